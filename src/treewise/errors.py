@@ -1,0 +1,74 @@
+"""What can go wrong, and how it is said: what happened, where, and what to do next.
+
+    TreewiseError
+    ├── DataError            the table: a cell, a row, a whole column         (ValueError)
+    │   └── ColumnError      a column that is not there                      (KeyError)
+    ├── ParameterError       an argument out of range or out of place        (ValueError)
+    ├── ParseError           a tree written by hand, with its line number    (ValueError)
+    └── ModelFormatError     a model file that is damaged or too new         (ValueError)
+
+Each is also the built-in error a caller would expect, so that ``except ValueError`` keeps working.
+Everything else in the package may import this file; it imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class TreewiseError(Exception):
+    """Every error treewise raises on purpose."""
+
+
+class DataError(TreewiseError, ValueError):
+    """Something in the table cannot be used as it is."""
+
+
+class ColumnError(DataError, KeyError):
+    """A column is asked for that the table does not have."""
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of its argument: quotes around a sentence.
+        return str(self.args[0]) if self.args else ""
+
+
+class ParameterError(TreewiseError, ValueError):
+    """An argument is out of range, or does not go with another one."""
+
+
+class ParseError(TreewiseError, ValueError):
+    """A tree in text form cannot be read; the message names the line."""
+
+
+class ModelFormatError(TreewiseError, ValueError):
+    """A model file is damaged, not ours, or written by a newer version."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``' Did you mean "Class"?'`` when a known word is near, else nothing.
+
+    >>> did_you_mean("Clas", ["GPA", "Class"])
+    ' Did you mean "Class"?'
+    >>> did_you_mean("zzz", ["GPA", "Class"])
+    ''
+    """
+    known = list(known)
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    if not near:
+        same = [name for name in known if name.casefold() == word.casefold()]
+        near = same[:1]
+    return f' Did you mean "{near[0]}"?' if near else ""
+
+
+def listing(items: Sequence[object], most: int = 8) -> str:
+    """Join the first few items for a message: ``17, 204, 991, … 12 more``.
+
+    >>> listing([17, 204, 991])
+    '17, 204, 991'
+    >>> listing(range(100), most=3)
+    '0, 1, 2, … 97 more'
+    """
+    shown = ", ".join(str(item) for item in items[:most])
+    left = len(items) - most
+    return f"{shown}, … {left} more" if left > 0 else shown
