@@ -1,0 +1,388 @@
+"""The training table as the learner sees it: encoded columns, an integer target and integer weights.
+
+Stands between the table and the two learners that must agree, ``search.py`` (readable) and the core (fast). Everything
+that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
+the order of the classes, which rows count, and how weights and targets become integers.
+
+    weights   w → w·2^weight_scale    whole numbers stay as they are; others are scaled until their sum has 52 bits
+    targets   y → y·2^target_scale    regression: the largest |y| gets 61 bits
+
+Scales are powers of two, so nothing is rounded that fits; a positive weight never becomes 0. They depend on the sum of
+the weights and the largest |y| only, not on the number of rows, so a row of weight 2 is the same as two rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.criteria import Criterion, criterion_named
+from treewise.encode import Encoding
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.settings import Settings
+from treewise.table import Column, KindSpec, Table, read
+from treewise.tree import Label, Target, Task
+from treewise.wording import number
+
+Ints = npt.NDArray[np.int64]
+MOST_CLASSES_OF_WHOLE_NUMBERS = 20
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns play which part, and what the user said about them."""
+
+    target: Any = None  # a column name, or an array
+    task: Task | None = None
+    kinds: Mapping[str, KindSpec] | None = None
+    ignore: Sequence[str] = ()
+    columns: Sequence[str] | None = None
+    na_values: Sequence[str] = ()
+    positive: Label | None = None
+    sample_weight: Any = None  # a column name, or an array
+    class_weight: Mapping[Label, float] | str | None = None
+    drop_missing_target: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table made ready for learning. ``prepare`` makes it; nothing changes it."""
+
+    encodings: tuple[Encoding, ...]
+    columns: tuple[npt.NDArray[Any], ...]  # encoded as encode.py says, one array a column
+    splits: tuple[tuple[str, ...], ...]  # for each column the split kinds it may be tested by
+    target: Target
+    y: Ints  # class number, or scaled target
+    raw: npt.NDArray[np.float64]  # regression: the target as given
+    target_scale: int
+    weight: Ints
+    weight_scale: int
+    settings: Settings
+    table_name: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def criterion(self) -> Criterion:
+        """The criterion, never None here."""
+        assert self.settings.criterion is not None
+        return criterion_named(self.settings.criterion)
+
+    @property
+    def by_branches(self) -> bool:
+        """Whether kinds compete, so that gains are divided by the number of branches less one."""
+        return any(len(kinds) > 1 for kinds in self.splits)
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def least_leaf_weight(self) -> int:
+        """The least weight of a leaf, in scaled units."""
+        return math.ceil(self.settings.min_weight_fraction_leaf * int(self.weight.sum()))
+
+
+def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
+    """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
+    table = read(data, na_values=roles.na_values)
+    target_column = take_target(table, roles.target)
+    weight = sample_weights(table, roles.sample_weight)
+    kept = rows_that_count(target_column, weight, roles, table.name)
+    target, y, raw, target_scale = read_target(target_column.take(kept), roles, kept)
+    settings = settle_criterion(settings, target)
+    weight = weight[kept] * class_factors(roles.class_weight, target, y, weight[kept])
+    if np.any(weight == 0):  # a class of weight 0: its rows are absent
+        alive = np.flatnonzero(weight)
+        kept, weight, y, raw = kept[alive], weight[alive], y[alive], raw[alive] if len(raw) else raw
+    if not len(kept):
+        raise DataError(f"{table.name}: no row has a positive weight; there is nothing to learn from.")
+    scaled, weight_scale = scale_weights(weight)
+    notes, encodings, columns, splits = list(table.notes), [], [], []
+    kinds = {**table.kinds, **(roles.kinds or {})}
+    for name in choose_columns(table, target.name, roles):
+        column = table[name] if len(kept) == len(table) else table[name].take(kept)
+        learned = encode.learn(column, kinds.get(name))
+        if settings.missing == "error":
+            refuse_missing(learned.encoding, learned.values, kept)
+        notes += learned.notes
+        encodings.append(learned.encoding)
+        columns.append(learned.values)
+        splits.append(allowed_splits(learned.encoding, learned.splits or settings.categorical))
+    return Problem(
+        tuple(encodings),
+        tuple(columns),
+        tuple(splits),
+        target,
+        y,
+        raw,
+        target_scale,
+        scaled,
+        weight_scale,
+        settings,
+        table.name,
+        tuple(notes),
+    )
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
+    """Return the names of the columns to learn from, in the table's order."""
+    asked = list(roles.columns) if roles.columns is not None else list(table.columns)
+    for parameter, names in (("columns", asked), ("ignore", roles.ignore), ("kinds", roles.kinds or {})):
+        for name in names:
+            if name not in table.columns and name != target:
+                raise ColumnError(
+                    f'{parameter}: no column "{name}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f" Columns: {listing(list(table.columns))}."
+                )
+    out = {target, *roles.ignore}
+    if isinstance(roles.sample_weight, str):
+        out.add(roles.sample_weight)
+    chosen = [name for name in asked if name not in out]
+    if len(set(chosen)) < len(chosen):
+        raise ParameterError("columns: a column is named twice.")
+    return chosen
+
+
+def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
+    """Return the split kinds a column may be tested by, in the order in which ties prefer them.
+
+    Ordered categories are cut in their order unless another kind was asked for.
+    """
+    if not encoding.categorical:
+        return ("threshold",)
+    if categorical == "any":
+        return ("ordinal", "one_value", "subset", "multiway")
+    if categorical == "subset" and encoding.kind == "ordered":
+        return ("ordinal",)
+    return (categorical,)
+
+
+def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Ints) -> None:
+    """Enforce missing="error"."""
+    gone = np.flatnonzero(encode.is_missing(encoding, values))
+    if len(gone):
+        rows = listing([int(r) + 1 for r in kept[gone]], most=3)
+        raise DataError(
+            f'column "{encoding.name}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was asked for.'
+            ' missing="learn" learns where they go; or fill them first.'
+        )
+
+
+# -- the target -------------------------------------------------------------------------------------------------------
+
+
+def take_target(table: Table, target: Any) -> Column:
+    """Find the target column; an array given as target becomes one named ``y``."""
+    if target is None:
+        if table.target is None:
+            raise ParameterError(f'target is not given. Name the column to predict: target="{list(table.columns)[-1]}".')
+        target = table.target
+    if isinstance(target, str):
+        return table[target]
+    column = read({"y": target}, name="target").columns["y"]
+    if len(column) != len(table):
+        raise DataError(f"target has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together.")
+    name = getattr(target, "name", None)
+    return replace(column, name=name if isinstance(name, str) and name not in table.columns else "y")
+
+
+def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Ints:
+    """Return the rows with a positive weight and a target; a missing target is an error unless it may be dropped."""
+    counts = weight > 0
+    gone = np.flatnonzero(column.is_missing() & counts)
+    if len(gone) and not roles.drop_missing_target:
+        rows = listing([int(r) + 1 for r in gone], most=5)
+        raise DataError(
+            f'target "{column.name}" is missing in {len(gone):,} row{"s" if len(gone) > 1 else ""} ({rows}).'
+            " Remove them first, or drop_missing_target=True (--drop-missing-target)."
+        )
+    counts[gone] = False
+    if not counts.any():
+        raise DataError(f"{table_name}: no row has a target and a positive weight; there is nothing to learn from.")
+    return np.flatnonzero(counts)
+
+
+def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64], int]:
+    """Decide the task and turn the target into class numbers or scaled integers."""
+    if roles.task not in (None, "classification", "regression"):
+        raise ParameterError(f"task={roles.task!r}: must be classification, regression, or None to let the target decide.")
+    numeric, codes, labels = encode.classes(column)
+    task = roles.task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
+    if task == "regression":
+        if not numeric:
+            raise DataError(f'target "{column.name}" is not a column of numbers, so task="regression" does not fit.')
+        if roles.positive is not None:
+            raise ParameterError("positive: regression has no classes; leave it out.")
+        raw = encode.numbers(column)
+        y, scale = scale_targets(raw, column.name, kept)
+        return Target(column.name, "regression"), y, raw, scale
+    order = class_order(labels, roles.positive, column.name)
+    place = np.empty(len(labels), np.int64)
+    place[order] = np.arange(len(labels))
+    return Target(column.name, "classification", tuple(labels[i] for i in order)), place[codes], np.empty(0), 0
+
+
+def few_whole_numbers(labels: Sequence[Label]) -> bool:
+    """Tell whether these are whole numbers, few enough to be class numbers."""
+    return len(labels) <= MOST_CLASSES_OF_WHOLE_NUMBERS and all(float(v).is_integer() for v in labels)
+
+
+def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
+    """Order the classes by value, with the positive one last."""
+    order = list(range(len(labels)))
+    if positive is None:
+        return order
+    named = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
+    if not named:
+        raise ParameterError(f'positive="{positive}": target "{name}" has the classes {listing([str(v) for v in labels])}.')
+    order.remove(named[0])
+    return [*order, named[0]]
+
+
+def scale_targets(raw: npt.NDArray[np.float64], name: str, kept: Ints) -> tuple[Ints, int]:
+    """Write targets as integers of at most 61 bits: y·2^scale."""
+    bad = np.flatnonzero(~np.isfinite(raw))
+    if len(bad):
+        raise DataError(f'target "{name}" is {raw[bad[0]]} in row {kept[bad[0]] + 1}. Regression needs finite numbers.')
+    scale = 61 - math.frexp(float(np.max(np.abs(raw))))[1] if np.any(raw) else 0
+    return np.rint(np.ldexp(raw, scale)).astype(np.int64), scale
+
+
+def settle_criterion(settings: Settings, target: Target) -> Settings:
+    """Fill in the criterion of the task, and refuse one of the other task."""
+    if settings.criterion is None or (settings.criterion == "gini" and target.task == "regression"):
+        # A preset's gini (cart) means squared error for numbers, as in the book.
+        return replace(settings, criterion="entropy" if target.task == "classification" else "squared_error")
+    meant = criterion_named(settings.criterion).task
+    if meant != target.task:
+        what = f"has {len(target.classes)} classes" if target.classes else "is a number"
+        if target.classes:
+            what += f" ({listing([str(c) for c in target.classes], most=4)})"
+        use = "entropy" if target.task == "classification" else "squared_error"
+        raise ParameterError(
+            f'criterion="{settings.criterion}" is for {meant}, but target "{target.name}" {what}.'
+            f' Use criterion="{use}", or task="{meant}".'
+        )
+    return settings
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
+    """Read and check the weights of the rows."""
+    if given is None:
+        return np.ones(len(table))
+    column = table[given] if isinstance(given, str) else read({"sample_weight": given}, name="sample_weight")["sample_weight"]
+    weight = encode.numbers(column)
+    if len(weight) != len(table):
+        raise DataError(f"sample_weight has {len(weight):,} values, {table.name} has {len(table):,} rows.")
+    for fault, rows in (
+        ("missing", np.flatnonzero(np.isnan(weight))),
+        ("infinite", np.flatnonzero(np.isinf(weight))),
+        ("negative", np.flatnonzero(weight < 0)),
+    ):
+        if len(rows):
+            value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
+            raise DataError(f"sample_weight is {fault} in row {rows[0] + 1}{value}. Weights must be 0 or more and finite.")
+    return weight
+
+
+def class_factors(
+    given: Mapping[Label, float] | str | None, target: Target, y: Ints, weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
+    if given is None:
+        return np.ones(len(y))
+    if target.task == "regression":
+        raise ParameterError("class_weight: regression has no classes; leave it out.")
+    if given == "balanced":
+        totals = np.bincount(y, weights=weight, minlength=len(target.classes))
+        return (totals.sum() / (len(totals) * totals))[y]
+    if not isinstance(given, Mapping):
+        raise ParameterError(f'class_weight={given!r}: must be "balanced" or a dict of class → weight.')
+    factors = np.ones(len(target.classes))
+    names = {str(c): i for i, c in enumerate(target.classes)}
+    for label, factor in given.items():
+        if str(label) not in names:
+            raise ParameterError(f"class_weight names {label!r}; the classes are {listing(list(names))}.")
+        if not (math.isfinite(factor) and factor >= 0):
+            raise ParameterError(f"class_weight of {label!r} is {factor}: must be 0 or more and finite.")
+        factors[names[str(label)]] = factor
+    return factors[y]
+
+
+def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
+    """Write positive weights as integers whose sum stays below 2^53: w·2^scale.
+
+    >>> scale_weights(np.array([1.0, 2.0, 3.0]))[0].tolist()
+    [1, 2, 3]
+    >>> scaled, scale = scale_weights(np.array([0.1, 0.2]))
+    >>> np.ldexp(scaled, -scale).tolist()
+    [0.1, 0.2]
+    """
+    if not len(weight):
+        return np.empty(0, np.int64), 0
+    top = math.frexp(float(weight.max()))[1]
+    total = math.fsum(np.ldexp(weight, -top).tolist())  # as a multiple of 2^top: no overflow on the way
+    bits = math.frexp(total)[1] + top
+    if bits <= 53 and np.all(weight == np.rint(weight)):
+        return weight.astype(np.int64), 0
+    scale = 52 - bits
+    return np.maximum(1, np.rint(np.ldexp(weight, scale))).astype(np.int64), scale
+
+
+
+# -- a table for a tree that is there already --------------------------------------------------------------------------
+
+
+def conform(data: Any, encodings: Sequence[Encoding], target: Target, settings: Settings) -> Problem:
+    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating."""
+    table = read(data)
+    column = table[target.name]
+    kept = rows_that_count(column, np.ones(len(table)), Roles(), table.name)
+    raw, scale = np.empty(0), 0
+    if target.task == "regression":
+        raw = encode.numbers(column)
+        y, scale = scale_targets(raw, column.name, kept)
+    else:
+        y = class_numbers(column, target, table.name)
+    settings = settle_criterion(settings, target)
+    return Problem(
+        tuple(encodings),
+        tuple(encode.apply(e, table[e.name], table.name) for e in encodings),
+        tuple(allowed_splits(e, settings.categorical) for e in encodings),
+        target,
+        y,
+        raw,
+        scale,
+        np.ones(len(table), np.int64),
+        0,
+        settings,
+        table.name,
+        table.notes,
+    )
+
+
+def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
+    """Return the class number of each row; a class the tree does not know is an error."""
+    _, codes, labels = encode.classes(column)
+    known = {str(c): i for i, c in enumerate(target.classes)}
+    place = np.array([known.get(str(label), -1) for label in labels], np.int64)
+    y = place[codes]
+    strange = np.flatnonzero(y < 0)
+    if len(strange):
+        label = labels[codes[strange[0]]]
+        raise DataError(
+            f'{table_name}: target "{column.name}" is "{label}" in row {strange[0] + 1}, a class the tree does not know.'
+            f" Its classes are {listing([str(c) for c in target.classes])}."
+        )
+    return y

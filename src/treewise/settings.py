@@ -1,0 +1,121 @@
+"""What the user asked of the learner, checked: criterion, split kinds, limits, ties, and the books' presets.
+
+Stands beside ``criteria.py``, below everything that learns. ``Settings`` is the one place where a parameter has its
+default and its range; Python, estimators and the command line all fill the same fields.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from treewise.criteria import criterion_named
+from treewise.errors import ParameterError, did_you_mean
+
+SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
+
+# The books' settings by name; a parameter given by the user wins over them.
+PRESETS: dict[str, dict[str, Any]] = {
+    "id3": {"criterion": "entropy", "categorical": "multiway"},  # Quinlan 1986; CS221 notes 6, ID3 notes
+    "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
+    "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993, unpruned
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that steers growth. ``Settings.of(...)`` fills presets and checks each value.
+
+    >>> Settings.of(preset="id3", max_depth=3).categorical
+    'multiway'
+    """
+
+    criterion: str | None = None  # None: entropy for classes, squared_error for numbers
+    categorical: str = "subset"
+    missing: str = "learn"
+    empty_branch: Literal["parent", "root"] = "parent"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_leaf_nodes: int | None = None
+    min_weight_fraction_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    sufficient_accuracy: float = 1.0
+    ties: str = "first"
+    random_state: int = 0
+
+    @classmethod
+    def of(cls, preset: str | None = None, **given: Any) -> Settings:
+        """Combine a preset with what the user gave (None means "not given"), and check it."""
+        chosen: dict[str, Any] = {}
+        if preset is not None:
+            chosen |= one_of("preset", preset, PRESETS) and PRESETS[preset]
+        chosen |= {name: value for name, value in given.items() if value is not None}
+        settings = cls(**chosen)
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Raise ParameterError for the first value out of range."""
+        if self.criterion is not None:
+            criterion_named(self.criterion)
+        one_of("categorical", self.categorical, SPLIT_KINDS)
+        one_of("missing", self.missing, ("learn", "branch", "error"))
+        one_of("empty_branch", self.empty_branch, ("parent", "root"))
+        one_of("ties", self.ties, ("first", "random"))
+        whole("max_depth", self.max_depth, least=0, none="None for no limit")
+        whole("max_leaf_nodes", self.max_leaf_nodes, least=1, none="None for no limit")
+        whole("random_state", self.random_state, least=0)
+        count_or_share("min_samples_split", self.min_samples_split, least=2)
+        count_or_share("min_samples_leaf", self.min_samples_leaf, least=1)
+        within("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
+        within("min_impurity_decrease", self.min_impurity_decrease, 0.0, math.inf)
+        within("sufficient_accuracy", self.sufficient_accuracy, 0.0, 1.0)
+
+    def given(self) -> dict[str, Any]:
+        """Return the values that differ from the defaults, for the history and for headers.
+
+        >>> Settings.of(preset="id3").given()
+        {'criterion': 'entropy', 'categorical': 'multiway'}
+        """
+        defaults = {f.name: f.default for f in fields(self)}
+        return {name: value for name, value in asdict(self).items() if value != defaults[name]}
+
+    def least_rows(self, share_or_count: int | float, rows: int) -> int:
+        """Turn scikit-learn's "count, or share of all rows" into a count."""
+        if isinstance(share_or_count, int):
+            return share_or_count
+        return max(1, math.ceil(share_or_count * rows))
+
+
+def one_of(name: str, value: object, known: Any) -> bool:
+    """Check a word against the known ones."""
+    if not isinstance(value, str) or value not in known:
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        raise ParameterError(f"{name}={value!r}: must be one of {', '.join(known)}.{hint}")
+    return True
+
+
+def whole(name: str, value: object, least: int, none: str = "") -> None:
+    """Check a whole number (None allowed where ``none`` says what it means)."""
+    if value is None and none:
+        return
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
+        raise ParameterError(f"{name}={value!r}: must be a whole number, {least} or more{', or ' + none if none else ''}.")
+
+
+def count_or_share(name: str, value: object, least: int) -> None:
+    """Check "at least so many rows, or this share of them"."""
+    if isinstance(value, float) and 0.0 < value < 1.0:
+        return
+    if hasattr(value, "__index__") and not isinstance(value, bool) and int(value) >= least:
+        return
+    raise ParameterError(f"{name}={value!r}: must be a whole number, {least} or more, or a share between 0 and 1.")
+
+
+def within(name: str, value: object, low: float, high: float) -> None:
+    """Check a number against a closed range."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        upto = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
+        raise ParameterError(f"{name}={value!r}: must be a number {upto}.")

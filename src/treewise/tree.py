@@ -1,0 +1,527 @@
+r"""The tree: an immutable value of nodes, splits and statistics, without any rows.
+
+Stands in the middle of the flow: everything that learns returns one (``grow.py``, ``prune``, ``parse.py``), everything
+that predicts, explains, prints or saves reads one. Nodes are numbered in pre-order (a node before its children, the
+first child's whole subtree before the second child), so numbers increase down the page and a child's is always larger
+than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core returns, the model
+file stores and prediction walks; ``Node`` is a readable view of one row of them, made when asked for.
+
+The methods at the end are doors: what belongs to one tree is a method, but its code lives downstream and is imported
+when used, so that ``import treewise`` stays light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.encode import Encoding
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.evaluate import Evaluation
+    from treewise.explain.trace import Trace
+
+Label = str | int | float | bool
+Task = Literal["classification", "regression"]
+
+# The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
+LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)
+
+# Why a node is a leaf, in order of precedence; 0 is an inner node. The core uses the same numbers (settings.hpp).
+STOPS = (
+    "",
+    "no_rows",
+    "pure",
+    "sufficient_accuracy",
+    "max_depth",
+    "min_samples_split",
+    "no_candidate",
+    "min_samples_leaf",
+    "min_impurity_decrease",
+    "max_leaf_nodes",
+    "by_hand",
+    "not_yet",  # in the middle of Tree.steps
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted: the column's name, and its classes in order (none for regression)."""
+
+    name: str
+    task: Task
+    classes: tuple[Label, ...] = ()
+
+    @property
+    def positive(self) -> Label | None:
+        """The class that "the rate" speaks of: with two classes, the second."""
+        return self.classes[1] if len(self.classes) == 2 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """The nodes as flat arrays, one entry a node; lists of varying length as (start, items) pairs.
+
+    ``code_start[i]:code_start[i+1]`` are the category codes node i's split names (the listed ones of a subset, the
+    one of a one-value test, the last left one of an ordinal test, one a branch of a multiway test);
+    ``count_start[i]:…`` the classes present at node i with their weights. No counts are kept for absent classes.
+    """
+
+    parent: npt.NDArray[np.int64]  # -1 at the root
+    kind: npt.NDArray[np.uint8]  # LEAF, THRESHOLD, …
+    column: npt.NDArray[np.int32]  # which encoding; -1 at a leaf
+    cut: npt.NDArray[np.float64]  # threshold of a number column
+    cut_int: npt.NDArray[np.int64]  # threshold of an integer or datetime column
+    missing: npt.NDArray[np.int32]  # branch that missing values take; -1 at a leaf
+    other: npt.NDArray[np.int32]  # branch for levels a multiway test does not name; -1 when there is none
+    code_start: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int32]
+    stop: npt.NDArray[np.uint8]  # index into STOPS
+    rows: npt.NDArray[np.int64]  # training rows that reached the node
+    missing_rows: npt.NDArray[np.int64]  # of these, rows where the split's column is missing
+    weight: npt.NDArray[np.float64]  # their weight
+    impurity: npt.NDArray[np.float64]  # per unit of weight, in the criterion's unit
+    gain: npt.NDArray[np.float64]  # the split's decrease of impurity, per unit of the node's weight
+    label: npt.NDArray[np.int32]  # classification: the predicted class; empty for regression
+    count_start: npt.NDArray[np.int64]
+    count_class: npt.NDArray[np.int32]
+    count_weight: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]  # regression: the predicted value; empty for classification
+    spread: npt.NDArray[np.float64]  # regression: standard deviation about the mean
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def same_as(self, other: Arrays) -> bool:
+        """Tell whether every array is the same, to the bit of each number (NaN equals NaN)."""
+        return all(
+            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+            for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        )
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node, as a reader wants it. ``tree[3]`` makes it."""
+
+    id: int
+    parent: int | None
+    branch: int | None  # which branch of the parent this is
+    depth: int
+    children: tuple[int, ...]
+    split: Split | None
+    stop: str  # why this is a leaf: one of STOPS, "" at inner nodes
+    rows: int
+    weight: float
+    missing_rows: int
+    impurity: float
+    gain: float
+    prediction: Label | None  # None where nothing is known, as at inner nodes of a hand-written tree
+    counts: Mapping[Label, float] = field(default_factory=dict)  # weight of each class present
+    spread: float = 0.0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node predicts rather than asks."""
+        return self.split is None
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree. Grow one with ``treewise.grow``, read one with ``treewise.load`` or ``treewise.parse``.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
+    >>> tree
+    <Tree Class: N, P · 12 rows · 6 leaves · depth 3>
+    >>> tree[2].split
+    Multiway(column='Published', missing=0, levels=('no', 'yes'), other=False)
+    """
+
+    encodings: tuple[Encoding, ...]
+    target: Target
+    arrays: Arrays
+    criterion: str = "entropy"
+    empty_branch: Literal["parent", "root"] = "parent"
+    history: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    # -- the shape ------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.arrays)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns the tree was given, in order."""
+        return tuple(e.name for e in self.encodings)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in order; with two, the second is the positive one. Empty for regression."""
+        return self.target.classes
+
+    @property
+    def task(self) -> Task:
+        """``classification`` or ``regression``."""
+        return self.target.task
+
+    @cached_property
+    def n_leaves(self) -> int:
+        """How many leaves there are."""
+        return int(np.count_nonzero(self.arrays.kind == LEAF))
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of tests on the longest path."""
+        return int(self.depths.max())
+
+    @cached_property
+    def depths(self) -> npt.NDArray[np.int64]:
+        """The depth of every node."""
+        depths = np.zeros(len(self), np.int64)
+        parents = self.arrays.parent.tolist()
+        for i in range(1, len(parents)):
+            depths[i] = depths[parents[i]] + 1
+        return depths
+
+    @cached_property
+    def child_lists(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """All children as (start, child): node i's are ``child[start[i]:start[i+1]]``, in branch order."""
+        # Sorting the nodes by parent, stably, lists each node's children in branch order.
+        order = np.argsort(self.arrays.parent[1:], kind="stable") + 1
+        start = np.searchsorted(self.arrays.parent[order], np.arange(len(self) + 1))
+        return start.astype(np.int64), order.astype(np.int64)
+
+    @cached_property
+    def core_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays the core walks."""
+        start, child = self.child_lists
+        names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+        return {**{name: getattr(self.arrays, name) for name in names}, "child_start": start, "children": child}
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """Return a node's children in branch order."""
+        start, child = self.child_lists
+        return tuple(child[start[node] : start[node + 1]].tolist())
+
+    def branch(self, node: int) -> int | None:
+        """Return which branch of its parent a node is."""
+        parent = int(self.arrays.parent[node])
+        return None if parent < 0 else self.children(parent).index(node)
+
+    def __getitem__(self, node: int) -> Node:
+        """Return a readable view of one node."""
+        a = self.arrays
+        if not 0 <= node < len(self):
+            raise IndexError(f"no node {node}: the tree has nodes 0 to {len(self) - 1}")
+        return Node(
+            id=node,
+            parent=None if a.parent[node] < 0 else int(a.parent[node]),
+            branch=self.branch(node),
+            depth=int(self.depths[node]),
+            children=self.children(node),
+            split=self.split_at(node),
+            stop=STOPS[a.stop[node]],
+            rows=int(a.rows[node]),
+            weight=float(a.weight[node]),
+            missing_rows=int(a.missing_rows[node]),
+            impurity=float(a.impurity[node]),
+            gain=float(a.gain[node]),
+            prediction=self.prediction(node),
+            counts=self.counts(node),
+            spread=float(a.spread[node]) if len(a.spread) else 0.0,
+        )
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """All nodes in pre-order."""
+        return [self[i] for i in range(len(self))]
+
+    def __iter__(self) -> Iterator[Node]:
+        """Go through the nodes in pre-order."""
+        return (self[i] for i in range(len(self)))
+
+    # -- one node's facts -----------------------------------------------------------------------------------------
+
+    def split_at(self, node: int) -> Split | None:
+        """Return the split at a node, None at a leaf."""
+        a = self.arrays
+        kind, missing = int(a.kind[node]), int(a.missing[node])
+        if kind == LEAF:
+            return None
+        encoding = self.encodings[a.column[node]]
+        name = encoding.name
+        if kind == THRESHOLD:
+            if encoding.kind == "number":
+                return Threshold(name, float(a.cut[node]), missing=missing)
+            return Threshold(name, int(a.cut_int[node]), missing=missing)
+        levels = tuple(encoding.levels[c] for c in a.codes[a.code_start[node] : a.code_start[node + 1]])
+        if kind == ORDINAL:
+            return Ordinal(name, levels[0], missing=missing)
+        if kind == ONE_VALUE:
+            return OneValue(name, levels[0], missing=missing)
+        if kind == SUBSET:
+            return Subset(name, levels, missing=missing)
+        return Multiway(name, levels, other=bool(a.other[node] >= 0), missing=missing)
+
+    def encoding_of(self, column: str) -> Encoding:
+        """Return the encoding of a column by name."""
+        return next(e for e in self.encodings if e.name == column)
+
+    def counts(self, node: int) -> dict[Label, float]:
+        """Return the weight of each class present at a node, in class order."""
+        a = self.arrays
+        where = slice(a.count_start[node], a.count_start[node + 1])
+        return {
+            self.classes[c]: w for c, w in zip(a.count_class[where].tolist(), a.count_weight[where].tolist(), strict=True)
+        }
+
+    def prediction(self, node: int) -> Label | None:
+        """Return the class or value a node predicts."""
+        a = self.arrays
+        if self.task == "regression":
+            value = float(a.value[node])
+            return None if np.isnan(value) else value
+        return self.classes[a.label[node]] if a.label[node] >= 0 else None
+
+    def probabilities(self, node: int) -> npt.NDArray[np.float64]:
+        """Return the class shares at a node (CS221 notes 6: p = m+/m).
+
+        A node without rows answers with its nearest ancestor's, or the root's (``empty_branch``); a leaf written by
+        hand, which knows only its class, with certainty.
+        """
+        a, at = self.arrays, node
+        while at > 0 and a.count_start[at] == a.count_start[at + 1] and a.count_start[-1] > 0:
+            at = 0 if self.empty_branch == "root" else int(a.parent[at])
+        shares = np.zeros(len(self.classes))
+        where = slice(a.count_start[at], a.count_start[at + 1])
+        if a.count_start[at] < a.count_start[at + 1]:
+            shares[a.count_class[where]] = a.count_weight[where]
+            return shares / shares.sum()
+        if a.label[node] >= 0:
+            shares[a.label[node]] = 1.0
+        return shares
+
+    def path(self, node: int) -> tuple[int, ...]:
+        """Return the nodes from the root down to a node.
+
+        >>> import treewise as tw
+        >>> tw.grow(tw.datasets.admissions(), target="Class", preset="id3").path(5)
+        (0, 2, 3, 5)
+        """
+        found = [node]
+        while (up := int(self.arrays.parent[found[-1]])) >= 0:
+            found.append(up)
+        return tuple(reversed(found))
+
+    def words(self, node: int) -> str:
+        """Say the condition on the branch that leads to a node: ``GPA = 3.7``; the root is ``all rows``.
+
+        "or missing" stands on the branch missing values take when there were some at the split, or when that is not
+        the heavier branch (which is where they go when nothing is known).
+        """
+        parent = int(self.arrays.parent[node])
+        if parent < 0:
+            return "all rows"
+        split, branch = self.split_at(parent), self.branch(node)
+        assert split is not None and branch is not None
+        said = split.words(branch, self.encoding_of(split.column))
+        own = branch < split.own_branches and not split.asks_presence(self.encoding_of(split.column))
+        if own and branch == split.missing and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):
+            said += " or missing"
+        return said
+
+    def heavier(self, node: int) -> int:
+        """Return the branch with the most weight (the first of equals): where missing values go by default."""
+        weights = self.arrays.weight[list(self.children(node))]
+        return int(np.argmax(weights))
+
+    # -- as a value -----------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
+        if not isinstance(other, Tree):
+            return NotImplemented
+        mine = (self.encodings, self.target, self.criterion, self.empty_branch)
+        theirs = (other.encodings, other.target, other.criterion, other.empty_branch)
+        return mine == theirs and self.arrays.same_as(other.arrays)
+
+    def __hash__(self) -> int:
+        return hash((self.encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))
+
+    def __repr__(self) -> str:
+        what = f"{safe(self.target.name)}: {', '.join(safe(c) for c in self.classes[:4])}"
+        if len(self.classes) > 4:
+            what += f", … {len(self.classes)} classes"
+        if self.task == "regression":
+            what = f"{safe(self.target.name)}: a number"
+        rows = plural(int(self.arrays.rows[0]), "row")
+        return f"<Tree {what} · {rows} · {plural(self.n_leaves, 'leaf', 'leaves')} · depth {self.depth}>"
+
+    def with_(self, **changes: Any) -> Tree:
+        """Return the same tree with some fields replaced."""
+        return replace(self, **changes)
+
+    # -- doors: what one can do with a tree -----------------------------------------------------------------------
+
+    def predict(self, data: Any) -> Any:
+        """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tree.predict(tw.datasets.admissions())[:3]
+        array(['P', 'P', 'P'], dtype='<U1')
+        >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
+        'P'
+        """
+        from treewise.predict import predict
+
+        return predict(self, data)
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each row: the class shares of the leaf it ends at.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
+        array([0.7  , 0.296, 0.005])
+        """
+        from treewise.predict import predict_proba
+
+        return predict_proba(self, data)
+
+    def apply(self, data: Any) -> Any:
+        """Return the number of the node each row ends at.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").apply(tw.datasets.admissions()).tolist()
+        [8, 8, 8, 7, 5, 7, 6, 4, 1, 1, 1, 1]
+        """
+        from treewise.predict import apply
+
+        return apply(self, data)
+
+    def log_likelihood(self, data: Any, unit: str = "nats") -> float:
+        """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1).
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("food", preset="id3", max_depth=1)
+        >>> round(tree.log_likelihood("food"), 3)                       # −4·H(3/4), the one impure leaf
+        -2.249
+        """
+        from treewise.predict import log_likelihood
+
+        return log_likelihood(self, data, unit)
+
+    def evaluate(self, data: Any, target: str | None = None) -> Evaluation:
+        """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
+        13
+        """
+        from treewise.evaluate import evaluate
+
+        return evaluate(self, data, target)
+
+    def trace(self, data: Any, **options: Any) -> Trace:
+        """Show all the computations: every candidate of every node, with its arithmetic (CS221 section 5).
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tree.trace("admissions", per="total")[0]["University"].formula
+        '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
+        """
+        from treewise.explain.trace import trace
+
+        return trace(self, data, **options)
+
+    def split(self, node: int, condition: str, data: Any) -> Tree:
+        """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
+
+        >>> import treewise as tw
+        >>> data = tw.datasets.four_points()
+        >>> tree = tw.grow(data, "y", max_depth=0).split(0, "x1 <= 0.5", data)      # "suppose we pick x1 <= 0.5"
+        >>> tree.n_leaves
+        2
+        """
+        from treewise.edit import split_leaf
+
+        return split_leaf(self, node, condition, data)
+
+    def refit(self, data: Any) -> Tree:
+        """Keep the splits and re-estimate every node's statistics on a table; returns a new tree.
+
+        >>> import treewise as tw
+        >>> tree = tw.parse("x1 <= 0.5 -> 1\\nx1 > 0.5 -> 0", target="y").refit(tw.datasets.four_points())
+        >>> tree[1].counts
+        {'0': 1.0, '1': 1.0}
+        """
+        from treewise.edit import refit
+
+        return refit(self, data)
+
+    def steps(self) -> Iterator[Tree]:
+        """Go through the growth one split at a time, from the root alone to the whole tree.
+
+        >>> import treewise as tw
+        >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
+        [1, 3, 4, 6]
+        """
+        from treewise.edit import steps
+
+        return steps(self)
+
+    def show(self, max_lines: int = 60, max_depth: int | None = None, node: int = 0, width: int | None = None) -> None:
+        """Print the tree, bounded: same-class subtrees folded, long lists shortened, with a header and notes.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").show(max_depth=1)           # doctest: +ELLIPSIS
+        Class: N, P · 12 rows · 6 leaves · depth 3 · training error 0.0 %
+        ...
+        """
+        from treewise.draw.text import header, render
+
+        print(header(self))
+        for note in self.notes:
+            print(f"note  {note}")
+        print(render(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width))
+
+    def __str__(self) -> str:
+        from treewise.draw.text import render
+
+        return render(self)
+
+    def export(self, format: str = "text") -> str:
+        """Write the tree in another form: ``text`` is complete, and ``treewise.parse`` reads it back.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tw.parse(tree.export("text")) == tree
+        True
+        """
+        from treewise.export import export
+
+        return export(self, format)
+
+    def save(self, path: Any) -> None:
+        """Save the tree as a JSON file; ``treewise.load`` reads it back, to the last bit.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(pathlib.Path(folder) / "m.json")
+        ...     tw.load(pathlib.Path(folder) / "m.json") == tree
+        True
+        """
+        from treewise.files import save
+
+        save(self, path)
