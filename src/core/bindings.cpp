@@ -1,0 +1,254 @@
+// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+//
+// Signatures are contracts: types, dimensions and contiguity are checked here, once, by nanobind; shapes that must go
+// together are checked below. treewise/_core.pyi says the same to Python's type checkers.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+
+#include "estimate.hpp"
+#include "fixed.hpp"
+#include "grow.hpp"
+#include "midpoint.hpp"
+#include "predict.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace treewise {
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A column as Python hands it over; `keep` holds its array alive.
+struct ColumnArray {
+    Column column;
+    nb::object keep;
+    int64_t size = 0;
+};
+
+ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+    ColumnArray c;
+    c.keep = array;
+    c.column.n_levels = n_levels;
+    for (int k : kinds) c.column.kinds.push_back(static_cast<Kind>(k));
+    if (Array<double> f; nb::try_cast(array, f, false)) {
+        c.column.numbers = f.data();
+        c.size = static_cast<int64_t>(f.size());
+    } else if (Array<int64_t> i; nb::try_cast(array, i, false)) {
+        c.column.integers = i.data();
+        c.size = static_cast<int64_t>(i.size());
+    } else if (Array<int32_t> codes; nb::try_cast(array, codes, false)) {
+        c.column.codes = codes.data();
+        c.size = static_cast<int64_t>(codes.size());
+        for (int64_t r = 0; r < c.size; ++r) {
+            if (c.column.codes[r] >= n_levels || c.column.codes[r] < kUnseen) throw nb::value_error("code out of range");
+        }
+    } else {
+        throw nb::type_error("a column must be a contiguous float64, int64 or int32 array");
+    }
+    return c;
+}
+
+std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows) {
+    std::vector<Column> out;
+    for (const ColumnArray* c : columns) {
+        if (c->size != n_rows) throw nb::value_error("columns differ in length");
+        out.push_back(c->column);
+    }
+    return out;
+}
+
+// Looks at most every 50 ms whether the user pressed Ctrl-C, and tells the progress callback how far we are.
+Monitor monitor(std::optional<std::function<void(double)>>& progress) {
+    auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+    return [last, &progress](double done) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - *last < std::chrono::milliseconds(50)) return;
+        *last = now;
+        nb::gil_scoped_acquire python;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (progress) (*progress)(done);
+    };
+}
+
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+// The target as Python hands it over (problem.py: Problem).
+struct TargetArrays {
+    Array<int64_t> y;
+    Array<double> raw;
+    Array<int64_t> weight;
+    Target target;
+};
+
+TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes, int scale,
+                         int weight_scale) {
+    const auto n_rows = static_cast<int64_t>(y.size());
+    if (weight.size() != y.size() || (n_classes == 0 && raw.size() != y.size())) throw nb::value_error("lengths differ");
+    for (int64_t r = 0; n_classes && r < n_rows; ++r) {
+        if (y.data()[r] < 0 || y.data()[r] >= n_classes) throw nb::value_error("class out of range");
+    }
+    return {y, raw, weight, Target{y.data(), raw.data(), weight.data(), n_rows, n_classes, scale, weight_scale}};
+}
+
+// A finished tree's arrays (tree.py: Arrays), checked for what the core relies on.
+Paths make_paths(const nb::dict& tree) {
+    const auto get = [&]<class T>(const char* name, std::span<const T>& out) {
+        const auto array = nb::cast<Array<T>>(tree[name]);
+        out = std::span(array.data(), array.size());
+    };
+    Paths p;
+    get("kind", p.kind);
+    get("column", p.column);
+    get("cut", p.cut);
+    get("cut_int", p.cut_int);
+    get("missing", p.missing);
+    get("other", p.other);
+    get("code_start", p.code_start);
+    get("codes", p.codes);
+    get("child_start", p.child_start);
+    get("children", p.children);
+    return p;
+}
+
+nb::dict to_dict(Nodes&& n) {
+    nb::dict out;
+    const auto put = [&](const char* name, auto& values) {
+        out[name] = to_numpy(std::move(values));
+    };
+    put("parent", n.parent);
+    put("kind", n.kind);
+    put("column", n.column);
+    put("cut", n.cut);
+    put("cut_int", n.cut_int);
+    put("missing", n.missing);
+    put("other", n.other);
+    put("code_start", n.code_start);
+    put("codes", n.codes);
+    put("stop", n.stop);
+    put("rows", n.rows);
+    put("missing_rows", n.missing_rows);
+    put("weight", n.weight);
+    put("impurity", n.impurity);
+    put("gain", n.gain);
+    put("label", n.label);
+    put("count_start", n.count_start);
+    put("count_class", n.count_class);
+    put("count_weight", n.count_weight);
+    put("value", n.value);
+    put("spread", n.spread);
+    return out;
+}
+
+nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
+                   std::optional<std::function<void(double)>> progress) {
+    const std::vector<Column> seen = views(columns, target.target.n_rows);
+    Nodes nodes;
+    {
+        nb::gil_scoped_release no_python;
+        nodes = grow(seen, target.target, settings, monitor(progress));
+    }
+    return to_dict(std::move(nodes));
+}
+
+nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::vector<ColumnArray*>& columns,
+                       const TargetArrays& target, const Settings& settings) {
+    const std::vector<Column> seen = views(columns, target.target.n_rows);
+    const Paths paths = make_paths(tree);
+    std::optional<std::function<void(double)>> silent;
+    Nodes nodes;
+    {
+        nb::gil_scoped_release no_python;
+        nodes = estimate(paths, std::span(parent.data(), parent.size()), seen, target.target, settings, monitor(silent));
+    }
+    return to_dict(std::move(nodes));
+}
+
+nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
+    const Paths paths = make_paths(tree);
+    std::vector<Column> seen;
+    for (const ColumnArray* c : columns) {
+        if (c->size != 0 && c->size != n_rows) throw nb::value_error("columns differ in length");
+        seen.push_back(c->column);
+    }
+    std::vector<int64_t> found(n_rows);
+    std::optional<std::function<void(double)>> silent;
+    {
+        nb::gil_scoped_release no_python;
+        find_leaves(paths, seen, n_rows, monitor(silent), found.data());
+    }
+    return to_numpy(std::move(found));
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
+
+    nb::class_<ColumnArray>(m, "Column", "One encoded column and the split kinds it may be tested by.")
+        .def("__init__",
+             [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+                 new (self) ColumnArray(make_column(array, n_levels, kinds));
+             },
+             "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
+
+    nb::enum_<Criterion>(m, "Criterion")
+        .value("entropy", Criterion::entropy)
+        .value("gini", Criterion::gini)
+        .value("error", Criterion::error)
+        .value("squared_error", Criterion::squared_error)
+        .value("absolute_error", Criterion::absolute_error)
+        .value("poisson", Criterion::poisson);
+    nb::enum_<Rule>(m, "Rule").value("gain", Rule::gain).value("ratio", Rule::ratio).value("c45", Rule::c45);
+
+    nb::class_<Settings>(m, "Settings", "What steers growth; settings.py fills it.")
+        .def(nb::init<>())
+        .def_rw("criterion", &Settings::criterion)
+        .def_rw("rule", &Settings::rule)
+        .def_rw("by_branches", &Settings::by_branches)
+        .def_rw("missing_branch", &Settings::missing_branch)
+        .def_rw("empty_from_root", &Settings::empty_from_root)
+        .def_rw("random_ties", &Settings::random_ties)
+        .def_rw("seed", &Settings::seed)
+        .def_rw("max_depth", &Settings::max_depth)
+        .def_rw("max_leaf_nodes", &Settings::max_leaf_nodes)
+        .def_rw("min_samples_split", &Settings::min_samples_split)
+        .def_rw("min_samples_leaf", &Settings::min_samples_leaf)
+        .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
+        .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
+        .def_rw("sufficient_accuracy", &Settings::sufficient_accuracy);
+
+    nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
+        .def("__init__",
+             [](TargetArrays* self, Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes,
+                int scale, int weight_scale) {
+                 new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale));
+             },
+             "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a);
+
+    m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
+          "Grow a tree; returns its nodes as flat arrays.");
+    m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
+          "Re-estimate the statistics of a tree's nodes.");
+    m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
+    m.def("midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
+          "The threshold between two neighbouring numbers.");
+    m.def("nlogn", [](int64_t n) { return static_cast<double>(Nlogn(0)(n)); }, "n"_a,
+          "n·log2(n) in units of 2^-61, as a double.");
+}
+
+}  // namespace treewise

@@ -1,0 +1,17 @@
+// Re-estimating a tree: its splits stay, the statistics of every node come from a table.
+//
+// For trees split by hand, read from text, or taken to new data. The same sides and summaries as in growth, so a tree
+// re-estimated on the table it was grown on is the same tree to the last bit.
+
+#pragma once
+
+#include "grow.hpp"
+#include "predict.hpp"
+
+namespace treewise {
+
+// Fills rows, missing_rows, weight, impurity, gain, label, counts, value and spread; the rest of Nodes stays empty.
+Nodes estimate(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
+               const Target& target, const Settings& settings, const Monitor& monitor);
+
+}  // namespace treewise

@@ -1,0 +1,66 @@
+// Exact arithmetic the criteria stand on: 128-bit integers, and logarithms in fixed point.
+//
+// Bottom of the core; includes nothing of ours. criteria.py holds the readable twins (log2_fixed, nlogn): the same
+// integer steps, so that both languages and every compiler get the same bits. No library log is called here.
+
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace treewise {
+
+using int128 = __int128;
+using uint128 = unsigned __int128;
+
+inline constexpr int kFraction = 61;  // bits after the point
+
+inline int bit_length(uint128 x) {
+    const auto high = static_cast<uint64_t>(x >> 64);
+    return high ? 128 - std::countl_zero(high) : 64 - std::countl_zero(static_cast<uint64_t>(x));
+}
+
+inline int128 floor_div(int128 a, int128 b) {
+    const int128 q = a / b;
+    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+// log2(n) in units of 2^-61, rounded down. Normalise n to x in [1, 2) with 63 bits; squaring x doubles its logarithm,
+// and whether x^2 reaches 2 is the next bit of the answer.
+inline int128 log2_fixed(uint64_t n) {
+    const int whole = 63 - std::countl_zero(n);
+    uint64_t x = n << (63 - whole);
+    uint64_t bits = 0;
+    for (int i = 0; i < kFraction; ++i) {
+        uint128 square = (static_cast<uint128>(x) * x) >> 63;
+        bits <<= 1;
+        if (square >> 64) {
+            bits |= 1;
+            square >>= 1;
+        }
+        x = static_cast<uint64_t>(square);
+    }
+    return (static_cast<int128>(whole) << kFraction) | bits;
+}
+
+// n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are looked up.
+class Nlogn {
+public:
+    explicit Nlogn(uint64_t largest) {
+        const uint64_t size = largest < kTable ? largest + 1 : kTable;
+        table_.resize(size);
+        for (uint64_t n = 1; n < size; ++n) table_[n] = static_cast<int128>(n) * log2_fixed(n);
+    }
+    int128 operator()(int64_t n) const {
+        const auto u = static_cast<uint64_t>(n);
+        if (u < table_.size()) return table_[u];
+        return static_cast<int128>(n) * log2_fixed(u);
+    }
+
+private:
+    static constexpr uint64_t kTable = 1 << 20;
+    std::vector<int128> table_;
+};
+
+}  // namespace treewise

@@ -1,0 +1,57 @@
+// Rows down the tree. split.py (Split.branch) is the readable twin of `branch` below.
+
+#include "predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace treewise {
+namespace {
+
+constexpr int32_t kStay = -1;
+
+int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
+    const int32_t* first = tree.codes.data() + tree.code_start[node];
+    const int32_t* last = tree.codes.data() + tree.code_start[node + 1];
+    if (tree.kind[node] == kOrdinal) {
+        if (code < 0) return tree.missing[node];  // no place in the order: with the missing values
+        return code <= *first ? 0 : 1;
+    }
+    if (tree.kind[node] == kMultiway) {  // in branch order, which need not be the order of the codes
+        const int32_t* at = std::find(first, last, code);
+        return at != last ? static_cast<int32_t>(at - first) : tree.other[node];
+    }
+    return std::find(first, last, code) != last ? 0 : 1;
+}
+
+int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {
+    if (column.codes) {
+        const int32_t code = column.codes[row];
+        return code == kMissingCode ? tree.missing[node] : branch_of_code(tree, node, code);
+    }
+    if (column.numbers) {
+        const double x = column.numbers[row];
+        return std::isnan(x) ? tree.missing[node] : x <= tree.cut[node] ? 0 : 1;
+    }
+    const int64_t x = column.integers[row];
+    return x == kMissingInt ? tree.missing[node] : x <= tree.cut_int[node] ? 0 : 1;
+}
+
+}  // namespace
+
+void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor,
+                 int64_t* leaves) {
+    int64_t visits = 0;
+    for (int64_t row = 0; row < n_rows; ++row) {
+        int64_t node = 0;
+        while (tree.kind[node] != kLeaf) {
+            const int32_t b = branch(tree, node, columns[tree.column[node]], row);
+            if (b == kStay) break;
+            node = tree.children[tree.child_start[node] + b];
+            if (++visits % (1 << 16) == 0) monitor(static_cast<double>(row) / static_cast<double>(n_rows));
+        }
+        leaves[row] = node;
+    }
+}
+
+}  // namespace treewise

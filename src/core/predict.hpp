@@ -1,0 +1,34 @@
+// Prediction: rows down the tree to a node.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace treewise {
+
+// A finished tree as arrays of the caller's (tree.py: Arrays). first_child and children list each node's children in
+// branch order.
+struct Paths {
+    std::span<const uint8_t> kind;
+    std::span<const int32_t> column;
+    std::span<const double> cut;
+    std::span<const int64_t> cut_int;
+    std::span<const int32_t> missing;
+    std::span<const int32_t> other;
+    std::span<const int64_t> code_start;
+    std::span<const int32_t> codes;
+    std::span<const int64_t> child_start;
+    std::span<const int64_t> children;
+};
+
+inline constexpr int32_t kUnseen = -2;  // a category the tree has never seen
+
+// The node each row ends at: a leaf, or the inner node where a never-seen category has no branch.
+void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor,
+                 int64_t* leaves);
+
+}  // namespace treewise

@@ -1,0 +1,463 @@
+// FindBestSplit: every candidate of a node is scored, one scan for each split kind, and the best is returned.
+//
+// A scan takes a column's buckets (lists.hpp: runs of rows of equal value, in order) and moves their rows between sides
+// (sides.hpp), offering the outcome to the competition (best.hpp). It does not know which criterion it serves, where
+// the rows came from, or how ties are decided. search.py lists the same candidates in readable Python; the two are held
+// equal by test.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "best.hpp"
+#include "lists.hpp"
+#include "midpoint.hpp"
+#include "sides.hpp"
+
+namespace treewise {
+
+inline constexpr size_t kExhaustive = 10;  // with more than two classes, all subsets of up to so many levels
+inline constexpr int kRatioBits = 60;
+inline constexpr int128 kRatioSlack = 1 << 16;
+
+// A split that won, ready to be stored and applied.
+struct Chosen {
+    Kind kind = kLeaf;
+    int32_t column = -1;
+    double cut = 0.0;
+    int64_t cut_int = 0;
+    int32_t missing = -1;        // branch of the missing values
+    int32_t other = -1;          // branch of the levels a multiway split does not name
+    std::vector<int32_t> codes;  // the levels it names
+    uint32_t last_left = 0;      // thresholds: the largest rank that goes to branch 0
+    int64_t missing_rows = 0;
+    int32_t n_branches = 0;
+    int128 gain = 0;
+
+    uint32_t branch(uint32_t rank) const {
+        switch (kind) {
+            case kThreshold:
+            case kOrdinal: return rank <= last_left ? 0 : 1;
+            case kOneValue: return rank == static_cast<uint32_t>(codes[0]) ? 0 : 1;
+            case kSubset: return std::binary_search(codes.begin(), codes.end(), static_cast<int32_t>(rank)) ? 0 : 1;
+            default: {
+                const auto at = std::lower_bound(codes.begin(), codes.end(), static_cast<int32_t>(rank));
+                return static_cast<uint32_t>(at - codes.begin());
+            }
+        }
+    }
+};
+
+struct Segment {
+    int64_t begin = 0, end = 0;
+    int64_t size() const { return end - begin; }
+};
+
+template <class Side>
+class Finder {
+public:
+    Finder(Desk& desk, const SortedLists& lists, const std::vector<Column>& columns, const Settings& settings,
+           int64_t total_weight)
+        : whole(desk), desk_(desk), lists_(lists), columns_(columns), settings_(settings), total_weight_(total_weight),
+          left_(desk), right_(desk), part_(desk) {}
+
+    Side whole;  // the node's rows; the caller fills it
+
+    // Returns why there is no split, or kInner with the winner in `chosen`.
+    template <class Tick>
+    Stop find(Segment node, uint64_t node_key, Chosen& chosen, const Tick& tick) {
+        node_key_ = node_key;
+        whole_total_ = whole.total();
+        bests_.clear();
+        bool seen = false;
+        for (size_t c = 0; c < columns_.size(); ++c) {
+            if (lists_.constant(c, node.begin, node.end)) continue;
+            look(c, node);
+            scan_column();
+            seen = seen || seen_;
+            if (best_->found()) bests_.push_back({best_->get(), cuts_});
+            tick();
+        }
+        if (bests_.empty()) return seen ? kMinSamplesLeaf : kNoCandidate;
+        const Offer winner = settings_.rule == Rule::c45 ? quinlan() : strongest(bests_, slack());
+        if (too_little(winner.gain)) return kMinImpurityDecrease;
+        look(winner.key.column, node);
+        describe(winner, chosen);
+        return kInner;
+    }
+
+private:
+    struct ColumnBest {
+        Offer offer;
+        int64_t cuts;  // thresholds tried
+    };
+    // What one way of splitting adds up to.
+    struct Tally {
+        int128 total = 0, spread = 0;
+        int filled = 0;
+        bool fits = true, valid = true;
+    };
+
+    // -- one column at one node ---------------------------------------------------------------------------------------
+
+    void look(size_t column, Segment node) {
+        column_ = column;
+        gone_ = lists_.buckets(column, node.begin, node.end, buckets_);
+        own_ = settings_.missing_branch && gone_rows() >= std::max<int64_t>(1, settings_.min_samples_leaf);
+    }
+
+    int64_t gone_rows() const { return static_cast<int64_t>(gone_.size()); }
+
+    void scan_column() {
+        best_.emplace(settings_.random_ties, node_key_);
+        seen_ = false;
+        cuts_ = 0;
+        if (buckets_.empty()) return;
+        if (own_) {
+            part_.clear();
+            for (Row r : gone_) part_.add(r);
+        }
+        for (Kind kind : columns_[column_].kinds) {
+            switch (kind) {
+                case kThreshold:
+                case kOrdinal: scan_prefixes(kind, 0); break;
+                case kOneValue: scan_one_values(); break;
+                case kSubset: scan_subsets(); break;
+                case kMultiway: scan_multiway(); break;
+                default: break;
+            }
+        }
+        if (gone_rows()) scan_presence();
+    }
+
+    // Put all rows on the right, the missing ones where this placement wants them: 0 left, 1 right, own: apart.
+    int placements() const { return gone_rows() && !own_ ? 2 : 1; }
+    void gather(int placement) {
+        left_.clear();
+        right_.assign(whole);
+        if (!gone_rows() || (placement == 1 && !own_)) return;
+        for (Row r : gone_) {
+            right_.sub(r);
+            if (!own_) left_.add(r);
+        }
+    }
+    static void move(const Bucket& bucket, Side& from, Side& to) {
+        for (const Row* r = bucket.first; r != bucket.last; ++r) {
+            from.sub(*r);
+            to.add(*r);
+        }
+    }
+
+    // Cut the row of buckets in two at every place:   a | b c d      a b | c d      a b c | d
+    void scan_prefixes(Kind kind, int64_t position) {
+        for (int placement = 0; placement < placements(); ++placement) {
+            gather(placement);
+            for (size_t i = 0; i + 1 < buckets_.size(); ++i) {
+                move(buckets_[i], right_, left_);
+                offer_two(kind, position + static_cast<int64_t>(i), placement);
+            }
+        }
+    }
+
+    void scan_one_values() {
+        if (buckets_.size() < 2) return;
+        for (int placement = 0; placement < placements(); ++placement) {
+            gather(placement);
+            for (size_t i = 0; i < buckets_.size(); ++i) {
+                move(buckets_[i], right_, left_);
+                offer_two(kOneValue, static_cast<int64_t>(i), placement);
+                move(buckets_[i], left_, right_);
+            }
+        }
+    }
+
+    // For two classes and for numbers some prefix of the levels in order of rate or mean is best (Breiman et al. 1984,
+    // theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's order.
+    void scan_subsets() {
+        if (exhaustive()) {
+            scan_all_subsets();
+            return;
+        }
+        for (int64_t cls : orders()) {
+            order_by_rate(cls);
+            scan_prefixes(kSubset, cls_position(cls) + 1);
+        }
+        restore_order();
+    }
+
+    // The first bucket stays on its side; bit j of the mask sends bucket j + 1 to the other.
+    void scan_all_subsets() {
+        for (int placement = 0; placement < placements(); ++placement) {
+            gather(placement);
+            for (const Bucket& b : buckets_) move(b, right_, left_);
+            for (uint32_t mask = 1; mask < (1u << (buckets_.size() - 1)); ++mask) {
+                for (uint32_t turned = mask ^ (mask - 1), j = 0; turned; turned >>= 1, ++j) {
+                    if (mask >> j & 1) move(buckets_[j + 1], left_, right_);
+                    else move(buckets_[j + 1], right_, left_);
+                }
+                offer_two(kSubset, mask, placement);
+            }
+        }
+    }
+
+    void scan_multiway() {
+        Tally all;
+        int unfit = 0, invalid = 0;
+        std::vector<Tally> alone(buckets_.size());
+        for (size_t i = 0; i < buckets_.size(); ++i) {
+            fill(buckets_[i]);
+            take(alone[i], left_);
+            all.total += alone[i].total;
+            all.spread += alone[i].spread;
+            unfit += !alone[i].fits;
+            invalid += !alone[i].valid;
+        }
+        all.filled = static_cast<int>(buckets_.size());
+        if (!gone_rows() || own_) {
+            all.fits = unfit == 0;
+            all.valid = invalid == 0;
+            if (own_) take(all, part_);
+            offer(all, {0, kMultiway, 0, 0});
+            return;
+        }
+        for (size_t i = 0; i < buckets_.size(); ++i) {  // the missing rows join branch i
+            fill(buckets_[i]);
+            for (Row r : gone_) left_.add(r);
+            Tally joined;
+            take(joined, left_);
+            Tally t = all;
+            t.total += joined.total - alone[i].total;
+            t.spread += joined.spread - alone[i].spread;
+            t.fits = joined.fits && unfit - !alone[i].fits == 0;
+            t.valid = joined.valid && invalid - !alone[i].valid == 0;
+            offer(t, {0, kMultiway, 0, static_cast<int64_t>(i)});
+        }
+    }
+
+    void scan_presence() {
+        left_.clear();
+        right_.assign(whole);
+        for (Row r : gone_) right_.sub(r), left_.add(r);
+        Tally t;
+        take(t, left_);
+        take(t, right_);
+        offer(t, {0, kPresence, 0, 0});
+    }
+
+    // -- subsets ------------------------------------------------------------------------------------------------------
+
+    bool exhaustive() const { return desk_.target.n_classes > 2 && buckets_.size() <= kExhaustive; }
+
+    std::vector<int64_t> orders() const {  // the classes by whose rate the levels are ordered
+        if (desk_.target.n_classes == 0) return {0};
+        if (desk_.target.n_classes == 2) return {1};
+        if constexpr (requires { whole.seen(); }) {
+            std::vector<int64_t> present(whole.seen().begin(), whole.seen().end());
+            std::sort(present.begin(), present.end());
+            return present;
+        }
+        return {};
+    }
+    int64_t cls_position(int64_t cls) const {
+        return desk_.target.n_classes > 2 ? cls * static_cast<int64_t>(buckets_.size()) : 0;
+    }
+    void order_by_rate(int64_t cls) {
+        restore_order();
+        std::vector<std::pair<Rate, Bucket>> rated;
+        rated.reserve(buckets_.size());
+        for (const Bucket& b : buckets_) {
+            fill(b);
+            rated.push_back({rate(left_, cls), b});
+        }
+        std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (size_t i = 0; i < rated.size(); ++i) buckets_[i] = rated[i].second;
+    }
+    void restore_order() {
+        std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.rank < b.rank; });
+    }
+    void fill(const Bucket& bucket) {
+        left_.clear();
+        for (const Row* r = bucket.first; r != bucket.last; ++r) left_.add(*r);
+    }
+
+    // -- offers -------------------------------------------------------------------------------------------------------
+
+    void take(Tally& t, const Side& side) const {
+        if (side.rows == 0) return;
+        ++t.filled;
+        if (!side.valid()) {
+            t.valid = false;
+            return;
+        }
+        t.total += side.total();
+        t.fits = t.fits && side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
+        if (settings_.rule != Rule::gain) t.spread += desk_.nlogn(side.weight);
+    }
+    void offer_two(Kind kind, int64_t position, int placement) {
+        Tally t;
+        take(t, left_);
+        take(t, right_);
+        if (own_) take(t, part_);
+        if (kind == kThreshold && placement == 0 && t.filled > 1 && t.valid && t.fits) ++cuts_;
+        offer(t, {0, kind, position, placement});
+    }
+    void offer(const Tally& t, Key key) {
+        if (t.filled < 2 || !t.valid) return;
+        seen_ = true;
+        if (!t.fits) return;
+        key.column = static_cast<int64_t>(column_);
+        Offer o{0, whole_total_ - t.total, key, t.spread};
+        o.merit = o.gain;
+        if (settings_.rule == Rule::ratio) o.merit = ratio(o.gain, o.spread);
+        else if (settings_.by_branches && settings_.rule == Rule::gain) o.merit = floor_div(o.gain, t.filled - 1);
+        best_->offer(o, slack());
+    }
+
+    int128 slack() const { return settings_.rule == Rule::ratio ? kRatioSlack : desk_.slack; }
+
+    // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
+    int128 ratio(int128 gain, int128 spread) const {
+        const int128 information = desk_.nlogn(whole.weight) - spread;
+        return static_cast<int128>(std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
+    }
+
+    Offer strongest(const std::vector<ColumnBest>& bests, int128 slack) const {
+        Best best(settings_.random_ties, node_key_);
+        for (const ColumnBest& b : bests) best.offer(b.offer, slack);
+        return best.get();
+    }
+
+    // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts)/n), compare
+    // the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
+    Offer quinlan() {
+        const auto n = static_cast<int128>(bests_.size());
+        int128 average = 0;
+        for (ColumnBest& b : bests_) {
+            int128 price = b.offer.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
+            const int scale = std::min(desk_.target.weight_scale, 56);
+            price = scale >= 0 ? price << scale : price >> -scale;
+            b.offer.merit = b.offer.gain - price;
+            average += floor_div(b.offer.merit, n);
+        }
+        std::vector<ColumnBest> enough;
+        for (ColumnBest b : bests_) {
+            if (b.offer.merit + desk_.slack + n < average) continue;
+            b.offer.merit = ratio(b.offer.merit, b.offer.spread);
+            enough.push_back(b);
+        }
+        return strongest(enough, kRatioSlack);
+    }
+
+    bool too_little(int128 gain) const {
+        const double total = static_cast<double>(gain + desk_.slack) * desk_.worth / static_cast<double>(total_weight_);
+        return std::ldexp(total, -degree() * desk_.target.scale) < settings_.min_impurity_decrease;
+    }
+    int degree() const {
+        if (desk_.target.n_classes) return 0;
+        return settings_.criterion == Criterion::squared_error ? 2 : 1;
+    }
+
+    // -- the winner ---------------------------------------------------------------------------------------------------
+
+    void describe(const Offer& winner, Chosen& chosen) {
+        chosen = Chosen{};
+        chosen.gain = winner.gain;
+        chosen.column = static_cast<int32_t>(column_);
+        chosen.missing_rows = gone_rows();
+        const auto at = static_cast<size_t>(winner.key.position);
+        const Kind kind = static_cast<Kind>(winner.key.kind);
+        chosen.kind = kind;
+        chosen.n_branches = 2;
+        bool swapped = false;
+        switch (kind) {
+            case kThreshold:
+            case kOrdinal: cut_between(at, chosen); break;
+            case kOneValue: chosen.codes = {static_cast<int32_t>(buckets_[at].rank)}; break;
+            case kSubset: swapped = list_subset(at, chosen); break;
+            case kMultiway:
+                for (const Bucket& b : buckets_) chosen.codes.push_back(static_cast<int32_t>(b.rank));
+                chosen.n_branches = static_cast<int32_t>(buckets_.size());
+                if (chosen.n_branches < columns_[column_].n_levels) chosen.other = chosen.n_branches++;
+                break;
+            default: presence(chosen); return;
+        }
+        if (own_) chosen.missing = chosen.n_branches++;
+        else if (gone_rows()) chosen.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
+        else chosen.missing = heaviest(chosen);
+    }
+
+    void cut_between(size_t at, Chosen& chosen) const {
+        const uint32_t a = buckets_[at].rank, b = buckets_[at + 1].rank;
+        chosen.last_left = a;
+        if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(a)};
+        else if (columns_[column_].numbers) chosen.cut = midpoint(lists_.number(column_, a), lists_.number(column_, b));
+        else chosen.cut_int = midpoint(lists_.integer(column_, a), lists_.integer(column_, b));
+    }
+
+    // Lists the lighter side (the near one of equals); returns whether that is the far side.
+    bool list_subset(size_t position, Chosen& chosen) {
+        std::vector<int32_t> sides[2];
+        int64_t weight[2] = {0, 0};
+        if (!exhaustive() && desk_.target.n_classes > 2) order_by_rate(static_cast<int64_t>(position / buckets_.size()));
+        else if (!exhaustive()) order_by_rate(desk_.target.n_classes == 2 ? 1 : 0);
+        const size_t prefix = desk_.target.n_classes > 2 ? position % buckets_.size() : position;
+        for (size_t i = 0; i < buckets_.size(); ++i) {
+            const bool far = exhaustive() ? i > 0 && (position >> (i - 1) & 1) : i >= prefix;
+            sides[far].push_back(static_cast<int32_t>(buckets_[i].rank));
+            weight[far] += weigh(buckets_[i]);
+        }
+        restore_order();
+        const bool swap = weight[1] < weight[0];
+        chosen.codes = sides[swap];
+        std::sort(chosen.codes.begin(), chosen.codes.end());
+        return swap;
+    }
+
+    // A test of mere presence is stored in the form of the column's first kind: a cut above every value, or a subset
+    // that lists nothing.
+    void presence(Chosen& chosen) const {
+        const Column& column = columns_[column_];
+        const Kind first = column.kinds.front();
+        chosen.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
+        chosen.missing = chosen.kind == kSubset ? 0 : 1;
+        chosen.last_left = kNoRank - 1;
+        if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(column.n_levels - 1)};
+        if (column.numbers) chosen.cut = std::numeric_limits<double>::infinity();
+        if (column.integers) chosen.cut_int = std::numeric_limits<int64_t>::max();
+    }
+
+    int32_t heaviest(const Chosen& chosen) const {
+        std::vector<int64_t> weight(chosen.n_branches, 0);
+        for (const Bucket& b : buckets_) weight[chosen.branch(b.rank)] += weigh(b);
+        return static_cast<int32_t>(std::max_element(weight.begin(), weight.end()) - weight.begin());
+    }
+    int64_t weigh(const Bucket& bucket) const {
+        int64_t w = 0;
+        for (const Row* r = bucket.first; r != bucket.last; ++r) w += desk_.target.weight[*r];
+        return w;
+    }
+
+    Desk& desk_;
+    const SortedLists& lists_;
+    const std::vector<Column>& columns_;
+    const Settings& settings_;
+    int64_t total_weight_;
+    Side left_, right_, part_;
+
+    // of the node at hand
+    uint64_t node_key_ = 0;
+    int128 whole_total_ = 0;
+    std::vector<ColumnBest> bests_;
+    // of the column at hand
+    size_t column_ = 0;
+    std::vector<Bucket> buckets_;
+    std::span<const Row> gone_;  // its missing rows
+    bool own_ = false;           // they get a branch of their own
+    std::optional<Best> best_;
+    bool seen_ = false;
+    int64_t cuts_ = 0;
+};
+
+}  // namespace treewise

@@ -1,0 +1,328 @@
+// Sides: the running statistics of one branch, and the criteria as what they measure of it.
+//
+// A side can take a row in (add), give it back (sub), and say its total impurity in integers (total), as criteria.py
+// defines it. The scans (scan.hpp) move rows from one side to another and never know which criterion they serve:
+//
+//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); score = left.total() + right.total()
+//
+// Every criterion needs only a few numbers for that, and add/sub change them in O(1) whatever the number of classes
+// (absolute error: O(log n), it keeps its rows in a rank tree).
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "fixed.hpp"
+#include "problem.hpp"
+
+namespace treewise {
+
+// What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
+struct Desk {
+    explicit Desk(const Target& t, uint64_t total_weight) : target(t), nlogn(total_weight) {}
+
+    const Target& target;
+    Nlogn nlogn;
+    int64_t low = 0, high = 0;     // regression: smallest and largest scaled target of the node
+    int128 slack = 0;              // gains nearer than this are equal
+    double worth = 1.0;            // what one unit is, in total impurity of the user's numbers
+    int128 mean = 0;               // squared error: targets are taken about the node's mean …
+    int shift = 0;                 // … and cut to the bits that matter at this node
+    std::vector<uint32_t> rank;    // absolute error: a row's place among the node's distinct targets, from 1 …
+    std::vector<int64_t> values;   // … which are these, ascending
+};
+
+// -- classification ---------------------------------------------------------------------------------------------------
+
+// Weights of the classes of some rows, with the list of classes that occurred, so that clearing costs what is there.
+class Counts {
+public:
+    explicit Counts(Desk& desk) : desk_(&desk), target_(&desk.target), count_(desk.target.n_classes, 0),
+                                   listed_(desk.target.n_classes, 0) {}
+
+    int64_t rows = 0, weight = 0;
+
+    const std::vector<int64_t>& counts() const { return count_; }
+    const std::vector<int32_t>& seen() const { return seen_; }
+    bool valid() const { return true; }
+
+    static void open(Desk&, const uint32_t*, const uint32_t*) {}
+    void measure() const {  // this side holds all rows of the node
+        desk_->slack = static_cast<int128>(16) * weight;
+        desk_->worth = std::ldexp(1.0, -kFraction);
+    }
+
+protected:
+    int64_t take(uint32_t row, int64_t sign) {  // returns the class count before
+        const auto c = static_cast<int32_t>(target_->y[row]);
+        const int64_t w = target_->weight[row];
+        const int64_t before = count_[c];
+        if (!listed_[c]) listed_[c] = 1, seen_.push_back(c);
+        count_[c] = before + sign * w;
+        weight += sign * w;
+        rows += sign;
+        return before;
+    }
+    void wipe() {
+        for (int32_t c : seen_) count_[c] = 0, listed_[c] = 0;
+        seen_.clear();
+        rows = weight = 0;
+    }
+    void copy(const Counts& other) {
+        wipe();
+        seen_ = other.seen_;
+        for (int32_t c : seen_) count_[c] = other.count_[c], listed_[c] = 1;
+        rows = other.rows;
+        weight = other.weight;
+    }
+    Desk* desk_;
+    const Target* target_;
+    std::vector<int64_t> count_;
+    std::vector<uint8_t> listed_;  // whether a class is in seen_
+    std::vector<int32_t> seen_;
+};
+
+// m·H = m·log m − Σ c·log c
+class EntropySide : public Counts {
+public:
+    using Counts::Counts;
+    void add(uint32_t row) { step(row, 1); }
+    void sub(uint32_t row) { step(row, -1); }
+    void clear() { wipe(), sum_ = 0; }
+    void assign(const EntropySide& other) { copy(other), sum_ = other.sum_; }
+    int128 total() const { return desk_->nlogn(weight) - sum_; }
+
+private:
+    void step(uint32_t row, int64_t sign) {
+        const int64_t before = take(row, sign);
+        sum_ += desk_->nlogn(before + sign * target_->weight[row]) - desk_->nlogn(before);
+    }
+    int128 sum_ = 0;  // Σ c·log c
+};
+
+// m·(1 − Σ p²) = m − Σ c²/m
+class GiniSide : public Counts {
+public:
+    using Counts::Counts;
+    void add(uint32_t row) { step(row, 1); }
+    void sub(uint32_t row) { step(row, -1); }
+    void clear() { wipe(), squares_ = 0; }
+    void assign(const GiniSide& other) { copy(other), squares_ = other.squares_; }
+    int128 total() const {
+        const auto m = static_cast<uint128>(weight);
+        const uint128 whole = squares_ / m, rest = squares_ % m;
+        return (static_cast<int128>(weight) << kFraction) -
+               static_cast<int128>((whole << kFraction) + (rest << kFraction) / m);
+    }
+
+private:
+    void step(uint32_t row, int64_t sign) {
+        const auto before = static_cast<int128>(take(row, sign));
+        const auto after = before + sign * target_->weight[row];
+        squares_ += static_cast<uint128>(after * after - before * before);
+    }
+    uint128 squares_ = 0;  // Σ c²
+};
+
+// m − max c
+class ErrorSide : public Counts {
+public:
+    using Counts::Counts;
+    void add(uint32_t row) {
+        take(row, 1);
+        const int64_t now = count_[target_->y[row]];
+        if (now > most_) most_ = now;
+    }
+    void sub(uint32_t row) {
+        const int64_t before = take(row, -1);
+        if (before == most_) {  // the largest class may be another one now
+            most_ = 0;
+            for (int32_t c : seen_) most_ = std::max(most_, count_[c]);
+        }
+    }
+    void clear() { wipe(), most_ = 0; }
+    void assign(const ErrorSide& other) { copy(other), most_ = other.most_; }
+    int128 total() const { return static_cast<int128>(weight - most_) << kFraction; }
+
+private:
+    int64_t most_ = 0;
+};
+
+// -- regression -------------------------------------------------------------------------------------------------------
+
+class Sums {
+public:
+    explicit Sums(Desk& desk) : desk_(&desk), target_(&desk.target) {}
+
+    int64_t rows = 0, weight = 0;
+    int128 sum = 0;  // Σ w·y
+
+    static void open(Desk&, const uint32_t*, const uint32_t*) {}
+    void add(uint32_t row) { step(row, 1); }
+    void sub(uint32_t row) { step(row, -1); }
+    void clear() { rows = weight = 0, sum = 0; }
+
+protected:
+    void step(uint32_t row, int64_t sign) {
+        const int64_t w = sign * target_->weight[row];
+        rows += sign;
+        weight += w;
+        sum += static_cast<int128>(w) * target_->y[row];
+    }
+    Desk* desk_;
+    const Target* target_;
+};
+
+// −S²/m about the node's mean; Σ y² is the same for every split of a node.
+class SquaredSide : public Sums {
+public:
+    using Sums::Sums;
+    bool valid() const { return true; }
+    void assign(const SquaredSide& other) { *this = other; }
+    int128 total() const {
+        const int128 centred = (sum - weight * desk_->mean) >> desk_->shift;
+        return -(centred * centred / weight);
+    }
+    void measure() const {
+        const auto spread = static_cast<int128>(desk_->high) - desk_->low + 1;
+        desk_->mean = floor_div(sum, weight);
+        desk_->shift = std::max(0, bit_length(static_cast<uint128>(weight * spread)) - 62);
+        desk_->slack = 8 * (spread >> desk_->shift) + 16;
+        desk_->worth = std::ldexp(1.0, 2 * desk_->shift);
+    }
+};
+
+// −S·log(S/m): half the Poisson deviance but for Σ y·log y. A branch of sum 0 would predict 0: not valid.
+class PoissonSide : public Sums {
+public:
+    using Sums::Sums;
+    bool valid() const { return sum > 0; }
+    void assign(const PoissonSide& other) { *this = other; }
+    int128 total() const {
+        const int128 s = sum >> desk_->shift;
+        return s * log2_fixed(static_cast<uint64_t>(weight)) - desk_->nlogn(static_cast<int64_t>(s));
+    }
+    void measure() const {
+        desk_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
+        desk_->slack = static_cast<int128>(512) << kFraction;
+        desk_->worth = 0.6931471805599453 * std::ldexp(1.0, desk_->shift - kFraction);
+    }
+};
+
+// Σ |y − median|: weights and sums in a rank tree (Fenwick) over the node's distinct targets.
+class AbsoluteSide {
+public:
+    explicit AbsoluteSide(Desk& desk) : desk_(&desk), target_(&desk.target) {}
+
+    int64_t rows = 0, weight = 0;
+    int128 sum = 0;
+
+    bool valid() const { return true; }
+    void measure() const { desk_->slack = 0, desk_->worth = 1.0; }
+
+    // Rank the targets of the node's rows, once for all sides.
+    static void open(Desk& desk, const uint32_t* first, const uint32_t* last) {
+        const int64_t* y = desk.target.y;
+        desk.rank.resize(desk.target.n_rows);
+        std::vector<uint32_t> order(first, last);
+        std::sort(order.begin(), order.end(), [y](uint32_t a, uint32_t b) { return y[a] < y[b]; });
+        desk.values.clear();
+        for (uint32_t row : order) {
+            if (desk.values.empty() || desk.values.back() != y[row]) desk.values.push_back(y[row]);
+            desk.rank[row] = static_cast<uint32_t>(desk.values.size());
+        }
+    }
+    void add(uint32_t row) { step(row, 1); }
+    void sub(uint32_t row) { step(row, -1); }
+    void clear() {
+        weights_.assign(desk_->values.size() + 1, 0);
+        sums_.assign(desk_->values.size() + 1, 0);
+        rows = weight = 0, sum = 0;
+    }
+    void assign(const AbsoluteSide& other) {
+        weights_ = other.weights_;
+        sums_ = other.sums_;
+        rows = other.rows, weight = other.weight, sum = other.sum;
+    }
+    // The middle value reached first (2·weight up to it >= m) and the one that passes the middle (> m).
+    std::pair<int64_t, int64_t> medians() const { return {desk_->values[descend(false).at], desk_->values[descend(true).at]}; }
+    int128 total() const {
+        const Prefix low = descend(false);
+        const int128 middle = desk_->values[low.at];
+        const int128 here = static_cast<int128>(weight) - low.weight;  // at the median or above it
+        return middle * low.weight - low.sum + (sum - low.sum) - middle * here;
+    }
+
+private:
+    struct Prefix {
+        size_t at;       // index of the median among the distinct targets
+        int64_t weight;  // strictly below it
+        int128 sum;
+    };
+    Prefix descend(bool upper) const {
+        Prefix p{0, 0, 0};
+        const size_t size = desk_->values.size();
+        for (size_t step = std::bit_floor(size); step; step >>= 1) {
+            const size_t next = p.at + step;
+            if (next > size) continue;
+            const auto twice = 2 * (static_cast<int128>(p.weight) + weights_[next]);
+            if (upper ? twice <= weight : twice < weight) {
+                p.at = next;
+                p.weight += weights_[next];
+                p.sum += sums_[next];
+            }
+        }
+        return p;
+    }
+    void step(uint32_t row, int64_t sign) {
+        const int64_t w = sign * target_->weight[row];
+        const int128 wy = static_cast<int128>(w) * target_->y[row];
+        rows += sign, weight += w, sum += wy;
+        for (size_t i = desk_->rank[row]; i < weights_.size(); i += i & (~i + 1)) {
+            weights_[i] += w;
+            sums_[i] += wy;
+        }
+    }
+    Desk* desk_;
+    const Target* target_;
+    std::vector<int64_t> weights_;  // Fenwick trees over the node's distinct targets
+    std::vector<int128> sums_;
+};
+
+// Calls work.operator()<Side>() with the side of a criterion: the one place where a name becomes a type.
+template <class Work>
+auto with_side(Criterion criterion, const Work& work) {
+    switch (criterion) {
+        case Criterion::entropy: return work.template operator()<EntropySide>();
+        case Criterion::gini: return work.template operator()<GiniSide>();
+        case Criterion::error: return work.template operator()<ErrorSide>();
+        case Criterion::squared_error: return work.template operator()<SquaredSide>();
+        case Criterion::absolute_error: return work.template operator()<AbsoluteSide>();
+        case Criterion::poisson: return work.template operator()<PoissonSide>();
+    }
+    throw std::logic_error("unknown criterion");
+}
+
+// -- the order in which a subset's levels are tried ---------------------------------------------------------------------
+
+// A rate or a mean as an exact fraction.
+struct Rate {
+    int128 over = 0;
+    int64_t under = 1;
+    bool operator<(const Rate& other) const {  // whole parts first, then the remainders crosswise: no overflow
+        const int128 mine = floor_div(over, under), theirs = floor_div(other.over, other.under);
+        if (mine != theirs) return mine < theirs;
+        return (over - mine * under) * other.under < (other.over - theirs * other.under) * under;
+    }
+};
+
+inline Rate rate(const Counts& side, int64_t cls) { return {side.counts()[cls], side.weight}; }
+inline Rate rate(const Sums& side, int64_t) { return {side.sum, side.weight}; }
+inline Rate rate(const AbsoluteSide& side, int64_t) {
+    const auto [low, high] = side.medians();
+    return {static_cast<int128>(low) + high, 1};
+}
+
+}  // namespace treewise

@@ -1,0 +1,96 @@
+// FindBestPrediction: what a node says of its rows once they are on a side (sides.hpp): prediction, impurity, spread.
+//
+// Figures for people and files, not for decisions; still computed from integers, so that they do not depend on the
+// order of rows.
+
+#pragma once
+
+#include <cmath>
+#include <concepts>
+
+#include "sides.hpp"
+
+namespace treewise {
+
+struct Summary {
+    int32_t label = -1;
+    double value = std::numeric_limits<double>::quiet_NaN();
+    double impurity = 0.0;  // per unit of weight
+    double spread = 0.0;
+};
+
+template <class Side>
+    requires std::derived_from<Side, Counts>
+Summary summarise(const Side& side, const Desk& desk, const uint32_t*, const uint32_t*) {
+    Summary s;
+    int64_t most = -1;
+    for (int32_t c : side.seen()) {  // the largest class, the first of equals
+        const int64_t count = side.counts()[c];
+        if (count > most || (count == most && c < s.label)) most = count, s.label = c;
+    }
+    s.impurity = static_cast<double>(side.total()) * desk.worth / static_cast<double>(side.weight);
+    return s;
+}
+
+// Variance about the mean: deviations are cut to so many bits that their weighted squares add up in 128.
+inline double variance(const Desk& desk, int128 sum, int64_t weight, const uint32_t* first, const uint32_t* last) {
+    const int128 mean = floor_div(sum, weight);
+    const int room = (126 - bit_length(static_cast<uint128>(weight))) / 2;
+    const auto range = static_cast<int128>(desk.high) - desk.low + 1;
+    const int shift = std::max(0, bit_length(static_cast<uint128>(range)) - room);
+    int128 squares = 0, deviations = 0;
+    for (const uint32_t* row = first; row != last; ++row) {
+        const int128 d = (desk.target.y[*row] - mean) >> shift;
+        squares += desk.target.weight[*row] * d * d;
+        deviations += desk.target.weight[*row] * d;
+    }
+    const double w = static_cast<double>(weight), off = static_cast<double>(deviations) / w;
+    const double v = std::max(0.0, static_cast<double>(squares) / w - off * off);
+    return std::ldexp(v, 2 * (shift - desk.target.scale));
+}
+
+inline double mean_of(const Desk& desk, int128 sum, int64_t weight) {
+    return std::ldexp(static_cast<double>(sum) / static_cast<double>(weight), -desk.target.scale);
+}
+
+inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
+    Summary s;
+    s.value = mean_of(desk, side.sum, side.weight);
+    s.impurity = variance(desk, side.sum, side.weight, first, last);
+    s.spread = std::sqrt(s.impurity);
+    return s;
+}
+
+inline Summary summarise(const AbsoluteSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
+    Summary s;
+    const auto [low, high] = side.medians();
+    s.value = std::ldexp(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.target.scale);
+    s.impurity = std::ldexp(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.target.scale);
+    s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
+    return s;
+}
+
+// Half the mean Poisson deviance: (Σ y·log y)/m − mean·log mean, in nats.
+inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
+    constexpr double kLn2 = 0.6931471805599453;
+    Summary s;
+    s.value = mean_of(desk, side.sum, side.weight);
+    s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
+    if (side.sum <= 0) return s;
+    const auto scale = static_cast<int128>(desk.target.scale) << kFraction;
+    int128 terms = 0;  // Σ w·y·log2 y, each term cut to 64 bits
+    for (const uint32_t* row = first; row != last; ++row) {
+        const int64_t y = desk.target.y[*row];
+        if (y > 0) terms += desk.target.weight[*row] * (((y >> 8) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> 64);
+    }
+    const int cut = std::max(0, bit_length(static_cast<uint128>(side.sum)) - 62);
+    const int128 log_mean = log2_fixed(static_cast<uint64_t>(side.sum >> cut)) + (static_cast<int128>(cut) << kFraction) -
+                            log2_fixed(static_cast<uint64_t>(side.weight)) - scale;
+    const double m = static_cast<double>(side.weight);
+    const double ylogy = std::ldexp(static_cast<double>(terms) / m, 64 + 8 - kFraction - desk.target.scale);
+    const double of_mean = s.value * std::ldexp(static_cast<double>(log_mean), -kFraction);
+    s.impurity = std::max(0.0, kLn2 * (ylogy - of_mean));
+    return s;
+}
+
+}  // namespace treewise

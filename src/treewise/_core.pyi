@@ -1,0 +1,55 @@
+"""What the C++ core offers (bindings.cpp)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class Column:
+    def __init__(self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = ()) -> None: ...
+
+class Criterion:
+    def __class_getitem__(cls, name: str) -> Criterion: ...
+
+class Rule:
+    def __class_getitem__(cls, name: str) -> Rule: ...
+
+class Target:
+    def __init__(
+        self,
+        y: npt.NDArray[np.int64],
+        raw: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.int64],
+        n_classes: int,
+        scale: int,
+        weight_scale: int,
+    ) -> None: ...
+
+class Settings:
+    criterion: Criterion
+    rule: Rule
+    by_branches: bool
+    missing_branch: bool
+    empty_from_root: bool
+    random_ties: bool
+    seed: int
+    max_depth: int
+    max_leaf_nodes: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_leaf_weight: int
+    min_impurity_decrease: float
+    sufficient_accuracy: float
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+def grow(
+    columns: Sequence[Column], target: Target, settings: Settings, progress: Callable[[float], None] | None = None
+) -> Arrays: ...
+def estimate(
+    tree: Arrays, parent: npt.NDArray[np.int64], columns: Sequence[Column], target: Target, settings: Settings
+) -> Arrays: ...
+def leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
+def midpoint(a: float, b: float) -> float: ...
+def nlogn(n: int) -> float: ...

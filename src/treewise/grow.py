@@ -1,0 +1,176 @@
+"""Growing a tree: what the user asked → settings and problem → the core → a Tree.
+
+The front door of learning. Everything is decided before (``settings.py``, ``problem.py``) or inside the core
+(``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from treewise import _core
+from treewise._version import __version__
+from treewise.errors import ParameterError, did_you_mean
+from treewise.problem import Problem, Roles, conform, prepare
+from treewise.settings import Settings
+from treewise.table import KindSpec
+from treewise.tree import Arrays, Label, Task, Tree
+
+Progress = Callable[[float], None]
+
+ROLES = ("task", "kinds", "ignore", "columns", "na_values", "positive", "sample_weight", "class_weight", "drop_missing_target")
+KIND_NUMBERS = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5}
+
+
+def grow(
+    data: Any,
+    target: Any = None,
+    *,
+    task: Task | None = None,
+    preset: str | None = None,
+    criterion: str | None = None,
+    categorical: str | None = None,
+    kinds: Mapping[str, KindSpec] | None = None,
+    ignore: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    na_values: Sequence[str] = (),
+    missing: str = "learn",
+    empty_branch: str = "parent",
+    positive: Label | None = None,
+    max_depth: int | None = None,
+    min_samples_split: int | float = 2,
+    min_samples_leaf: int | float | None = None,
+    max_leaf_nodes: int | None = None,
+    min_weight_fraction_leaf: float = 0.0,
+    min_impurity_decrease: float = 0.0,
+    sufficient_accuracy: float = 1.0,
+    sample_weight: Any = None,
+    class_weight: Mapping[Label, float] | str | None = None,
+    drop_missing_target: bool = False,
+    ties: str = "first",
+    random_state: int = 0,
+) -> Tree:
+    """Grow a decision tree on a table.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
+    >>> tree.predict({"GPA": "3.7", "Published": "no", "University": "top20"})
+    'P'
+
+    Parameters
+    ----------
+    data : DataFrame (pandas, polars, Arrow, DuckDB), dict of columns, NumPy array, path of a CSV or Parquet file, or
+        the name of a built-in table.
+    target : the column to predict, by name, or an array of its values.
+    task : ``"classification"`` or ``"regression"``. By default the target decides: text, booleans, categories and
+        whole numbers with at most 20 different values are classes; other numbers are regression.
+    preset : ``"id3"``, ``"cart"`` or ``"c45"``: the books' settings by name; what you give yourself wins over them.
+    criterion : ``"entropy"`` (the default for classes), ``"gini"``, ``"error"``, ``"gain_ratio"``, ``"c45"``;
+        ``"squared_error"`` (the default for numbers), ``"absolute_error"``, ``"poisson"``.
+    categorical : how categories are tested: ``"subset"`` (the default; ordered ones by a cut in their order),
+        ``"multiway"``, ``"one_value"``, ``"ordinal"``, or ``"any"``: all of them compete.
+    kinds : what columns are, where the table does not say: ``{"GPA": "nominal", "Price": ["free", "cheap"] (ordered),
+        "Hunger": {"starving", "full"} (levels)}``; a split kind such as ``"multiway"`` is for that column alone.
+    ignore, columns : columns to leave out, or the only ones to use.
+    na_values : texts that mean "missing".
+    missing : ``"learn"`` tries the rows with a missing value in every branch and keeps the best; ``"branch"`` gives
+        them a branch of their own; ``"error"`` refuses them.
+    empty_branch : what a branch without rows answers with: its ``"parent"``'s distribution or the ``"root"``'s.
+    positive : the class to count as positive (it is moved last).
+    max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
+        limits, as in scikit-learn.
+    sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
+    sample_weight : a weight for each row: the name of a column, or an array.
+    class_weight : ``{"yes": 5}`` or ``"balanced"``.
+    drop_missing_target : leave out rows whose target is missing, instead of refusing them.
+    ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
+    random_state : the seed for random ties.
+    """
+    options = {name: value for name, value in locals().items() if name not in ("data", "target")}
+    return grow_problem(problem_for(data, target, **options))
+
+
+def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
+    """Prepare a table under the options of ``grow``."""
+    roles = {name: options.pop(name) for name in ROLES if name in options}
+    preset = options.pop("preset", None)
+    known = Settings.__dataclass_fields__
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"no option {name}.{did_you_mean(name, [*known, *ROLES])}")
+    for name in ("ignore", "columns", "na_values"):
+        if isinstance(roles.get(name), str):
+            raise ParameterError(f'{name}="{roles[name]}": must be a list of names, ["{roles[name]}"].')
+    return prepare(data, Roles(target=target, **roles), Settings.of(preset, **options))
+
+
+def problem_like(tree: Tree, data: Any) -> Problem:
+    """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
+    return conform(data, tree.encodings, tree.target, settings_of(tree))
+
+
+def settings_of(tree: Tree) -> Settings:
+    """Return the settings a tree was grown with; a hand-written one has the defaults."""
+    made = next((step for step in tree.history if step.get("did") == "grow"), {})
+    return Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})})
+
+
+def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
+    """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf."""
+    grown = _core.grow(core_columns(problem), core_target(problem), core_settings(problem), progress)
+    for array in grown.values():
+        array.flags.writeable = False
+    settings = problem.settings
+    step = {
+        "did": "grow",
+        "treewise": __version__,
+        "rows": len(problem),
+        "settings": settings.given(),
+    }
+    assert settings.criterion is not None
+    return Tree(
+        problem.encodings,
+        problem.target,
+        Arrays(**grown),
+        settings.criterion,
+        settings.empty_branch,
+        history=(step,),
+        notes=problem.notes,
+    )
+
+
+def core_columns(problem: Problem) -> list[_core.Column]:
+    """Hand the columns to the core, each with the split kinds it may be tested by."""
+    return [
+        _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
+        for encoding, values, kinds in zip(problem.encodings, problem.columns, problem.splits, strict=True)
+    ]
+
+
+def core_target(problem: Problem) -> _core.Target:
+    """Hand the target and the weights to the core."""
+    n_classes = len(problem.target.classes)
+    return _core.Target(problem.y, problem.raw, problem.weight, n_classes, problem.target_scale, problem.weight_scale)
+
+
+def core_settings(problem: Problem) -> _core.Settings:
+    """Translate the settings into the core's: names into numbers, shares into counts."""
+    asked, core = problem.settings, _core.Settings()
+    rule = problem.criterion.rule
+    core.criterion = _core.Criterion["entropy" if rule != "gain" else problem.criterion.name]
+    core.rule = _core.Rule[rule]
+    core.by_branches = problem.by_branches
+    core.missing_branch = asked.missing == "branch"
+    core.empty_from_root = asked.empty_branch == "root"
+    core.random_ties = asked.ties == "random"
+    core.seed = asked.random_state
+    core.max_depth = -1 if asked.max_depth is None else asked.max_depth
+    core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
+    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(problem))
+    core.min_samples_leaf = asked.least_rows(asked.min_samples_leaf, len(problem))
+    core.min_leaf_weight = problem.least_leaf_weight
+    core.min_impurity_decrease = asked.min_impurity_decrease
+    core.sufficient_accuracy = asked.sufficient_accuracy
+    return core
+

@@ -1,0 +1,173 @@
+"""Rows → nodes → values: prediction with a finished tree.
+
+Stands above the tree and beside the search. A table is read as it comes, columns are found by name in any order, the
+core walks each row down the tree, and the node it ends at answers: its class, its probabilities, its value. Only the
+columns the tree asks about are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core, encode
+from treewise.criteria import logarithm
+from treewise.errors import ColumnError, DataError, did_you_mean
+from treewise.problem import Problem, class_numbers
+from treewise.table import Table, read
+from treewise.tree import LEAF, Label, Tree
+from treewise.wording import safe
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def apply(tree: Tree, data: Any) -> Any:
+    """Return the number of the node each row ends at; for a single row, that number."""
+    table, single = read_for(tree, data)
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    return int(nodes[0]) if single else nodes
+
+
+def predict(tree: Tree, data: Any) -> Any:
+    """Return the predicted class or value of each row; for a single row, that class or value."""
+    table, single = read_for(tree, data)
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    if tree.task == "regression":
+        values = tree.arrays.value[nodes]
+        return float(values[0]) if single else values
+    labels = tree.arrays.label[nodes]
+    refuse_unanswered(tree, nodes, labels, table)
+    return tree.classes[labels[0]] if single else label_array(tree.classes)[labels]
+
+
+def predict_proba(tree: Tree, data: Any) -> Floats:
+    """Return the probability of each class, one row a row of the table, one column a class; a single row gives one."""
+    if tree.task == "regression":
+        raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
+    table, single = read_for(tree, data)
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    reached, place = np.unique(nodes, return_inverse=True)
+    shares = np.array([tree.probabilities(int(n)) for n in reached]).reshape(len(reached), len(tree.classes))
+    refuse_unanswered(tree, nodes, np.where(shares.sum(axis=1) > 0, 0, -1)[place], table)
+    result: Floats = shares[place]
+    return result[0] if single else result
+
+
+def log_likelihood(tree: Tree, data: Any, unit: str = "nats") -> float:
+    """Return the log-likelihood of a table under the tree (CS221 notes 6): Σ log P(class of the row | its leaf).
+
+    For the table the tree was grown on this is −Σ m·H(p) over the leaves; a class a leaf gives no chance is −inf.
+    """
+    if tree.task == "regression":
+        raise DataError("log_likelihood is for classification; this tree predicts numbers.")
+    table = read(data)
+    y = class_numbers(table[tree.target.name], tree.target, table.name)
+    chance = predict_proba(tree, table)[np.arange(len(y)), y]
+    log = logarithm(unit)
+    return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
+
+
+def rows_at(tree: Tree, problem: Problem) -> list[Ints]:
+    """Return, for each node, the rows of a prepared table that pass through it.
+
+    A row is listed at every node on its path, so this is for small trees and for tracing, not for fitting.
+    """
+    ends = find_nodes(tree, problem.columns, len(problem))
+    order = np.argsort(ends, kind="stable")
+    start = np.searchsorted(ends[order], np.arange(len(tree) + 1))
+    size = subtree_sizes(tree)
+    # In pre-order a subtree is a run of numbers, so the rows below a node are a run of the sorted rows.
+    return [np.sort(order[start[n] : start[n + size[n]]]) for n in range(len(tree))]
+
+
+def subtree_sizes(tree: Tree) -> list[int]:
+    """Return the number of nodes at and below each node."""
+    size = [1] * len(tree)
+    parent = tree.arrays.parent.tolist()
+    for n in range(len(tree) - 1, 0, -1):
+        size[parent[n]] += size[n]
+    return size
+
+
+# -- tables for trees -------------------------------------------------------------------------------------------------
+
+
+def read_for(tree: Tree, data: Any) -> tuple[Table, bool]:
+    """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
+    if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
+        return read([dict(data)], name="the row"), True
+    if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
+        if len(data) != len(tree.columns):
+            raise DataError(f"the row has {len(data)} values; the tree was given {len(tree.columns)} columns: {', '.join(tree.columns)}.")
+        return read([dict(zip(tree.columns, data, strict=True))], name="the row"), True
+    if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == len(tree.columns) and data.dtype.names is None:
+        return read(data, columns=tree.columns), False
+    return read(data), False
+
+
+def is_cell(value: object) -> bool:
+    """Tell a single cell from a column or a row."""
+    return value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable | Mapping)
+
+
+def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
+    """Encode the columns the tree asks about; the others stay None."""
+    used = set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())
+    arrays: list[npt.NDArray[Any] | None] = []
+    for i, encoding in enumerate(tree.encodings):
+        if i not in used:
+            arrays.append(None)
+            continue
+        if encoding.name not in table.columns:
+            node = int(np.flatnonzero(tree.arrays.column == i)[0])
+            raise ColumnError(
+                f'{table.name} has no column "{safe(encoding.name)}", which node {node} asks for.'
+                f"{did_you_mean(encoding.name, table.columns)} (Extra columns are fine; order does not matter.)"
+            )
+        values = encode.apply(encoding, table[encoding.name], table.name)
+        if refuses_missing(tree):
+            gone = np.flatnonzero(encode.is_missing(encoding, values))
+            if len(gone):
+                raise DataError(
+                    f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name}, and the tree was grown with'
+                    ' missing="error".'
+                )
+        arrays.append(values)
+    return arrays
+
+
+def refuses_missing(tree: Tree) -> bool:
+    """Tell whether the tree was grown to refuse missing values."""
+    return any(step.get("settings", {}).get("missing") == "error" for step in tree.history)
+
+
+def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: int) -> Ints:
+    """Walk every row down the tree, in the core."""
+    empty = np.empty(0)
+    wrapped = [
+        _core.Column(empty if values is None else np.ascontiguousarray(values), len(encoding.levels))
+        for encoding, values in zip(tree.encodings, columns, strict=True)
+    ]
+    return _core.leaves(tree.core_arrays, wrapped, n_rows)
+
+
+def refuse_unanswered(tree: Tree, nodes: Ints, labels: npt.NDArray[Any], table: Table) -> None:
+    """Raise for a row that stays at an inner node of a hand-written tree, which has nothing to say."""
+    silent = np.flatnonzero(labels < 0)
+    if len(silent):
+        node = int(nodes[silent[0]])
+        split = tree.split_at(node)
+        asks = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
+        raise DataError(f"row {silent[0] + 1} of {table.name} stops at node {node}, which {asks}. Add a branch: otherwise.")
+
+
+def label_array(classes: tuple[Label, ...]) -> npt.NDArray[Any]:
+    """Return the classes as an array of their natural type."""
+    if len({type(c) for c in classes}) == 1:
+        return np.array(classes)
+    return np.array(classes, object)

@@ -1,0 +1,146 @@
+"""Chapter 8's BuildTree (algorithm 8.1) in readable Python, on top of ``treewise.search``: the core's slow twin.
+
+Same decisions node by node, no recursion, nothing clever. ``build`` returns the nodes in pre-order as plain tuples that
+a test can compare with a grown Tree (``facts``).
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from treewise.search import (
+    Candidate,
+    decrease,
+    find_best_prediction,
+    find_best_split,
+    group_of,
+    leaf_condition,
+)
+from treewise.tree import Tree
+
+MASK = 2**64 - 1
+
+
+def stir(state, value):
+    z = (state + 0x9E3779B97F4A7C15 * (value + 1)) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+@dataclass(eq=False)
+class Built:
+    path: tuple  # branch numbers from the root
+    rows: np.ndarray
+    key: int
+    stop: str = ""
+    best: Candidate | None = None
+    priority: float = 0.0
+    prediction: object = None
+    children: list = field(default_factory=list)
+
+
+def look_at(problem, node):
+    group = group_of(problem, node.rows)
+    node.stop = leaf_condition(problem, node.rows, group, len(node.path))
+    if group.rows:
+        node.prediction = find_best_prediction(problem, node.rows, group)
+    if node.stop:
+        return
+    draw = None
+    if problem.settings.ties == "random":
+
+        def draw(candidate):
+            drawn = node.key
+            for part in candidate.key:
+                drawn = stir(drawn, part)
+            return drawn
+
+    found = find_best_split(problem, node.rows, draw)
+    if isinstance(found, str):
+        node.stop = found
+        return
+    node.best = found
+    measure = problem.criterion.at(group)
+    mantissa, exponent = math.frexp(decrease(problem, measure, found.gain, 1))
+    node.priority = math.ldexp(float(np.rint(math.ldexp(mantissa, 40))), exponent - 40)
+
+
+def split(problem, node):
+    encoding = next(e for e in problem.encodings if e.name == node.best.split.column)
+    column = problem.columns[problem.encodings.index(encoding)]
+    from treewise.encode import decode
+
+    values = decode(encoding, column[node.rows])
+    branch = np.array([node.best.split.branch(v, encoding) for v in values], np.int64)
+    for b in range(node.best.split.n_branches):
+        child = Built((*node.path, b), node.rows[branch == b], stir(node.key, b))
+        if not len(child.rows):
+            child.stop = "no_rows"
+        else:
+            look_at(problem, child)
+        node.children.append(child)
+
+
+def build(problem):
+    root = Built((), np.arange(len(problem)), stir(0, problem.settings.random_state))
+    look_at(problem, root)
+    most = problem.settings.max_leaf_nodes
+    waiting, leaves = [root] if root.best else [], 1
+    while waiting:
+        if most is None:
+            node = waiting.pop()
+        else:
+            node = min(waiting, key=lambda n: (-n.priority, n.path))
+            if leaves + node.best.split.n_branches - 1 > most:
+                for left in waiting:
+                    left.stop, left.best = "max_leaf_nodes", None
+                break
+            waiting.remove(node)
+        split(problem, node)
+        leaves += len(node.children) - 1
+        waiting += [c for c in node.children if c.best]
+    out, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        out.append(node)
+        stack += reversed(node.children)
+    return out
+
+
+def facts(problem, built):
+    """What must agree: split, rows, stop reason, prediction, counts."""
+    scale = 2.0**-problem.weight_scale
+    return [
+        (
+            node.best.split if node.children else None,
+            len(node.rows),
+            node.stop if not node.children else "",
+            None if node.stop == "no_rows" else node.prediction,
+            tuple(c * scale for c in group_of(problem, node.rows).counts),
+            node.best.missing_rows if node.children else 0,
+        )
+        for node in built
+    ]
+
+
+def facts_of(tree: Tree):
+    classification = tree.task == "classification"
+    out = []
+    for node in tree:
+        said = node.prediction
+        if classification and said is not None:
+            said = tree.classes.index(said)
+        counts = tuple(node.counts.get(c, 0.0) for c in tree.classes)
+        out.append(
+            (
+                node.split,
+                node.rows,
+                node.stop,
+                None if node.stop == "no_rows" else said,
+                counts,
+                node.missing_rows,
+            )
+        )
+    return out

@@ -1,0 +1,97 @@
+"""The core gives the tree the readable search gives: on thousands of random tables, every option mixed with every other."""
+
+import os
+
+import numpy as np
+import pytest
+
+from treewise import grow
+from treewise.grow import grow_problem, problem_for
+
+from .readable import build, facts, facts_of
+
+TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
+
+CLASSIFICATION = ["entropy", "gini", "error", "gain_ratio", "c45"]
+REGRESSION = ["squared_error", "absolute_error", "poisson"]
+
+
+def random_table(rng, regression):
+    n = int(rng.integers(1, 30))
+    data = {}
+    for i in range(int(rng.integers(1, 5))):
+        kind = rng.choice(["few", "float", "int", "text", "bool", "date"])
+        if kind == "few":
+            values = rng.integers(0, 4, n).astype(float)
+        elif kind == "float":
+            values = rng.normal(size=n).round(int(rng.integers(0, 3)))
+        elif kind == "int":
+            values = (rng.integers(0, 3, n) + 2**60).tolist()
+        elif kind == "text":
+            values = rng.choice(list("abcdefghijklm")[: int(rng.integers(1, 14))], n).tolist()
+        elif kind == "bool":
+            values = rng.integers(0, 2, n).astype(bool).tolist()
+        else:
+            values = [np.datetime64("2024-01-01") + int(d) for d in rng.integers(0, 4, n)]
+        values = list(values)
+        if rng.random() < 0.4:
+            for r in np.flatnonzero(rng.random(n) < 0.25):
+                values[r] = None
+        if all(v is None for v in values):
+            values[0] = "a" if kind == "text" else 1.0 if kind in ("few", "float") else None
+        data[f"x{i}"] = values
+    if regression:
+        y = rng.integers(0, 6, n) + (rng.random(n).round(2) if rng.random() < 0.7 else 0)
+        data["y"] = y.astype(float).tolist()
+    else:
+        data["y"] = [f"c{v}" for v in rng.integers(0, int(rng.integers(1, 5)), n)]
+    return data, n
+
+
+def random_options(rng, data, n, regression):
+    kinds = {name: rng.choice(["nominal", None]) for name in data if name != "y" and rng.random() < 0.2}
+    options = {
+        "task": "regression" if regression else "classification",
+        "criterion": str(rng.choice(REGRESSION if regression else CLASSIFICATION)),
+        "categorical": str(rng.choice(["subset", "multiway", "one_value", "ordinal", "any"])),
+        "missing": str(rng.choice(["learn", "branch"])),
+        "empty_branch": str(rng.choice(["parent", "root"])),
+        "ties": str(rng.choice(["first", "random"])),
+        "random_state": int(rng.integers(0, 99)),
+        "kinds": {k: v for k, v in kinds.items() if v and not isinstance(data[k][0], np.datetime64)},
+    }
+    limits = {
+        "max_depth": int(rng.integers(0, 4)),
+        "min_samples_split": int(rng.integers(2, 6)),
+        "min_samples_leaf": int(rng.integers(1, 4)),
+        "max_leaf_nodes": int(rng.integers(1, 8)),
+        "min_weight_fraction_leaf": float(rng.random() * 0.3),
+        "min_impurity_decrease": float(rng.random() * 0.1),
+        "sufficient_accuracy": float(rng.random()),
+    }
+    for name, value in limits.items():
+        if rng.random() < 0.2:
+            options[name] = value
+    if rng.random() < 0.4:
+        scale = rng.choice([1.0, 0.1, 1e-9])
+        options["sample_weight"] = rng.integers(0 if n > 3 else 1, 4, n) * scale
+        options["sample_weight"][0] = scale
+    return options
+
+
+@pytest.mark.parametrize("regression", [False, True], ids=["classes", "numbers"])
+@pytest.mark.parametrize("seed", range(10))
+def test_core_equals_search(seed, regression):
+    for table in range(TABLES // 10):
+        rng = np.random.default_rng([seed, table, regression])
+        data, n = random_table(rng, regression)
+        options = random_options(rng, data, n, regression)
+        problem = problem_for(data, "y", **options)
+        expected = facts(problem, build(problem))
+        found = facts_of(grow_problem(problem))
+        assert found == expected, f"seed {seed}, table {table}: {data} {options}"
+
+
+def test_one_call_is_the_same_as_its_parts():
+    data = {"x": [1.0, 2.0, 3.0, None], "y": ["a", "b", "b", "a"]}
+    assert grow(data, "y") == grow_problem(problem_for(data, "y"))
