@@ -1,0 +1,98 @@
+"""treewise: decision trees you can read.
+
+>>> import treewise as tw
+>>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
+>>> print(tree)
+                                predicts  rows  P      %
+0  all rows                                 12  6   50.0
+1  ├─ GPA = 3.5                 → N          4  0    0.0
+2  ├─ GPA = 3.7                              5  3   60.0
+3  │  ├─ Published = no                      3  1   33.3
+4  │  │  ├─ University = top10  → N          1  0    0.0
+5  │  │  ├─ University = top20  → P          1  1  100.0
+6  │  │  └─ University = top30  → N          1  0    0.0
+7  │  └─ Published = yes        → P          2  2  100.0
+8  └─ GPA = 4.0                 → P          3  3  100.0
+
+The names below are all there is, in reading order; each is imported when first used, so that ``import treewise`` and
+the command line start fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from treewise._version import __version__
+
+if TYPE_CHECKING:
+    from treewise import datasets as datasets
+    from treewise.criteria import conditional_entropy as conditional_entropy
+    from treewise.criteria import entropy as entropy
+    from treewise.criteria import gini as gini
+    from treewise.criteria import information_gain as information_gain
+    from treewise.encode import Encoding as Encoding
+    from treewise.errors import ColumnError as ColumnError
+    from treewise.errors import DataError as DataError
+    from treewise.errors import ModelFormatError as ModelFormatError
+    from treewise.errors import ParameterError as ParameterError
+    from treewise.errors import ParseError as ParseError
+    from treewise.errors import TreewiseError as TreewiseError
+    from treewise.explain.trace import candidates as candidates
+    from treewise.files import load as load
+    from treewise.grow import grow as grow
+    from treewise.parse import parse as parse
+    from treewise.split import Multiway as Multiway
+    from treewise.split import OneValue as OneValue
+    from treewise.split import Ordinal as Ordinal
+    from treewise.split import Subset as Subset
+    from treewise.split import Threshold as Threshold
+    from treewise.table import Table as Table
+    from treewise.table import read as read
+    from treewise.tree import Node as Node
+    from treewise.tree import Tree as Tree
+
+# public name → where it lives; "" is a module of its own
+_HOMES = {
+    "read": "table",
+    "datasets": "",
+    "grow": "grow",
+    "candidates": "explain.trace",
+    "parse": "parse",
+    "load": "files",
+    "entropy": "criteria",
+    "gini": "criteria",
+    "conditional_entropy": "criteria",
+    "information_gain": "criteria",
+    "Table": "table",
+    "Encoding": "encode",
+    "Tree": "tree",
+    "Node": "tree",
+    "Threshold": "split",
+    "Ordinal": "split",
+    "OneValue": "split",
+    "Subset": "split",
+    "Multiway": "split",
+    "TreewiseError": "errors",
+    "DataError": "errors",
+    "ColumnError": "errors",
+    "ParameterError": "errors",
+    "ParseError": "errors",
+    "ModelFormatError": "errors",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the names are the table's keys
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'treewise' has no attribute {name!r}")
+    home = _HOMES[name]
+    found = import_module(f"treewise.{home or name}")
+    value = getattr(found, name) if home else found
+    globals()[name] = value  # also over the submodule of the same name: tw.grow is the function
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,186 @@
+"""Changing a tree by hand: split a leaf, cut below nodes, re-estimate on a table, go through the growth step by step.
+
+Above grow and predict. A tree is never changed: each function returns a new one, renumbered in pre-order, and writes
+what it did at the end of its history.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core
+from treewise.errors import ParameterError, ParseError
+from treewise.grow import core_columns, core_settings, core_target, problem_like
+from treewise.predict import subtree_sizes
+from treewise.problem import Problem
+from treewise.split import Multiway, Ordinal, Split, Subset, Threshold
+from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Tree
+
+BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
+KIND = {"threshold": THRESHOLD, "ordinal": ORDINAL, "one_value": ONE_VALUE, "subset": SUBSET, "multiway": MULTIWAY}
+
+
+def refit(tree: Tree, data: Any) -> Tree:
+    """Re-estimate every node's statistics on a table; the splits stay."""
+    return estimate(tree, problem_like(tree, data), {"did": "refit"})
+
+
+def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
+    """Fill a tree's statistics from a prepared table, in the core."""
+    a = tree.arrays
+    found = _core.estimate(tree.core_arrays, a.parent, core_columns(problem), core_target(problem), core_settings(problem))
+    kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+    stop = a.stop.copy()
+    stop[(a.kind == LEAF) & (found["rows"] == 0)] = NO_ROWS
+    stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
+    arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
+    return replace(
+        tree, arrays=read_only(arrays), history=(*tree.history, {**step, "rows": len(problem)}), notes=problem.notes
+    )
+
+
+def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
+    """Split a leaf by a condition in words, and re-estimate the tree on a table."""
+    if not 0 <= node < len(tree):
+        raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
+    if tree.arrays.kind[node] != LEAF:
+        raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
+    problem = problem_like(tree, data)
+    split = read_condition(tree, condition)
+    grown = add_split(tree, node, split)
+    return estimate(grown, problem, {"did": "split", "node": node, "condition": condition})
+
+
+def read_condition(tree: Tree, condition: str) -> Split:
+    """Turn ``x1 <= 0.5`` into a split of the tree's own columns."""
+    from treewise.siblings import split_of
+
+    try:
+        return split_of(condition, tree.encodings)
+    except ParseError as error:
+        raise ParameterError(str(error).removeprefix("line 1: ")) from None
+
+
+def add_split(tree: Tree, node: int, split: Split) -> Tree:
+    """Give a leaf a split and as many empty leaves below it."""
+    k = split.n_branches
+    rows = {name: list(getattr(tree.arrays, name)) for name in per_node(tree)}
+    codes, counts = pieces(tree)
+    column = tree.columns.index(split.column)
+    names = {"kind": KIND[split.kind], "column": column, "missing": split.missing, "stop": 0}
+    if isinstance(split, Threshold):
+        names["cut_int" if isinstance(split.cut, int) else "cut"] = split.cut
+    else:
+        levels = split.levels if isinstance(split, Subset | Multiway) else (split.level,)
+        place = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+        codes[node] = np.array([place[level] for level in levels], np.int32)
+    if isinstance(split, Multiway) and split.other:
+        names["other"] = len(split.levels)
+    for name, value in names.items():
+        rows[name][node] = value
+    after = node + 1
+    for name in rows:
+        rows[name][after:after] = [rows[name][node] if name in ("label", "value") else 0] * k
+    for name, blank in (("column", -1), ("missing", -1), ("other", -1), ("stop", BY_HAND), ("parent", node)):
+        rows[name][after : after + k] = [blank] * k
+    rows["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(rows["parent"])]
+    codes[after:after] = [codes[0][:0]] * k
+    counts[after:after] = [counts[0][:0]] * k
+    return rebuild(tree, rows, codes, counts)
+
+
+def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
+    """Turn nodes into leaves: everything below them goes.
+
+    >>> import treewise as tw
+    >>> cut(tw.grow("admissions", preset="id3"), [2]).n_leaves
+    3
+    """
+    sizes = subtree_sizes(tree)
+    kept, node, cut_here = [], 0, set(at)
+    while node < len(tree):
+        kept.append(node)
+        node += sizes[node] if node in cut_here else 1
+    number = {old: new for new, old in enumerate(kept)}
+    rows = {name: getattr(tree.arrays, name)[kept].tolist() for name in per_node(tree)}
+    rows["parent"] = [number.get(p, -1) for p in rows["parent"]]
+    codes, counts = pieces(tree)
+    codes, counts = [codes[i] for i in kept], [counts[i] for i in kept]
+    blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1}
+    for old in cut_here & set(kept):
+        new = number[old]
+        if tree.arrays.kind[old] == LEAF:
+            continue
+        for name, blank in blanks.items():
+            rows[name][new] = blank
+        rows["missing_rows"][new], rows["gain"][new], rows["stop"][new] = 0, 0.0, stop
+        codes[new] = codes[new][:0]
+    return rebuild(tree, rows, codes, counts)
+
+
+def steps(tree: Tree) -> Iterator[Tree]:
+    """Yield the growth one split at a time (CS221 notes 6: "pick a leaf and split it").
+
+    In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
+    """
+    a = tree.arrays
+    best_first = any(step.get("settings", {}).get("max_leaf_nodes") for step in tree.history)
+    waiting: list[tuple[float, int]] = []
+    done: set[int] = set()
+
+    def wait(node: int) -> None:
+        if a.kind[node] != LEAF:
+            heapq.heappush(waiting, (-float(a.gain[node] * a.weight[node]) if best_first else 0.0, node))
+
+    wait(0)
+    while waiting:
+        yield cut(tree, [node for _, node in waiting], NOT_YET)
+        _, node = heapq.heappop(waiting)
+        done.add(node)
+        for child in tree.children(node):
+            wait(child)
+    yield tree
+
+
+# -- arrays in pieces -------------------------------------------------------------------------------------------------
+
+
+def per_node(tree: Tree) -> list[str]:
+    """Return the names of the arrays with one entry a node."""
+    lists = {"code_start", "codes", "count_start", "count_class", "count_weight"}
+    return [f.name for f in fields(Arrays) if f.name not in lists and len(getattr(tree.arrays, f.name))]
+
+
+def pieces(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
+    """Return each node's own category codes and its own (class, weight) pairs."""
+    a = tree.arrays
+    pairs = np.empty(len(a.count_class), [("class", np.int32), ("weight", np.float64)])
+    pairs["class"], pairs["weight"] = a.count_class, a.count_weight
+    return np.split(a.codes, a.code_start[1:-1]), np.split(pairs, a.count_start[1:-1])
+
+
+def rebuild(
+    tree: Tree, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
+) -> Tree:
+    """Put the pieces together again."""
+    dtypes = {f.name: getattr(tree.arrays, f.name).dtype for f in fields(Arrays)}
+    arrays = {name: np.array(rows.get(name, ()), dtype) for name, dtype in dtypes.items()}
+    pairs = np.concatenate(counts)
+    arrays["codes"] = np.concatenate(codes).astype(np.int32)
+    arrays["code_start"] = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+    arrays["count_class"], arrays["count_weight"] = pairs["class"].copy(), pairs["weight"].copy()
+    arrays["count_start"] = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    return replace(tree, arrays=read_only(arrays))
+
+
+def read_only(arrays: dict[str, npt.NDArray[Any]]) -> Arrays:
+    """Freeze arrays into a tree's."""
+    for array in arrays.values():
+        array.flags.writeable = False
+    return Arrays(**arrays)
