@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Problem:
     settings: Settings
     table_name: str
     notes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
 
     @property
     def criterion(self) -> Criterion:
@@ -90,42 +91,86 @@ class Problem:
 def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     table = read(data, na_values=roles.na_values)
-    target_column = take_target(table, roles.target)
+    column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
-    kept = rows_that_count(target_column, weight, roles, table.name)
-    target, y, raw, target_scale = read_target(target_column.take(kept), roles, kept)
+    kept = rows_that_count(column, weight, roles, table.name)
+    target, y, raw, scale = read_target(column.take(kept), roles, kept)
+    weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, roles.class_weight, table.name)
     settings = settle_criterion(settings, target)
-    weight = weight[kept] * class_factors(roles.class_weight, target, y, weight[kept])
-    if np.any(weight == 0):  # a class of weight 0: its rows are absent
-        alive = np.flatnonzero(weight)
-        kept, weight, y, raw = kept[alive], weight[alive], y[alive], raw[alive] if len(raw) else raw
-    if not len(kept):
-        raise DataError(f"{table.name}: no row has a positive weight; there is nothing to learn from.")
-    scaled, weight_scale = scale_weights(weight)
     notes, encodings, columns, splits = list(table.notes), [], [], []
     kinds = {**table.kinds, **(roles.kinds or {})}
+    chosen: dict[str, str] = {}
     for name in choose_columns(table, target.name, roles):
-        column = table[name] if len(kept) == len(table) else table[name].take(kept)
-        learned = encode.learn(column, kinds.get(name))
+        cells = table[name] if len(weighed.rows) == len(table) else table[name].take(weighed.rows)
+        learned = encode.learn(cells, kinds.get(name))
         if settings.missing == "error":
-            refuse_missing(learned.encoding, learned.values, kept)
+            refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
         encodings.append(learned.encoding)
         columns.append(learned.values)
         splits.append(allowed_splits(learned.encoding, learned.splits or settings.categorical))
+        chosen |= {name: learned.splits} if learned.splits else {}
+    asked = {
+        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        "class_weight": roles.class_weight,
+        "splits": chosen,
+    }
+    return assemble(
+        table, target, weighed, scale, settings, (encodings, columns, splits, notes), {k: v for k, v in asked.items() if v}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The rows that count: their numbers in the table, targets, and weights."""
+
+    rows: Ints
+    y: Ints
+    raw: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+
+    def take(self, alive: Ints) -> Weighed:
+        """Return some of them."""
+        raw = self.raw[alive] if len(self.raw) else self.raw
+        return Weighed(self.rows[alive], self.y[alive], raw, self.weight[alive])
+
+
+def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | str | None, table_name: str) -> Weighed:
+    """Multiply class weights in; rows of a class of weight 0 are absent."""
+    weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+    if not np.all(weighed.weight):
+        weighed = weighed.take(np.flatnonzero(weighed.weight))
+    if not len(weighed.rows):
+        raise DataError(f"{table_name}: no row has a positive weight; there is nothing to learn from.")
+    return weighed
+
+
+def assemble(
+    table: Table,
+    target: Target,
+    weighed: Weighed,
+    target_scale: int,
+    settings: Settings,
+    columns: tuple[Sequence[Encoding], Sequence[npt.NDArray[Any]], Sequence[tuple[str, ...]], Sequence[str]],
+    asked: Mapping[str, Any],
+) -> Problem:
+    """Put the parts of a problem together."""
+    encodings, values, splits, notes = map(tuple, columns)
+    weight, weight_scale = scale_weights(weighed.weight)
     return Problem(
-        tuple(encodings),
-        tuple(columns),
-        tuple(splits),
+        encodings,
+        values,
+        splits,
         target,
-        y,
-        raw,
+        weighed.y,
+        weighed.raw,
         target_scale,
-        scaled,
+        weight,
         weight_scale,
         settings,
         table.name,
-        tuple(notes),
+        notes,
+        asked,
     )
 
 
@@ -344,32 +389,29 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
 # -- a table for a tree that is there already --------------------------------------------------------------------------
 
 
-def conform(data: Any, encodings: Sequence[Encoding], target: Target, settings: Settings) -> Problem:
-    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating."""
+def conform(
+    data: Any, encodings: Sequence[Encoding], target: Target, settings: Settings, asked: Mapping[str, Any]
+) -> Problem:
+    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
+
+    A weight column the tree was grown with is used again where the table has it.
+    """
     table = read(data)
     column = table[target.name]
-    kept = rows_that_count(column, np.ones(len(table)), Roles(), table.name)
+    name = asked.get("sample_weight")
+    weight = sample_weights(table, name if name in table.columns else None)
+    kept = rows_that_count(column, weight, Roles(), table.name)
     raw, scale = np.empty(0), 0
     if target.task == "regression":
-        raw = encode.numbers(column)
+        raw = encode.numbers(column)[kept]
         y, scale = scale_targets(raw, column.name, kept)
     else:
-        y = class_numbers(column, target, table.name)
-    settings = settle_criterion(settings, target)
-    return Problem(
-        tuple(encodings),
-        tuple(encode.apply(e, table[e.name], table.name) for e in encodings),
-        tuple(allowed_splits(e, settings.categorical) for e in encodings),
-        target,
-        y,
-        raw,
-        scale,
-        np.ones(len(table), np.int64),
-        0,
-        settings,
-        table.name,
-        table.notes,
-    )
+        y = class_numbers(column, target, table.name)[kept]
+    weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, asked.get("class_weight"), table.name)
+    values = [encode.apply(e, table[e.name], table.name)[weighed.rows] for e in encodings]
+    kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
+    columns = (encodings, values, kinds, table.notes)
+    return assemble(table, target, weighed, scale, settle_criterion(settings, target), columns, asked)
 
 
 def class_numbers(column: Column, target: Target, table_name: str) -> Ints:

@@ -1,0 +1,238 @@
+"""Delimited text, as bytes, into columns: CSV, TSV and their kin.
+
+Stands below ``table.py``, beside ``reading.py``. Every cell is read as text first and each column is then
+judged as a whole, so a code such as 02134 keeps its zero and the form of a column never depends on its first
+rows. polars does the cutting; where it gives up, Python's own reader copes or names the line that is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treewise.cells import INTEGER, PADDED, as_booleans, as_datetimes, number_of
+from treewise.column import Column, Columns, all_missing, float_column, int_column
+from treewise.errors import DataError, listing
+from treewise.objects import check_names, polars_text
+from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
+CHUNK = 1 << 24  # bytes looked at together
+
+
+def read_csv(
+    data: bytes, name: str, markers: Sequence[str], separator: str | None = None
+) -> tuple[Columns, tuple[str, ...]]:
+    r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
+
+    >>> columns, notes = read_csv(b"age,town\n31,Rome\n,Bari\n", "people.csv", markers=())
+    >>> columns["age"].form, columns["age"].missing.tolist(), columns["town"].labels
+    ('int', [False, True], ('Bari', 'Rome'))
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    check_text(data, name)
+    header = first_line(data)
+    notes: list[str] = []
+    if separator is None:
+        separator = guess_separator(header)
+        if separator != ",":
+            said = "tabs" if separator == "\t" else f'"{separator}"'
+            notes.append(
+                f"{name}: cells are taken to be separated by {said}, since the first line has no comma"
+            )
+    names = column_names(next(csv.reader(io.StringIO(header, newline=""), delimiter=separator)), name)
+    if looks_like_data(names):
+        shown = ", ".join(f'"{safe(n)}"' for n in names[:3])
+        notes.append(
+            f"{name}: the first line is taken as column names ({shown}, …);"
+            " if it is data, add a line of names above it"
+        )
+    frame = cut_fast(data, separator, len(names))
+    if frame is None:
+        frame = cut_slowly(data, separator, names, name)
+    if not frame.height:
+        raise DataError(f"{name} has a header ({listing([safe(n) for n in names])}) but no rows.")
+    makers = {
+        n: partial(text_cells, n, series, tuple(markers)) for n, series in zip(names, frame, strict=True)
+    }
+    return Columns(makers, frame.height), tuple(notes)
+
+
+# -- the first line ------------------------------------------------------------------------------------------
+
+
+def check_text(data: bytes, name: str) -> None:
+    """Refuse what is no text: nothing at all, binary files, other encodings than UTF-8."""
+    if not data.strip():
+        raise DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
+    if b"\0" in data[:4096]:
+        raise DataError(f"{name} is not a text file. Save it as CSV (UTF-8) or Parquet.")
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{name} line {line:,}: byte 0x{data[error.start]:02x} is not UTF-8. Save the file as UTF-8"
+            ' (in Excel: "CSV UTF-8"), or convert it: iconv -f latin1 -t utf-8.'
+        ) from None
+
+
+def first_line(data: bytes) -> str:
+    """Return the first line that is not blank; a quoted name may itself run over several lines."""
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    end = data.find(b"\n", start)
+    while end >= 0 and data.count(b'"', start, end) % 2:
+        end = data.find(b"\n", end + 1)
+    return data[start : end if end >= 0 else len(data)].decode().rstrip("\r")
+
+
+def guess_separator(header: str) -> str:
+    """Take the comma unless the first line has none: then a semicolon or a tab."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return next((mark for mark in ",;\t" if mark in bare), ",")
+
+
+def column_names(header: Sequence[str], name: str) -> list[str]:
+    """Return the names; a column without one is called by its place."""
+    names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
+    check_names(names, name, " If the first line is already data, add a line of column names.")
+    return names
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Tell whether most names are numbers, not all of them whole: then the file probably has no header."""
+    numbers = [n for n in names if number_of(n) is not None]
+    return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
+
+
+# -- cutting lines into cells --------------------------------------------------------------------------------
+
+
+def cut_fast(data: bytes, separator: str, width: int) -> pl.DataFrame | None:
+    """Cut with polars; None when it stumbles or may have covered up a line with too few cells."""
+    import polars as pl
+
+    data = without_blank_lines(data)
+    try:
+        frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.width != width or (frame.height and not regular(data, separator, frame)):
+        return None
+    return frame
+
+
+def without_blank_lines(data: bytes) -> bytes:
+    """Take out blank lines, except inside quotes (after an odd number of them)."""
+    data = data.lstrip(b"\r\n")
+    pieces, start, quotes, counted = [], 0, 0, 0
+    for match in BLANK_LINES.finditer(data):
+        quotes += data.count(b'"', counted, match.start())
+        counted = match.start()
+        if quotes % 2 == 0:
+            pieces.append(data[start : match.start()])
+            start = match.end() - 1
+    return b"".join([*pieces, data[start:]]) if pieces else data
+
+
+def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
+    """Tell whether every line has all its cells: polars refuses longer lines, but fills up shorter ones."""
+    if frame.width == 1 or not frame[:, -1].null_count():
+        return True
+    lines = separators = quotes = 0
+    for start in range(0, len(data), CHUNK):
+        chunk = np.frombuffer(data[start : start + CHUNK], np.uint8)
+        inside = (np.cumsum(chunk == ord('"'), dtype=np.uint8) + np.uint8(quotes)) % 2 == 1
+        lines += int(np.count_nonzero((chunk == ord("\n")) & ~inside))
+        separators += int(np.count_nonzero((chunk == ord(separator)) & ~inside))
+        quotes = int(inside[-1])
+    lines += not data.endswith(b"\n")
+    return separators == lines * (frame.width - 1)
+
+
+def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> pl.DataFrame:
+    """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
+    import polars as pl
+
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    started = 0
+    try:
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                if len(cells) != len(names):
+                    raise DataError(
+                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but the header names"
+                        f" {plural(len(names), 'column')}. Cells that contain the separator need quotes."
+                    )
+                rows.append(cells)
+            started = reader.line_num
+    except csv.Error as error:
+        raise DataError(
+            f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
+        ) from None
+    return pl.DataFrame(rows[1:], schema=dict.fromkeys(map(str, range(len(names))), pl.String), orient="row")
+
+
+# -- cells into columns --------------------------------------------------------------------------------------
+
+
+def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
+    """Judge a column of cells as a whole: whole numbers, numbers, true/false, dates, or text as it is."""
+    import polars as pl
+
+    bare = series.str.strip_chars()
+    gone = bare.is_in(["", *markers])
+    if gone.any():
+        bare, series = (
+            s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series)
+        )
+    n_missing = bare.null_count()
+    if n_missing == len(bare):
+        return all_missing(name, len(bare))
+    numbers = cast_numbers(bare, n_missing)
+    if numbers is not None and numbers.dtype == pl.Int64:
+        missing = numbers.is_null().to_numpy() if n_missing else None
+        return int_column(name, numbers.fill_null(0).to_numpy(), missing)
+    if numbers is not None:
+        return float_column(name, numbers.to_numpy())
+    text = polars_text(name, series)
+    meant = as_booleans(text) or as_datetimes(text)
+    if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
+        return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
+    return meant
+
+
+def cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
+    """Read all cells as numbers; return None if some are not, or look like codes, or are beyond 64 bits."""
+    import polars as pl
+
+    sample = bare.drop_nulls().head(1000)
+    for dtype in (pl.Int64, pl.Float64):
+        if sample.cast(dtype, strict=False).null_count():
+            continue
+        numbers = bare.cast(dtype, strict=False)
+        if numbers.null_count() > n_missing:
+            continue
+        if bare.str.contains(f"^{PADDED.pattern}").any():
+            return None
+        if dtype == pl.Float64:
+            if numbers.is_nan().any():
+                return None  # "NaN" among numbers is a marker like others: encode.py says so in a note
+            if (numbers.abs() >= 2.0**63).any() and bare.str.contains(f"^{INTEGER.pattern}$").all():
+                return None
+        return numbers
+    return None

@@ -1,0 +1,187 @@
+"""Python objects into columns: lists, and the object columns of NumPy and pandas.
+
+Stands below ``reading.py`` and ``csvfile.py``. Objects are looked at by type: a column must be all text, all
+numbers, all booleans or all dates, apart from the cells in which nothing stands.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise.column import (
+    Column,
+    Mask,
+    all_missing,
+    bool_column,
+    check_encodable,
+    datetime_column,
+    float_column,
+    frozen,
+    int_column,
+    option,
+    text_column,
+)
+from treewise.errors import DataError, listing
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MANY = 5000  # from here on polars sorts out text faster than Python, its import included
+
+
+def read_objects(cells: list[Any], name: str) -> Column:
+    """Read one column of Python objects: all text, numbers, booleans or dates, apart from missing ones.
+
+    >>> read_objects([3, None, 4], "x").form, read_objects(["a", None], "x").form
+    ('int', 'text')
+    >>> read_objects(["a", 1, None], "x")
+    Traceback (most recent call last):
+    treewise.errors.DataError: column "x" mixes text ("a" in row 1) and numbers (1 in row 2). ...
+    """
+    types = set(map(type, cells))
+    whats = {family(t) for t in types} - {"missing"}
+    if len(whats) > 1 and "numbers" in whats:  # pandas writes missing text as NaN
+        cells = [None if is_nan(c) else c for c in cells]
+        types = set(map(type, cells))
+        whats = {family(t) for t in types} - {"missing"}
+    if not whats:
+        return all_missing(name, len(cells))
+    if len(whats) > 1:
+        raise mixture(cells, name)
+    what = whats.pop()
+    if what not in READERS:
+        raise unreadable(name, what)
+    gone = {t for t in types if family(t) == "missing"}
+    there = np.ones(len(cells), np.bool_)
+    if gone:
+        there = np.fromiter((type(c) not in gone for c in cells), np.bool_, len(cells))
+    return READERS[what](cells, there, name)
+
+
+def family(kind: type) -> str:
+    """Say what values of a Python type are."""
+    if kind.__name__ in ("NoneType", "NAType", "NaTType"):
+        return "missing"
+    for types, what in (
+        ((bool, np.bool_), "true/false"),
+        ((str,), "text"),
+        ((int, float, np.integer, np.floating, Decimal), "numbers"),
+        ((dt.date, np.datetime64), "dates"),
+    ):
+        if issubclass(kind, types):
+            return what
+    return kind.__name__
+
+
+def is_nan(cell: Any) -> bool:
+    """Tell whether a cell is a number that is none."""
+    return isinstance(cell, (float, np.floating, Decimal, np.datetime64)) and bool(cell != cell)
+
+
+def mixture(cells: list[Any], name: str) -> DataError:
+    """Say which two kinds of values a column mixes, and where."""
+    first: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        if (what := family(type(cell))) != "missing":
+            first.setdefault(what, row)
+    said = []
+    for what, row in list(first.items())[:2]:
+        cell = f'"{safe(cells[row])}"' if what == "text" else safe(cells[row])
+        said.append(f"{what} ({cell} in row {row + 1:,})")
+    return DataError(
+        f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.'
+    )
+
+
+def read_text_objects(cells: list[Any], there: Mask, name: str) -> Column:
+    """Read Python strings."""
+    texts: list[str | None] = [str(c) if t else None for c, t in zip(cells, there.tolist(), strict=True)]
+    if len(texts) < MANY:
+        return text_column(name, texts)
+    import polars as pl
+
+    try:
+        return polars_text(name, pl.Series(texts, dtype=pl.String))
+    except UnicodeEncodeError:
+        check_encodable(name, [t for t in texts if t is not None])
+        raise
+
+
+def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
+    """Read Python numbers: whole ones exactly, as text where 64 bits do not hold them; others as doubles."""
+    whole = all(
+        issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, there, strict=True) if t}
+    )
+    if not whole:
+        return float_column(
+            name, np.array([float(c) if t else np.nan for c, t in zip(cells, there, strict=True)])
+        )
+    ints = [int(c) if t else 0 for c, t in zip(cells, there.tolist(), strict=True)]
+    if min(ints) >= -(2**63) and max(ints) < 2**63:
+        return int_column(name, np.array(ints, np.int64), ~there)
+    return text_column(name, [str(v) if t else None for v, t in zip(ints, there.tolist(), strict=True)])
+
+
+def read_bool_objects(cells: list[Any], there: Mask, name: str) -> Column:
+    """Read Python booleans."""
+    return bool_column(
+        name, np.array([bool(c) if t else False for c, t in zip(cells, there, strict=True)]), ~there
+    )
+
+
+def read_date_objects(cells: list[Any], there: Mask, name: str) -> Column:
+    """Read dates and times, with time zones turned into UTC."""
+    return datetime_column(
+        name, np.array([moment(c) if t else np.datetime64("NaT") for c, t in zip(cells, there, strict=True)])
+    )
+
+
+def moment(cell: Any) -> np.datetime64:
+    """Turn one date or time into a datetime64 in UTC; pandas' timestamps keep their nanoseconds."""
+    if hasattr(cell, "to_datetime64"):
+        return np.datetime64(cell.to_datetime64())
+    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+    return np.datetime64(cell)
+
+
+def polars_text(name: str, series: pl.Series) -> Column:
+    """Turn polars text into codes and sorted labels."""
+    import polars as pl
+
+    labels = series.drop_nulls().unique().sort()
+    places = pl.int_range(len(labels), dtype=pl.Int32, eager=True)
+    codes = series.replace_strict(labels, places, default=-1, return_dtype=pl.Int32)
+    return Column(name, "text", frozen(codes.to_numpy()), labels=tuple(labels.to_list()))
+
+
+READERS: dict[str, Callable[[list[Any], Mask, str], Column]] = {
+    "text": read_text_objects,
+    "numbers": read_number_objects,
+    "true/false": read_bool_objects,
+    "dates": read_date_objects,
+}
+
+
+def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
+    """Refuse a table without columns, and names that occur twice."""
+    if not names:
+        raise DataError(f"{table} has no columns.")
+    if len(set(names)) < len(names):
+        twice = [safe(name) for name, times in Counter(names).items() if times > 1]
+        raise DataError(f"{table}: more than one column is named {listing(twice)}. Rename them.{hint}")
+
+
+def unreadable(name: str, what: str) -> DataError:
+    """Say that values of a type cannot be compared."""
+    return DataError(
+        f'column "{safe(name)}" holds {what} values. Trees compare numbers, text, true/false and dates:'
+        f' convert it first, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+    )

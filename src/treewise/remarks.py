@@ -1,0 +1,114 @@
+"""What is said about a training column before anything is learned: notes, and refusals with a way out.
+
+Stands below ``encode.py``, which decides what a column is. A note never changes what is learned; a refusal
+names the column, the first cell in question, and what the user can do, in Python and on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from treewise.cells import Readings
+from treewise.column import Array, Column, Mask, option
+from treewise.errors import DataError
+from treewise.wording import count, plural, safe
+
+MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
+SUSPICIOUS = 0.9  # so large a share of different values invites memorising
+FEWEST_ROWS = 20  # in smaller tables many values say little
+
+
+def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
+    """Say which markers were read as missing, and how often."""
+    if not marks.any():
+        return []
+    which = ", ".join(
+        f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark
+    )
+    cells = plural(int(np.count_nonzero(column.spread(marks, False))), "cell")
+    return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
+
+
+def alphabet_note(name: str, levels: Sequence[str]) -> str:
+    """Say in which order words were put when the user asked for an order and gave none."""
+    said = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
+    other = f'kinds={{"{safe(name)}": ["first", …, "last"]}} (--kind "{safe(name)}=first<…<last")'
+    return f"{safe(name)}: put in the order of the alphabet, {said}. Another order: {other}"
+
+
+def if_code(name: str) -> str:
+    """Say how to declare that numbers are only names."""
+    said = safe(name)
+    return f'If {said} is a code: kinds={{"{said}": "nominal"}} (--kind {option(name + "=nominal")})'
+
+
+def left_out(name: str) -> str:
+    """Say how to leave a column out."""
+    return f'ignore=["{safe(name)}"] (--ignore {option(name)})'
+
+
+def refuse_stray_text(column: Column, readings: Readings) -> None:
+    """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
+    strays = ~(readings.is_number | readings.is_marker)
+    n_strays = int(np.count_nonzero(column.spread(strays, False)))
+    n_numbers = int(np.count_nonzero(column.spread(readings.is_number, False)))
+    if readings.padded or not n_strays or n_numbers < MOSTLY * (n_numbers + n_strays):
+        return
+    row = column.first_row(strays)
+    name, stray = safe(column.name), column.say(row)
+    cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
+    raise DataError(
+        f'column "{name}": {plural(n_numbers, "number")} and {count(n_strays)} {cells} {stray} in row'
+        f" {row + 1:,}. If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}."
+    )
+
+
+def refuse_size(column: Column, readings: Readings) -> NoReturn:
+    """Refuse whole numbers past 64 bits."""
+    row = column.first_row(readings.too_large)
+    name = safe(column.name)
+    raise DataError(
+        f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} is past 2^63 - 1, the'
+        f" largest whole number that is compared exactly. {if_code(column.name)}."
+        f" Else leave it out: {left_out(column.name)}."
+    )
+
+
+def suspicions(column: Column) -> list[str]:
+    """Note a column with nearly as many different values as rows: a tree can memorise it."""
+    n, least = len(column), SUSPICIOUS * len(column)
+    if n < FEWEST_ROWS:
+        return []
+    if column.coded:
+        different = len(column.without_unused().labels)
+    elif column.form in ("int", "float"):
+        different = different_integers(column.values[~column.is_missing()], least)
+    else:
+        return []
+    if different <= least:
+        return []
+    name = safe(column.name)
+    return [
+        f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it."
+        f" Leave it out: {left_out(column.name)}"
+    ]
+
+
+def different_integers(values: Array, least: float) -> int:
+    """Count different values if all are whole and there can be more than ``least`` of them; else return 0."""
+    if len(values) <= least:
+        return 0
+    if values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values)):
+        return 0
+    if values.max().item() - values.min().item() + 1 <= least:
+        return 0  # not enough whole numbers between the smallest and the largest
+    in_order = np.sort(values)  # many times faster than np.unique
+    return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
+
+
+def is_whole(values: Array) -> bool:
+    """Tell whether all are finite whole numbers."""
+    return bool(np.all(np.isfinite(values) & (np.floor(values) == values)))
