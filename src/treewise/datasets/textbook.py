@@ -1,0 +1,256 @@
+"""The lecture notes' own tables, small enough to check with a pencil.
+
+Stands beside ``table.py``: each function returns a ``Table`` that knows its title, its usual target, and the
+kinds the notes give its columns (levels that never occur included). Where a note printed only a picture, the
+points here are those its counts and numbers imply. They are written as the notes print them: a header, then
+one line a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from treewise.errors import ParameterError
+from treewise.table import Column, KindSpec, Table
+
+
+def food() -> Table:
+    """Return what a roommate ate (CS221 notes 6, table 1): four discrete features, six meals.
+
+    Hunger has a fourth level, can-eat, that no row shows; Price has an order.
+
+    >>> print(food().title)
+    what a roommate ate: hunger, taste, health and price (CS221 notes 6)
+    >>> sorted(food().kinds["Hunger"])
+    ['can-eat', 'full', 'hungry', 'starving']
+    """
+    return _table(
+        "food",
+        "what a roommate ate: hunger, taste, health and price (CS221 notes 6)",
+        """
+        Hunger    Like  Healthy  Price      Eat
+        full      y     n        free       n
+        starving  n     y        expensive  y
+        hungry    n     y        free       y
+        hungry    n     y        expensive  y
+        hungry    n     n        cheap      y
+        hungry    n     n        expensive  n
+        """,
+        kinds={
+            "Hunger": frozenset({"starving", "hungry", "can-eat", "full"}),
+            "Price": ("free", "cheap", "expensive"),
+        },
+    )
+
+
+def admissions() -> Table:
+    """Return twelve applicants to St. Nordaf (CS221 section 5), accepted (P) or rejected (N).
+
+    The grade averages are names of groups there (a branch each), not quantities.
+
+    >>> admissions().n_rows, admissions().target, admissions().kinds
+    (12, 'Class', {'GPA': 'nominal'})
+    """
+    return _table(
+        "admissions",
+        "twelve applicants to St. Nordaf, accepted (P) or rejected (N) (CS221 section 5)",
+        """
+        GPA  University  Published  Recommendation  Class
+        4.0  top10       yes        good            P
+        4.0  top10       no         good            P
+        4.0  top20       no         normal          P
+        3.7  top10       yes        good            P
+        3.7  top20       no         good            P
+        3.7  top30       yes        good            P
+        3.7  top30       no         good            N
+        3.7  top10       no         good            N
+        3.5  top20       yes        normal          N
+        3.5  top10       no         normal          N
+        3.5  top30       yes        normal          N
+        3.5  top30       no         good            N
+        """,
+        kinds={"GPA": "nominal"},
+    )
+
+
+def six_points() -> Table:
+    """Return the six points that two trees fit without error, one of them smaller (ID3 notes).
+
+    >>> six_points()["y"].labels
+    ('-', '+')
+    """
+    return _table(
+        "six_points",
+        "six points that two trees fit, one smaller than the other (ID3 notes)",
+        """
+        x1  x2  y
+        0   0   +
+        0   1   +
+        0   2   +
+        1   0   -
+        1   1   -
+        1   2   +
+        """,
+        order={"y": ("-", "+")},
+    )
+
+
+def four_points() -> Table:
+    """Return the small example with three candidate rules, split by hand (ID3 notes).
+
+    >>> four_points()["y"].values.tolist()
+    [1, 0, 0, 0]
+    """
+    return _table(
+        "four_points",
+        "the small example with three candidate rules (ID3 notes)",
+        """
+        x1  x2  y
+        0   0   1
+        0   1   0
+        1   0   0
+        2   0   0
+        """,
+    )
+
+
+def seven_points() -> Table:
+    """Return the seven points whose four gains are worked out (ID3 notes): two dots, five stars.
+
+    >>> seven_points()["y"].labels
+    ('dot', 'star')
+    """
+    return _table(
+        "seven_points",
+        "two dots and five stars, with four candidate rules (ID3 notes)",
+        """
+        x1  x2  y
+        0   0   dot
+        1   0   dot
+        2   0   star
+        1   1   star
+        2   1   star
+        1   2   star
+        2   2   star
+        """,
+    )
+
+
+def xor() -> Table:
+    """Return the four points on which no single test helps and two do (ID3 notes).
+
+    >>> xor()["y"].values.tolist()
+    [0, 1, 1, 0]
+    """
+    title = "exclusive or: no first test gains, yet two tests solve it (ID3 notes)"
+    return _truth_table("xor", title, 2, lambda x: x[0] != x[1])
+
+
+def or_table(n: int = 2) -> Table:
+    """Return the truth table of ``x1 or … or xn`` (chapter 8, figure 8.1), which n + 1 leaves represent.
+
+    >>> or_table()["y"].values.tolist(), or_table(5).n_rows
+    ([0, 1, 1, 1], 32)
+    """
+    if not 1 <= n <= 16:
+        raise ParameterError(f"n={n}: the or table has 2^n rows; n must be from 1 to 16.")
+    return _truth_table("or", f"the truth table of or on {n} inputs (chapter 8, figure 8.1)", n, any)
+
+
+def seven_rows() -> Table:
+    """Return seven rows of three binary features (chapter 8, example 8-2).
+
+    Rows 2 and 6 have the same features and different classes: no tree tells them apart.
+
+    >>> seven_rows()["Y"].values.tolist()
+    [0, 0, 0, 1, 1, 1, 1]
+    """
+    return _table(
+        "seven_rows",
+        "seven rows, three binary features and a class (chapter 8, example 8-2)",
+        """
+        X1  X2  X3  Y
+        0   0   0   0
+        1   1   0   0
+        0   1   1   0
+        0   0   1   1
+        1   0   0   1
+        1   1   0   1
+        1   1   1   1
+        """,
+    )
+
+
+def outlier() -> Table:
+    """Return twenty points in two clear regions, with one lone dot among the stars (ID3 notes).
+
+    A full tree gives the lone dot, the last row, a region of its own. See ``outlier_validation``.
+
+    >>> outlier().n_rows, outlier()["y"].labels
+    (20, ('dot', 'star'))
+    """
+    dots = [(1, 2), (1, 5), (2, 1), (2, 3), (2, 6), (3, 2), (3, 4), (3, 7)]
+    stars = [(5, 1), (5, 4), (6, 2), (6, 6), (7, 5), (7, 7), (8, 1), (8, 3), (9, 2), (9, 5), (9, 7)]
+    lone = [(7, 3)]
+    title = "two clear regions, and one lone dot among the stars (ID3 notes)"
+    return _points("outlier", title, [(dots, "dot"), (stars, "star"), (lone, "dot")])
+
+
+def outlier_validation() -> Table:
+    """Return ten unseen points for ``outlier``: two stars stand where the lone dot claimed a region.
+
+    >>> outlier_validation().n_rows
+    10
+    """
+    dots = [(1, 3), (2, 2), (2, 5), (3, 6)]
+    stars = [(5, 3), (6, 3), (6, 5), (7, 1), (8, 6), (9, 3)]
+    title = "ten unseen points for outlier, which contradict the lone dot (ID3 notes)"
+    return _points("outlier_validation", title, [(dots, "dot"), (stars, "star")])
+
+
+def _points(name: str, title: str, groups: Sequence[tuple[Sequence[tuple[int, int]], str]]) -> Table:
+    lines = ["x1 x2 y", *(f"{x1} {x2} {label}" for points, label in groups for x1, x2 in points)]
+    return _table(name, title, "\n".join(lines))
+
+
+def _truth_table(name: str, title: str, n: int, function: Callable[[tuple[int, ...]], bool]) -> Table:
+    lines = [" ".join([*(f"x{i + 1}" for i in range(n)), "y"])]
+    lines += [f"{' '.join(map(str, x))} {int(function(x))}" for x in product((0, 1), repeat=n)]
+    return _table(name, title, "\n".join(lines))
+
+
+def _table(
+    name: str,
+    title: str,
+    text: str,
+    *,
+    kinds: Mapping[str, KindSpec] | None = None,
+    order: Mapping[str, tuple[str, ...]] | None = None,
+) -> Table:
+    """Read a table written as aligned words; the last column is the target.
+
+    Columns of whole numbers become numbers, all others text; a column in ``order`` has its categories in that
+    order.
+    """
+    kinds, order = kinds or {}, order or {}
+    header, *rows = (line.split() for line in text.strip().splitlines())
+    columns = {}
+    for column, cells in zip(header, zip(*rows, strict=True), strict=True):
+        if column in order:
+            columns[column] = _words(column, cells, order[column], "category")
+        elif all(cell.isdecimal() for cell in cells):
+            columns[column] = Column(column, "int", np.array([int(cell) for cell in cells], np.int64))
+        else:
+            columns[column] = _words(column, cells, tuple(sorted(set(cells))), "text")
+    return Table(name, columns, len(rows), kinds=kinds, target=header[-1], title=title)
+
+
+def _words(
+    name: str, cells: Sequence[str], labels: tuple[str, ...], form: Literal["text", "category"]
+) -> Column:
+    codes = np.array([labels.index(cell) for cell in cells], np.int32)
+    return Column(name, form, codes, labels=labels)

@@ -1,0 +1,259 @@
+"""CS221 section 5, number by number: twelve applicants, all gains, two trees that disagree, an AdaBoost step.
+
+The section's gains are totals in bits, m·H. Where it prints 4.854, 0.854 and 2.099 it cut off 4.8548, 0.8548
+and 2.0999; the tests hold the values before cutting. Its p = m+/m− is a slip for m+/m.
+"""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+import treewise as tw
+
+OFFICIALS = """
+GPA = 4.0
+    Recommendation = good -> P
+    Recommendation = normal
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.7
+    Published = yes -> P
+    Published = no
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.5 -> N
+"""
+
+
+@pytest.fixture(scope="module")
+def applicants():
+    return tw.datasets.admissions()
+
+
+@pytest.fixture(scope="module")
+def learned(applicants):
+    return tw.grow(applicants, "Class", preset="id3")
+
+
+@pytest.fixture(scope="module")
+def officials():
+    return tw.parse(OFFICIALS)
+
+
+@pytest.fixture(scope="module")
+def trace(learned, applicants):
+    return learned.trace(applicants, per="total", unit="bits")
+
+
+def path_in_words(tree, leaf):
+    return [tree.words(node) for node in tree.path(leaf)[1:]]
+
+
+# -- Question 1: the officials' tree categorises the twelve applicants correctly -----------------------
+
+
+def test_officials_tree_agrees_with_every_row(officials, applicants, cells):
+    assert officials.predict(applicants).tolist() == cells(applicants, "Class")
+
+
+def test_officials_tree_path_of_every_row(officials, applicants):
+    expected = [
+        ["GPA = 4.0", "Recommendation = good"],
+        ["GPA = 4.0", "Recommendation = good"],
+        ["GPA = 4.0", "Recommendation = normal", "University = top20"],
+        ["GPA = 3.7", "Published = yes"],
+        ["GPA = 3.7", "Published = no", "University = top20"],
+        ["GPA = 3.7", "Published = yes"],
+        ["GPA = 3.7", "Published = no", "University = top30"],
+        ["GPA = 3.7", "Published = no", "University = top10"],
+        ["GPA = 3.5"],
+        ["GPA = 3.5"],
+        ["GPA = 3.5"],
+        ["GPA = 3.5"],
+    ]
+    leaves = officials.apply(applicants).tolist()
+    assert [path_in_words(officials, leaf) for leaf in leaves] == expected
+    assert all(officials[leaf].is_leaf for leaf in leaves)
+
+
+def test_officials_tree_has_nine_leaves(officials):
+    assert (officials.n_leaves, officials.depth) == (9, 3)
+
+
+# -- Question 2: what tree will the algorithm come up with? Show all the computations ------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "printed"),
+    [
+        ([3, 2], 0.97095),
+        ([2, 1], 0.91830),
+        ([1, 3], 0.81128),
+        ([3, 4], 0.98523),
+        ([5, 3], 0.95443),
+        ([3, 0], 0.0),
+    ],
+)
+def test_entropies(counts, printed):
+    assert tw.entropy(counts) == pytest.approx(printed, abs=5e-6)
+
+
+def test_root_contributes_twelve_bits(applicants, trace):
+    root = tw.grow(applicants, "Class", max_depth=0)
+    assert root.log_likelihood(applicants, unit="bits") == pytest.approx(-12)
+    assert root[0].counts == {"N": 6, "P": 6}
+    assert trace[0].impurity == pytest.approx(12)
+
+
+@pytest.mark.parametrize(
+    ("node", "column", "formula", "gain"),
+    [
+        (0, "GPA", "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]", 7.145),
+        (0, "University", "12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]", 1.145),
+        (0, "Published", "12 − [7·H(3/7) + 5·H(3/5)]", 0.249),
+        (0, "Recommendation", "12 − [8·H(5/8) + 4·H(1/4)]", 1.119),
+        (2, "University", "4.855 − [2·H(1/2) + 1·H(1/1) + 2·H(1/2)]", 0.8548),
+        (2, "Published", "4.855 − [3·H(1/3) + 2·H(2/2)]", 2.0999),
+        (2, "Recommendation", "4.855 − [5·H(3/5)]", 0.0),
+        (3, "University", "2.755 − [1·H(0/1) + 1·H(1/1) + 1·H(0/1)]", 2.755),
+        (3, "Recommendation", "2.755 − [3·H(1/3)]", 0.0),
+    ],
+)
+def test_all_the_computations(trace, node, column, formula, gain):
+    assert trace[node][column].formula == formula
+    assert trace[node][column].gain == pytest.approx(gain, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("column", "arithmetic"),
+    [
+        ("GPA", "12 − [4(0) + 5(0.97095) + 3(0)]"),
+        ("University", "12 − [5(0.97095) + 3(0.91830) + 4(0.81128)]"),
+        ("Published", "12 − [7(0.98523) + 5(0.97095)]"),
+        ("Recommendation", "12 − [8(0.95443) + 4(0.81128)]"),
+    ],
+)
+def test_the_computations_with_their_numbers_put_in(trace, column, arithmetic):
+    assert trace[0][column].arithmetic == arithmetic
+
+
+def test_gpa_wins_with_six_bits_to_spare(trace):
+    assert (trace[0].winner, trace[0].runner_up) == ("GPA", "University")
+    assert trace[0].margin == pytest.approx(6.0)
+
+
+def test_the_two_outer_grades_are_done(learned):
+    assert [learned.words(child) for child in learned[0].children] == ["GPA = 3.5", "GPA = 3.7", "GPA = 4.0"]
+    low, middle, high = (learned[child] for child in learned[0].children)
+    assert (low.stop, low.counts) == ("pure", {"N": 4})
+    assert (high.stop, high.counts) == ("pure", {"P": 3})
+    assert middle.counts == {"N": 2, "P": 3}
+
+
+def test_at_gpa_37_published_wins(trace):
+    node = trace[2]
+    assert node.impurity == pytest.approx(4.85475, abs=5e-6)
+    assert (node.winner, node.runner_up) == ("Published", "University")
+
+
+def test_columns_that_cannot_split_are_listed_with_the_reason(trace):
+    recommendation, gpa = trace[2]["Recommendation"], trace[2]["GPA"]
+    assert (recommendation.gain, gpa.gain) == (0, 0)
+    assert "good" in recommendation.note
+    assert "3.7" in gpa.note
+
+
+def test_among_the_unpublished_university_wins(trace):
+    node = trace[3]
+    assert node.impurity == pytest.approx(2.755, abs=5e-4)
+    assert node.winner == "University"
+
+
+def test_the_learned_tree(learned, applicants, mistakes):
+    shown = [(learned.words(n.id), n.prediction if n.is_leaf else None) for n in learned]
+    assert shown == [
+        ("all rows", None),
+        ("GPA = 3.5", "N"),
+        ("GPA = 3.7", None),
+        ("Published = no", None),
+        ("University = top10", "N"),
+        ("University = top20", "P"),
+        ("University = top30", "N"),
+        ("Published = yes", "P"),
+        ("GPA = 4.0", "P"),
+    ]
+    assert (learned.n_leaves, learned.depth) == (6, 3)
+    assert mistakes(learned, applicants) == 0
+
+
+def test_the_gains_of_the_tree_are_the_log_likelihood_gained(learned, applicants):
+    gained = sum(n.rows * n.gain for n in learned if not n.is_leaf)
+    assert gained == pytest.approx(12)
+    assert learned.log_likelihood(applicants, unit="bits") == 0
+
+
+@pytest.mark.parametrize(
+    ("parent", "branches", "printed"),
+    [
+        ([6, 6], [[0, 3], [2, 3], [4, 0]], 7.145),
+        ([6, 6], [[2, 3], [1, 2], [3, 1]], 1.145),
+        ([6, 6], [[2, 3], [4, 3]], 0.249),
+        ([6, 6], [[3, 1], [3, 5]], 1.119),
+        ([2, 3], [[1, 1], [0, 1], [1, 1]], 0.8548),
+        ([2, 3], [[0, 2], [2, 1]], 2.0999),
+        ([2, 3], [[2, 3]], 0.0),
+        ([2, 1], [[1, 0], [0, 1], [1, 0]], 2.755),
+        ([2, 1], [[2, 1]], 0.0),
+    ],
+)
+def test_every_gain_by_hand(parent, branches, printed):
+    assert tw.information_gain(parent, branches, per="total") == pytest.approx(printed, abs=5e-4)
+
+
+# -- Question 3: are the two trees equivalent? If not, a case they classify differently ----------------
+
+
+def test_the_trees_disagree_on_the_sections_example(officials, learned):
+    case = {"GPA": "4.0", "University": "top10", "Published": "yes", "Recommendation": "normal"}
+    assert officials.predict([case]).tolist() == ["N"]
+    assert learned.predict([case]).tolist() == ["P"]
+
+
+def test_the_trees_differ_on_four_of_all_36_applications(officials, learned):
+    names = ("GPA", "University", "Published", "Recommendation")
+    levels = (("4.0", "3.7", "3.5"), ("top10", "top20", "top30"), ("yes", "no"), ("good", "normal"))
+    cases = [dict(zip(names, case, strict=True)) for case in product(*levels)]
+    pairs = zip(cases, officials.predict(cases).tolist(), learned.predict(cases).tolist(), strict=True)
+    different = [case for case, a, b in pairs if a != b]
+    assert len(cases) == 36
+    assert len(different) == 4
+    assert all(case["GPA"] == "4.0" and case["Recommendation"] == "normal" for case in different)
+    assert {case["University"] for case in different} == {"top10", "top30"}
+
+
+# -- Section 2: after AdaBoost's update, the last learner errs on exactly half the weight --------------
+
+
+def test_adaboost_update_leaves_the_last_stump_at_one_half(cells):
+    data = tw.datasets.seven_rows()
+    truth = cells(data, "Y")
+
+    def weighted_error(stump, weights):
+        said = stump.predict(data).tolist()
+        wrong = [w for w, s, t in zip(weights, said, truth, strict=True) if s != t]
+        return Fraction(sum(wrong), sum(weights)), [s != t for s, t in zip(said, truth, strict=True)]
+
+    first = tw.grow(data, "Y", max_depth=1)
+    error, wrong = weighted_error(first, [1] * 7)
+    assert error == Fraction(2, 7)
+    # D(i) / (2·(1 − ε)) where right, D(i) / (2·ε) where wrong: 7/10 and 7/4, as whole numbers 2 and 5.
+    weights = [(1 - error if w else error).numerator for w in wrong]
+    assert sorted(weights) == [2, 2, 2, 2, 2, 5, 5]
+    assert weighted_error(first, weights)[0] == Fraction(1, 2)
+
+    second = tw.grow(data, "Y", max_depth=1, sample_weight=weights)
+    assert weighted_error(second, weights)[0] < Fraction(1, 2)
+    assert second[0].split != first[0].split
