@@ -1,0 +1,149 @@
+"""One candidate of a column: the test in words, what each branch holds, its gain and how that is computed.
+
+Stands between ``search.py``, which lists and scores candidates, and the columns of the trace (``nodes.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treewise import encode
+from treewise.encode import Encoding
+from treewise.explain.trace.formula import Formula
+from treewise.explain.trace.lens import Branch, Lens
+from treewise.search import PLACE, RATIO_BITS, Candidate, Rows
+from treewise.split import Multiway, Ordinal, Split, Threshold, quote
+from treewise.wording import safe
+
+PRESENCE = PLACE["presence"]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTrace:
+    """One candidate: the test in words, what each branch holds, what it gains and how that is computed."""
+
+    lens: Lens
+    candidate: Candidate
+    encoding: Encoding
+    by_branch: tuple[Rows, ...] = ()  # the rows of each branch, where the tree itself has sent them
+
+    @cached_property
+    def words(self) -> str:
+        """The test, as ``x1 <= 0.5``; where rows are missing, with the branch they take."""
+        return say_test(self.candidate.split, self.encoding, self.candidate.missing_rows)
+
+    @property
+    def branches(self) -> tuple[tuple[float, ...], ...]:
+        """The class counts of each branch (weights, if rows have any); for regression weight and mean."""
+        return tuple(b.counts or (b.weight, b.value or 0.0) for b in self.parts)
+
+    @cached_property
+    def parts(self) -> tuple[Branch, ...]:
+        """Each branch with its rows, weight, counts or mean, and impurity."""
+        groups = self.candidate.branches
+        if self.lens.problem.target.task == "classification":
+            return tuple(self.lens.branch(g, self.lens.rows) for g in groups)
+        return tuple(self.lens.branch(g, self.lens.rows[self.taken == i]) for i, g in enumerate(groups))
+
+    @property
+    def taken(self) -> encode.Array:
+        """The branch each row of the node takes."""
+        if self.by_branch:
+            numbers = [np.full(len(rows), i) for i, rows in enumerate(self.by_branch)]
+            return np.concatenate(numbers)[np.argsort(np.concatenate(self.by_branch))]
+        values = self.lens.problem.columns[self.candidate.key[0]][self.lens.rows]
+        return branch_numbers(self.candidate.split, self.encoding, values)
+
+    @property
+    def gain(self) -> float:
+        """The decrease of impurity."""
+        return self.lens.gain(self.candidate.gain)
+
+    @property
+    def score(self) -> float:
+        """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
+        return say_merit(self.lens, self.candidate.merit, self.lens.problem.criterion.rule == "ratio")
+
+    @property
+    def eligible(self) -> bool:
+        """Whether every branch meets the limits on leaves."""
+        return self.candidate.eligible
+
+    @cached_property
+    def parsed(self) -> Formula:
+        """The formula in its parts."""
+        rule = self.lens.problem.criterion.rule
+        shared = len(self.candidate.filled) - 1 if rule == "gain" and self.lens.problem.by_branches else 1
+        return self.lens.formula(self.parts, ratio=rule == "ratio", shared_by=shared)
+
+    @property
+    def formula(self) -> str:
+        """The gain as a formula: ``12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]``."""
+        return self.parsed.text
+
+    @property
+    def arithmetic(self) -> str:
+        """The formula with its numbers put in."""
+        return self.parsed.arithmetic
+
+
+def say_test(split: Split, encoding: Encoding, missing_rows: int) -> str:
+    """Say a whole test in one line, and the branch that missing rows take when there are some.
+
+    >>> say_test(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    'age <= 71.5, missing >'
+    >>> say_test(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
+    'GPA = 3.5 | 3.7'
+    """
+    name = safe(split.column)
+    if split.asks_presence(encoding):
+        return f"{name} missing"
+    if isinstance(split, Multiway):
+        sides = [*map(quote, split.levels), *(["other"] if split.other else [])]
+        said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(sides)}"
+    else:
+        sides = ["<=", ">"] if isinstance(split, Threshold | Ordinal) else ["", "other"]
+        said = split.words(0, encoding)
+    if not missing_rows:
+        return said
+    if split.missing >= len(sides):
+        return f"{said}, missing apart"
+    return f"{said}, missing {sides[split.missing]}" if sides[split.missing] else f"{said} or missing"
+
+
+def same_parts(a: CandidateTrace, b: CandidateTrace) -> bool:
+    """Tell whether two tests of a column part the rows alike, as do all thresholds between two neighbours."""
+    one, other = a.candidate, b.candidate
+    if one.key[0] != other.key[0] or one.gain != other.gain:
+        return False
+    same_counts = sorted(map(repr, one.filled)) == sorted(map(repr, other.filled))
+    return same_counts and np.array_equal(in_order_of_rows(a.taken), in_order_of_rows(b.taken))
+
+
+def in_order_of_rows(taken: encode.Array) -> encode.Array:
+    """Number branches by the first row that takes each, so that equal partings get equal numbers.
+
+    >>> in_order_of_rows(np.array([2, 0, 2])).tolist(), in_order_of_rows(np.array([1, 7, 1])).tolist()
+    ([0, 1, 0], [0, 1, 0])
+    """
+    _, first, place = np.unique(taken, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place]
+
+
+def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
+    """Return the branch each encoded value takes."""
+    if isinstance(split, Threshold):
+        taken = (values > split.cut).astype(np.int64)
+    else:
+        by_level = [split.branch(level, encoding) for level in encoding.levels]
+        taken = np.array([-1 if b is None else b for b in [*by_level, -1]], np.int64)[values]
+    taken[encode.is_missing(encoding, values)] = split.missing
+    return taken
+
+
+def say_merit(lens: Lens, merit: int, ratio: bool) -> float:
+    """Turn what a candidate competes by into a number: a ratio, or a gain as it is shown."""
+    return float(merit) * 2.0**-RATIO_BITS if ratio else lens.gain(merit)

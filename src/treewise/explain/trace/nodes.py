@@ -1,0 +1,217 @@
+"""What a trace says of one node: every column, every candidate of it, and who wins.
+
+Stands between ``contest.py``, which makes these values from what ``search.py`` lists and compares, and the
+printers.
+
+    NodeTrace ──["GPA"]──▶ ColumnTrace ──.tests──▶ CandidateTrace
+
+Formulas and counts are made when asked for: a column may have thousands of candidates, and most readers want
+the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from treewise.encode import Encoding
+from treewise.errors import ColumnError, did_you_mean, listing
+from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_parts
+from treewise.explain.trace.formula import Formula
+from treewise.explain.trace.lens import Lens
+from treewise.search import Rows
+from treewise.split import Split
+from treewise.tree import Label
+from treewise.wording import plural, safe
+
+
+@dataclass(frozen=True)
+class View:
+    """What the reader asked to see."""
+
+    unit: str = "bits"
+    per: str = "row"
+    column: str | None = None  # only this column, but all its candidates
+    top: int | None = None  # only so many columns, the best
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a node stands in its tree; the default is a root without a tree."""
+
+    id: int = 0
+    words: str = "all rows"
+    in_tree: bool = False
+    split: Split | None = None
+    stop: str = ""
+    used: frozenset[str] = frozenset()  # columns asked above
+    parts: tuple[Rows, ...] = ()  # the rows of each branch of its split, and last those that stay
+    missing_rows: int = 0  # rows without a value of the split's column
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTrace:
+    """One column at one node: all its candidates, the best of them, or the reason why there is none."""
+
+    name: str
+    encoding: Encoding
+    lens: Lens
+    tests: tuple[CandidateTrace, ...]
+    best: CandidateTrace | None
+    score: float | None  # what the column competes by; None when it does not take part
+    note: str = ""
+    cuts: int = 0  # C4.5: how many thresholds its gain is to pay for
+
+    @property
+    def gain(self) -> float:
+        """The gain of the best test; 0 when there is none."""
+        return self.best.gain if self.best else 0.0
+
+    @property
+    def words(self) -> str:
+        """The best test in words."""
+        return self.best.words if self.best else ""
+
+    @property
+    def branches(self) -> tuple[tuple[float, ...], ...]:
+        """The branches of the best test; all rows in one when there is none."""
+        whole = self.lens.whole
+        return self.best.branches if self.best else (whole.counts or (whole.weight, whole.value or 0.0),)
+
+    @property
+    def tried(self) -> int:
+        """How many different tests there are; the ways of placing missing rows do not count."""
+        keys = {t.candidate.key[1:3] for t in self.tests}
+        return len({k for k in keys if k[0] != PRESENCE}) or len(keys)
+
+    @cached_property
+    def parsed(self) -> Formula:
+        """The formula in its parts."""
+        if self.best is None:
+            return self.lens.formula((self.lens.whole,))
+        if self.lens.problem.criterion.rule != "c45":
+            return self.best.parsed
+        price = self.lens.price(self.cuts) if self.cuts > 1 else None
+        return self.lens.formula(self.best.parts, price, ratio=True)
+
+    @property
+    def formula(self) -> str:
+        """How the column's score is computed."""
+        return self.parsed.text
+
+    @property
+    def arithmetic(self) -> str:
+        """The formula with its numbers put in."""
+        return self.parsed.arithmetic
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTrace:
+    """Every computation at one node. ``node["GPA"]`` is a column's part of it; ``print(node)`` shows all.
+
+    >>> import treewise as tw
+    >>> root = tw.candidates("admissions", preset="id3", per="total")
+    >>> root.winner, root.runner_up, round(root.margin, 3), root.tried
+    ('GPA', 'University', 6.0, 4)
+    >>> root["University"].formula
+    '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
+    """
+
+    lens: Lens
+    place: Place
+    view: View
+    columns: Mapping[str, ColumnTrace]
+    winner: str | None = None  # the column whose best test wins
+    runner_up: str | None = None
+    margin: float | None = None  # by how much, in what the columns compete by
+    tie: bool = False  # the two are equally good
+    chosen: CandidateTrace | None = None  # the tree's own split, measured on these rows
+    agrees: bool = False  # the tree's own split is the winner
+    settled: str = ""  # why nothing is computed: "pure", "no_rows", or ""
+
+    @property
+    def id(self) -> int:
+        """The node's number in its tree."""
+        return self.place.id
+
+    @property
+    def words(self) -> str:
+        """The conditions that lead here: the last few, where there are many."""
+        return self.place.words
+
+    @property
+    def split(self) -> Split | None:
+        """The split the tree has here; None at a leaf, and before there is a tree."""
+        return self.place.split
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.lens.node.rows
+
+    @property
+    def counts(self) -> dict[Label, float]:
+        """The weight of each class."""
+        return dict(zip(self.lens.problem.target.classes, self.lens.whole.counts, strict=True))
+
+    @property
+    def impurity(self) -> float:
+        """The impurity before any split, in the unit, per row or in total."""
+        return self.lens.before
+
+    @property
+    def tried(self) -> int:
+        """How many different tests there are in all columns."""
+        return sum(c.tried for c in self.columns.values())
+
+    @property
+    def candidates(self) -> Mapping[str, ColumnTrace]:
+        """The columns in the table's order."""
+        return self.columns
+
+    def __getitem__(self, column: str) -> ColumnTrace:
+        if column not in self.columns:
+            known = list(self.columns)
+            hint = did_you_mean(column, known)
+            raise ColumnError(f'no column "{column}" at node {self.id}.{hint} Columns: {listing(known)}.')
+        return self.columns[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def has_chosen(self, test: CandidateTrace) -> bool:
+        """Tell whether a candidate is the tree's own split."""
+        return self.chosen is not None and same_parts(self.chosen, test)
+
+    def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
+        """Return the node as text, Markdown, LaTeX (to put into a document), CSV or JSON.
+
+        ``blanks`` leaves the results open, for an exercise sheet; ``ascii`` is for terminals without more.
+
+        >>> import treewise as tw
+        >>> print(tw.candidates("xor", unit="nats").render(ascii=True))
+        node 0 ; all rows ; 4 rows, y 0: 2, 1: 2                    H(2/4) = 0.6931 nats
+          x1 <= 0.5  0.6931 - [2/4*H(1/2) + 2/4*H(1/2)]
+                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]  = 0.0000  <- best
+          x2 <= 0.5  0.6931 - [2/4*H(1/2) + 2/4*H(1/2)]
+                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]  = 0.0000
+          -> split on x1 <= 0.5; x2 <= 0.5 is as good: the earlier column is taken
+        <BLANKLINE>
+        H(p) in nats, p the share of 1.
+        Rounded for display; differences are taken before rounding.
+        """
+        from treewise.explain.trace.render import Printing, render
+
+        return render([self], Printing(format, width, blanks, ascii, document=False))
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        best = f" · best {safe(self.winner)}" if self.winner else ""
+        tried = plural(self.tried, "candidate")
+        return f"<node {self.id} · {self.words} · {plural(self.rows, 'row')} · {tried}{best}>"
+
+    def _repr_markdown_(self) -> str:
+        return self.render("markdown")

@@ -1,0 +1,52 @@
+"""Which printer prints a trace.
+
+Stands before the printers: ``text.py`` for the terminal, ``sheets.py`` for Markdown and LaTeX, ``data.py``
+for CSV and JSON. A new format is a new line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from treewise.errors import ParameterError, did_you_mean
+from treewise.explain.trace import data, sheets, text
+from treewise.explain.trace.nodes import NodeTrace
+
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+NARROWEST = 40
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How a trace is to be printed."""
+
+    format: str = "text"
+    width: int = 80  # of a line of text
+    blanks: bool = False  # leave the results open, for an exercise sheet
+    ascii: bool = False  # text for terminals without other letters
+    document: bool = True  # LaTeX and JSON: a whole, or one node to put into another document
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            hint = did_you_mean(str(self.format), FORMATS)
+            raise ParameterError(f'format="{self.format}": must be one of {", ".join(FORMATS)}.{hint}')
+        if self.width < NARROWEST:
+            raise ParameterError(f"width={self.width}: must be {NARROWEST} columns or more.")
+        if self.blanks and self.format in ("csv", "json"):
+            what = f'format="{self.format}" is all numbers'
+            raise ParameterError(f"blanks: {what}; an exercise sheet is text, markdown or latex.")
+
+
+def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ()) -> str:
+    """Print nodes, and below them notes on the table."""
+    if how.format == "csv":
+        return data.csv_text(nodes)
+    if how.format == "json":
+        return data.json_text(nodes, single=not how.document)
+    if how.format == "markdown":
+        return sheets.markdown(nodes, how.blanks, notes)
+    if how.format == "latex":
+        return sheets.latex(nodes, how.blanks, notes, how.document)
+    said = text.text(nodes, how.width, how.blanks, notes)
+    return text.to_ascii(said) if how.ascii else said

@@ -1,0 +1,274 @@
+"""What a trace says in words, the same in every format: rows, results, who won and why, what letters mean.
+
+Stands between ``nodes.py`` and the printers (``text.py`` for the terminal, ``sheets.py`` for paper), which
+lay these out each in their own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
+from treewise.explain.trace.formula import BLANK, Formula
+from treewise.explain.trace.lens import Branch
+from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.notation import figure
+from treewise.split import Multiway
+from treewise.wording import count, plural, safe
+
+FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
+MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read
+ROUNDED = "Rounded for display; differences are taken before rounding."
+STOPPED = {
+    "no_rows": "no rows of the table it was grown on came here",
+    "pure": "pure in the table it was grown on",
+    "sufficient_accuracy": "sufficient_accuracy is reached",
+    "max_depth": "max_depth is reached",
+    "min_samples_split": "fewer rows than min_samples_split",
+    "no_candidate": "no column can split these rows",
+    "min_samples_leaf": "every split leaves a branch below min_samples_leaf",
+    "min_impurity_decrease": "no split reaches min_impurity_decrease",
+    "max_leaf_nodes": "max_leaf_nodes is reached",
+    "by_hand": "made by hand",
+    "not_yet": "not split yet",
+}
+
+
+def in_full(node: NodeTrace) -> bool:
+    """Tell whether every candidate is written out, as the notes do, rather than one line a column."""
+    if node.view.column is not None:
+        return True
+    columns = node.columns.values()
+    few = all(c.tried <= FEW for c in columns) and node.tried <= FEW_IN_ALL
+    short = all(len(c.branches) <= MOST_BRANCHES for c in columns)
+    return few and short and len(node.counts) <= MOST_CLASSES
+
+
+# -- the node ----------------------------------------------------------------------------------------------
+
+
+def rows_in_words(node: NodeTrace) -> str:
+    """Say ``12 rows: 6 N, 6 P``, or for numbers ``12 rows, mean 3.5``."""
+    whole = node.lens.whole
+    said = plural(node.rows, "row")
+    if whole.weight != node.rows:
+        said += f", weight {count(whole.weight)}"
+    if whole.value is not None:
+        centre = "median" if node.lens.problem.criterion.name == "absolute_error" else "mean"
+        return f"{said}, {centre} {figure(whole.value)}"
+    if not node.rows:
+        return said
+    counts = [c for c in node.counts.items() if c[1] or not node.settled]
+    if len(counts) > MOST_CLASSES:
+        counts = sorted((c for c in counts if c[1]), key=lambda c: -c[1])
+    worded = all(isinstance(label, str) for label in node.counts)
+    listed = [
+        f"{count(weight)} {safe(label)}" if worded else f"{label}: {count(weight)}"
+        for label, weight in counts[:MOST_CLASSES]
+    ]
+    said += ": " if worded else f", {safe(node.lens.problem.target.name)} "
+    more = len(counts) - len(listed)
+    return said + ", ".join(listed) + (f", … {more} more classes" if more else "")
+
+
+def settled_in_words(node: NodeTrace) -> str:
+    """Say why nothing is computed at a node."""
+    return {"pure": "pure", "no_rows": "no rows here"}[node.settled]
+
+
+def impurity_in_words(node: NodeTrace, blanks: bool) -> str:
+    """Say ``12·H(6/12) = 12.000 bits``."""
+    term = node.lens.whole_term()
+    return f"{term.text} = {BLANK if blanks else term.value} {node.lens.shown_unit}".rstrip()
+
+
+# -- its candidates ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One candidate to be written out, or a column that has none."""
+
+    label: str
+    formula: Formula | None
+    branches: str
+    result: str
+    mark: str = ""  # ◄ best
+    note: str = ""
+    dead: bool = False  # no candidate: the note stands where the arithmetic would
+
+
+def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Entry]:
+    """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
+    for column in shown_columns(node):
+        if column.best is None:
+            yield dead_entry(node, column, blanks)
+        elif not every:
+            yield live_entry(node, column, column.best, blanks)
+        else:
+            tests = column.tests if node.view.column else best_placements(node, column)
+            for test in tests:
+                yield live_entry(node, column, test, blanks)
+
+
+def dead_entry(node: NodeTrace, column: ColumnTrace, blanks: bool) -> Entry:
+    """Write a column that cannot split: its gain is 0, and why."""
+    formula = None if column.note.startswith("used above") else column.parsed
+    zero = BLANK if blanks else node.lens.say(0.0)
+    branches = branch_text(node.lens.whole)
+    return Entry(safe(column.name), formula, branches, zero, note=column.note, dead=True)
+
+
+def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> Entry:
+    """Write a candidate; C4.5's ratio is of the column's best test alone."""
+    best = test is column.best
+    mark, note = "", column.note if best else ""
+    if best and column.name == node.winner:
+        mark = "◄ best"
+    elif not node.agrees and node.has_chosen(test):
+        mark = "◄ tree"
+    if not test.eligible:
+        note = "too small a branch"
+    formula, result = test.parsed, say_score(node, test.score)
+    if best and column.score is not None:
+        formula, result = column.parsed, say_column_score(node, column.score)
+    if blanks:
+        mark, result = "", BLANK
+    return Entry(label_of(column, test), formula, branches_text(test), result, mark, note)
+
+
+def best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace]:
+    """Return each test once, missing rows where they gain most; the one on missingness only if it is best."""
+    best: dict[tuple[int, ...], CandidateTrace] = {}
+    for test in column.tests:
+        key = test.candidate.key[1:3]
+        better = key not in best or test.candidate.merit > best[key].candidate.merit
+        if test is column.best or (better and best.get(key) is not column.best):
+            best[key] = test
+    kept = [t for t in best.values() if t.candidate.key[1] != PRESENCE or t is column.best or len(best) == 1]
+    own = next((t for t in column.tests if node.has_chosen(t)), None)
+    return kept if own is None or own in kept else [*kept, own]
+
+
+def shown_columns(node: NodeTrace) -> list[ColumnTrace]:
+    """Return the columns the reader asked for, in the table's order."""
+    if node.view.column is not None:
+        return [node[node.view.column]]
+    best = {c.name for c in ranked(node)[: node.view.top]}
+    return [c for c in node.columns.values() if c.name in best]
+
+
+def left_out(node: NodeTrace) -> list[str]:
+    """Say how many columns ``top`` leaves out."""
+    more = 0 if node.view.column is not None else len(node.columns) - len(shown_columns(node))
+    return [f"… {plural(more, 'more column')}"] if more else []
+
+
+def ranked(node: NodeTrace) -> list[ColumnTrace]:
+    """Return the columns from the best down; those that cannot split last."""
+    place = {node.winner: 0, node.runner_up: 1}
+    return sorted(
+        node.columns.values(),
+        key=lambda c: (c.best is None, c.score is None, place.get(c.name, 2), -(c.score or 0.0), -c.gain),
+    )
+
+
+def label_of(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
+    """Name a candidate: by its words, but by the column alone where that is all there is to say."""
+    test = test or column.best
+    assert test is not None
+    if not isinstance(test.candidate.split, Multiway) or column.tried > 1:
+        return test.words
+    missing = f", {test.words.rpartition(', ')[2]}" if test.candidate.missing_rows else ""
+    return safe(column.name) + missing
+
+
+def say_score(node: NodeTrace, score: float) -> str:
+    """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
+    return f"{score:.4f}" if node.lens.problem.criterion.rule == "ratio" else node.lens.say(score)
+
+
+def say_column_score(node: NodeTrace, score: float) -> str:
+    """Write what columns compete by: the same, but for C4.5 a ratio."""
+    return node.lens.say(score) if node.lens.problem.criterion.rule == "gain" else f"{score:.4f}"
+
+
+def branches_text(test: CandidateTrace) -> str:
+    """Write the counts of each branch: ``3.5 [4 0]  3.7 [2 3]``, ``[1 0] [1 5]``."""
+    split, parts = test.candidate.split, [branch_text(b) for b in test.parts]
+    if not isinstance(split, Multiway):
+        return " ".join(parts)
+    names = [*map(safe, split.levels), *(["other"] if split.other else []), "missing"]
+    return "  ".join(f"{name} {part}" for name, part in zip(names, parts, strict=False))
+
+
+def branch_text(branch: Branch) -> str:
+    """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
+    if branch.value is not None:
+        return f"[{count(branch.weight)} {figure(branch.value)}]"
+    if not branch.rows or not 0 < len(branch.counts) <= MOST_CLASSES:
+        return f"[{count(branch.weight)}]"
+    return f"[{' '.join(count(c) for c in branch.counts)}]"
+
+
+# -- the outcome -------------------------------------------------------------------------------------------
+
+
+def conclusion(node: NodeTrace, blanks: bool) -> str:
+    """Say who won, who came next, and what the tree does here."""
+    if blanks:
+        return f"→ split on {BLANK}; next best {BLANK}, {BLANK} behind"
+    leaf = node.place.in_tree and node.split is None
+    why = STOPPED.get(node.place.stop, node.place.stop.replace("_", " "))
+    if node.winner is None:
+        small = any(c.tests for c in node.columns.values())
+        said = STOPPED["min_samples_leaf" if small else "no_candidate"]
+        return f"→ the tree asks {safe(node.split.column)}; {said}" if node.split else f"→ a leaf: {said}"
+    winner = node[node.winner]
+    best = f"{label_of(winner)} ({say_column_score(node, winner.score or 0.0)})"
+    if leaf:
+        return f"→ a leaf: {why}; best would be {best}"
+    if not node.place.in_tree or node.agrees:
+        asked = label_of(winner, node.chosen)
+        same = "" if asked == label_of(winner) else f", which is the same as {label_of(winner)}"
+        return f"→ split on {asked}{same}{runner_up_in_words(node)}"
+    if node.chosen is None and node.split is not None:
+        asked = safe(node.split.column)
+        return f"→ the tree asks {asked}, which sends all these rows one way; best is {best}"
+    assert node.chosen is not None
+    assert winner.best is not None
+    own = f"{node.chosen.words} ({say_score(node, node.chosen.score)})"
+    if abs(node.chosen.candidate.merit - winner.best.candidate.merit) <= node.lens.measure.slack:
+        return f"→ the tree asks {own}, as good as {label_of(winner)}"
+    return f"→ the tree asks {own}; best here is {best}"
+
+
+def runner_up_in_words(node: NodeTrace) -> str:
+    """Say who came next and how far behind."""
+    if node.runner_up is None or node.margin is None:
+        return ""
+    second = label_of(node[node.runner_up])
+    if not node.tie:
+        return f"; next best {second}, {say_column_score(node, node.margin)} behind"
+    drawn = node.lens.problem.settings.ties == "random"
+    return f"; {second} is as good: {'one is drawn' if drawn else 'the earlier column is taken'}"
+
+
+def legend(node: NodeTrace) -> str:
+    """Say what the letters stand for."""
+    problem, unit = node.lens.problem, node.lens.shown_unit
+    name, two = problem.criterion.name, len(problem.target.classes) == 2
+    of = f"p the share of {safe(problem.target.positive)}" if two else "of the class shares"
+    said = {
+        "gini": f"G(p) = 1 − p² − (1 − p)², {of}" if two else "G = 1 − Σ p², over the class shares p",
+        "error": f"E(p) = min(p, 1 − p), {of}" if two else "E = 1 − max p, over the class shares p",
+        "squared_error": "Var: variance about the mean; a branch is [rows mean]",
+        "absolute_error": "Dev: mean distance from the median; a branch is [rows median]",
+        "poisson": "Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
+    }.get(name, f"H(p) in {unit}, {of}" if two else f"H in {unit}, {of}")
+    if problem.criterion.rule != "gain":
+        said += "; divided by H of the branch sizes: the gain ratio"
+    elif problem.by_branches:
+        said += "; divided by the number of branches less one"
+    return said + "."

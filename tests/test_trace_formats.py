@@ -1,0 +1,153 @@
+"""The trace in its formats: text within its width, CSV, JSON, Markdown, LaTeX, exercises; and its errors."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+import treewise as tw
+from treewise.errors import ColumnError, ParameterError
+from treewise.explain.trace.table import sparkline
+
+
+@pytest.fixture(scope="module")
+def admissions():
+    return tw.grow("admissions", preset="id3").trace("admissions", per="total")
+
+
+# -- text --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120, 160])
+@pytest.mark.parametrize("options", [{}, {"preset": "id3"}, {"preset": "c45"}, {"categorical": "any"}])
+def test_lines_stay_within_the_width(width, options):
+    text = tw.grow("penguins", max_depth=2, **options).trace("penguins").render(width=width)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_sparkline_has_the_highest_in_each_place():
+    assert sparkline([(0, 0.1), (1, 0.8), (1.1, 0.2), (4, 0.4)], 4) == "▁██▄"
+    assert sparkline([(0, 0.0), (1, 0.0)], 3) == "   "
+    assert len(sparkline([(-1e308, 0.1), (1e308, 0.2)], 12)) == 12
+
+
+# -- data and paper ---------------------------------------------------------------------------------------
+
+
+def test_csv_has_a_line_for_every_candidate(admissions):
+    rows = list(csv.DictReader(io.StringIO(admissions.render("csv"))))
+    assert [(r["node"], r["column"]) for r in rows if r["place"] == "best"] == [
+        ("0", "GPA"),
+        ("2", "Published"),
+        ("3", "University"),
+    ]
+    assert rows[0]["branches"] == "4 0 | 2 3 | 0 3"
+    assert float(rows[0]["gain"]) == admissions[0]["GPA"].gain
+    penguins = list(csv.DictReader(io.StringIO(tw.candidates("penguins").render("csv"))))
+    assert len(penguins) == sum(len(c.tests) for c in tw.candidates("penguins").columns.values())
+
+
+def test_json_has_every_number_as_it_is(admissions):
+    nodes = json.loads(admissions.render("json"))
+    assert [n["node"] for n in nodes] == list(range(9))
+    assert nodes[0]["columns"][0]["gain"] == admissions[0]["GPA"].gain
+    assert nodes[0]["columns"][0]["tests"][0]["branches"][1] == {
+        "rows": 5,
+        "weight": 5,
+        "counts": [2, 3],
+        "impurity": tw.entropy([3, 2]),
+    }
+    assert nodes[1]["settled"] == "pure"
+    assert json.loads(admissions[0].render("json")) == nodes[0]
+    regression = json.loads(tw.candidates({"x": [1, 2, 3], "y": [0.5, 1.5, 2.5]}, "y").render("json"))
+    assert regression["value"] == 1.5
+
+
+def test_markdown_is_a_table_a_node(admissions):
+    text = admissions.render("markdown")
+    assert "### node 2: GPA = 3.7\n" in text
+    assert r"| Published | no \[4 3\]  yes \[2 3\] | 12 − \[7·H(3/7) + 5·H(3/5)\] = " in text
+    assert "| **7.145** ◄ best |" in text
+    assert admissions._repr_markdown_() == text
+
+
+NASTY = {
+    "a|b\n_<c>": ["x$", "y&{", "x$", "y&{", "z"],
+    "50% ~^\\#": [1, 2, 3, 4, 5],
+    "y": ["<p>", "q_1", "q_1", "<p>", "q_1"],
+}
+
+
+def test_markdown_escapes_names():
+    text = tw.grow(NASTY, "y", categorical="multiway").trace(NASTY).render("markdown")
+    for line in text.splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 5
+    assert r"a\|b\\n\_\<c\>" in text
+    assert not re.search(r"(?<!\\)[<`]", text)
+
+
+def latex_text_is_escaped(text):
+    without_commands = re.sub(r"\\(?:[a-zA-Z]+\*?|[^a-zA-Z])", "", text)
+    body = without_commands.split("{document}")[1]
+    return not re.search(r"[#%^~]", body.replace("$^2$", ""))
+
+
+def test_latex_escapes_names_and_is_well_formed():
+    text = tw.grow(NASTY, "y", categorical="multiway").trace(NASTY).render("latex")
+    assert text.startswith("\\documentclass")
+    assert text.count(r"\begin{align*}") == text.count(r"\end{align*}") == 3
+    unescaped = text.replace(r"\{", "").replace(r"\}", "")
+    assert unescaped.count("{") == unescaped.count("}")
+    assert text.replace(r"\$", "").count("$") % 2 == 0
+    assert latex_text_is_escaped(text)
+    assert r"a\textbar{}b\textbackslash{}n\_\textless{}c\textgreater{}" in text
+    for block in re.findall(r"\\begin\{align\*\}(.*?)\\end\{align\*\}", text, re.DOTALL):
+        assert all(line.replace(r"\&", "").count("&") == 1 for line in block.strip().splitlines())
+
+
+def test_latex_of_one_node_is_a_part_of_a_document(admissions):
+    part = admissions[0].render("latex")
+    assert "documentclass" not in part
+    assert part.split("\\medskip")[0].strip() in admissions.render("latex")
+    assert r"12 - \bigl[4\,H\bigl(\tfrac{0}{4}\bigr) + 5\,H\bigl(\tfrac{3}{5}\bigr)" in part
+    assert r"& = 7.145\quad\text{(best)}" in part
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "latex"])
+def test_blanks_leave_the_results_open(admissions, format):
+    sheet = admissions.render(format, blanks=True)
+    for result in ("7.145", "1.145", "0.97095", "4.855", "12.000", "best ", "6.000", "◄"):
+        assert result not in sheet.replace("next best", "")
+    assert ("hspace" if format == "latex" else "_") in sheet
+    assert ("\\tfrac{3}{5}" if format == "latex" else "5·H(3/5)") in sheet
+    assert "Rounded" not in sheet
+
+
+def test_ascii_has_no_other_letters():
+    for name in ("penguins", "admissions"):
+        assert tw.candidates(name).render(ascii=True).isascii()
+    assert tw.candidates({"x": [1, 2, 3], "y": [1.5, 2.5, 9.0]}, "y").render(ascii=True).isascii()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda t: t.render("pdf"), ParameterError, 'format="pdf": must be one of text'),
+        (lambda t: t.render("csv", blanks=True), ParameterError, "is all numbers; an exercise sheet"),
+        (lambda t: t.render(width=10), ParameterError, "width=10: must be 40"),
+        (lambda t: t[99], IndexError, "nodes 0 to 8"),
+        (lambda t: t[0]["Univeristy"], ColumnError, 'Did you mean "University"'),
+        (lambda _: tw.candidates("food", unit="bytes"), ParameterError, "bits"),
+        (lambda _: tw.candidates("food", per="class"), ParameterError, 'must be "row" or "total"'),
+        (lambda _: tw.candidates("food", top=0), ParameterError, "top=0"),
+        (lambda _: tw.candidates("food", column="hunger"), ColumnError, 'Did you mean "Hunger"'),
+        (lambda _: tw.candidates("food", max_deth=1), ParameterError, "max_depth"),
+        (lambda _: tw.grow("food").trace("food", node=77), ParameterError, "no node 77"),
+    ],
+)
+def test_errors(admissions, call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call(admissions)
