@@ -1,0 +1,33 @@
+"""The command line, ``treewise``: one file a verb, read only when its verb is used.
+
+A front: it turns words into calls of the Python interface and results into text. The files, in the order in
+which a command passes through them:
+
+    app.py        finds the verb, turns every error into one sentence and an exit code
+    verb.py       what a verb is: its purpose, examples and options, and how --help lays them out
+    options.py    the options of growing, one table that mirrors the parameters of treewise.grow
+    values.py     what is typed after an option, as Python values: levels, class weights, single rows
+    inputs.py     MODEL and DATA, as files, standard input or built-in names
+    demo.py data.py grow.py show.py trace.py predict.py evaluate.py: the verbs
+    tables.py     rows as aligned text, CSV, JSON
+    streams.py    results to standard output, remarks to standard error, files written at once or not at all
+    progress.py   the bar while a tree grows
+
+This file stays small: ``treewise --help`` should cost no more than Python and click.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line; this is the console entry point."""
+    try:
+        from treewise.cli.app import app
+    except KeyboardInterrupt:  # while Python was still loading
+        sys.exit(130)
+    app.main(args)
+    raise AssertionError("app.main always exits")

@@ -1,0 +1,36 @@
+"""``treewise data``: which tables are built in, and one of them as CSV."""
+
+from __future__ import annotations
+
+import click
+
+from treewise.cli.streams import check_place, deliver, say
+from treewise.cli.tables import aligned, frame_text
+from treewise.cli.verb import format_option, output_option, verb
+
+
+@verb(
+    "data",
+    "[NAME] [options]",
+    examples=(
+        "treewise data",
+        "treewise data admissions > admissions.csv",
+        "treewise data penguins -o penguins.csv",
+    ),
+    about="Wherever a command asks for DATA, the name of a built-in table will do.",
+)
+@click.argument("name", required=False)
+@format_option("csv", "text", "json", "jsonl")
+@output_option("Write the table to a file.")
+def command(name: str | None, form: str, output: str | None) -> None:
+    """List, or print one."""
+    from treewise.datasets import NAMES, load
+
+    if name is None:
+        tables = [make() for make in NAMES.values()]
+        rows = [[key, f"{len(t):,}", t.target or "", t.title] for key, t in zip(NAMES, tables, strict=True)]
+        say(aligned([["name", "rows", "predicts", ""], *rows], right=(1,)))
+        return
+    check_place(output)
+    table = load(name)
+    deliver(frame_text(table.to_polars(), form), output)

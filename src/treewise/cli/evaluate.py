@@ -1,0 +1,140 @@
+"""``treewise evaluate``: how good a tree is on a table with known answers; with ``--paths`` row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.streams import deliver, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.values import read_bound
+from treewise.cli.verb import JUDGED, TABLE, format_option, option, verb
+from treewise.errors import ParameterError, did_you_mean
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.evaluate import Evaluation, Paths
+
+Bounds = Sequence[tuple[str, float]]
+
+AT_ONCE = 1000  # lines
+
+
+@verb(
+    "evaluate",
+    "MODEL DATA [options]",
+    examples=(
+        "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
+        "treewise evaluate stnordaf.txt admissions --paths",
+        "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
+    " interval (Wilson), log loss in nats and the confusion matrix; for numbers: RMSE, MAE and R².",
+)
+@click.argument("model")
+@click.argument("data")
+@option(
+    "--target",
+    metavar="COLUMN",
+    section=TABLE,
+    help="Column with the true answers (default: the one the tree was grown for).",
+)
+@option(
+    "--na",
+    "na_values",
+    multiple=True,
+    metavar="TEXT",
+    section=TABLE,
+    help='Text that means missing, such as "?".',
+)
+@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@option(
+    "--fail-under",
+    type=read_bound,
+    multiple=True,
+    metavar="NAME=X",
+    section=JUDGED,
+    help="Exit with 1 when a figure is below X: accuracy=0.85, r2=0.5.",
+)
+@option(
+    "--fail-over",
+    type=read_bound,
+    multiple=True,
+    metavar="NAME=X",
+    section=JUDGED,
+    help="Exit with 1 when a figure is above X: error=0.15, rmse=2.5.",
+)
+@option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
+@format_option("text", "json")
+def command(
+    model: str,
+    data: str,
+    target: str | None,
+    na_values: Sequence[str],
+    drop_missing_target: bool,
+    fail_under: Bounds,
+    fail_over: Bounds,
+    with_paths: bool,
+    form: str,
+) -> int:
+    """Evaluate, print, and judge."""
+    from treewise.evaluate import evaluate, paths
+
+    found, table = read_model_and_data(model, data, na_values, target)
+    evaluation = evaluate(found.tree, table, target, drop_missing_target=drop_missing_target)
+    check_names(evaluation, fail_under, fail_over)
+    ways = paths(found.tree, table, target) if with_paths else None
+    if form == "json":
+        more = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
+    else:
+        if ways is not None:
+            lines = ways.lines()
+            while some := list(islice(lines, AT_ONCE)):
+                say("\n".join(some))
+            say("")
+        say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
+        say(str(evaluation))
+    return judged(evaluation, fail_under, fail_over)
+
+
+def path_of(ways: Paths, index: int) -> dict[str, Any]:
+    """Return one row's path as plain values."""
+    path = ways[index]
+    return {
+        "row": path.row,
+        "node": path.node,
+        "tests": list(path.tests),
+        "prediction": path.prediction,
+        "truth": path.truth,
+        "wrong": path.wrong,
+    }
+
+
+def check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
+    """Refuse a bound on a figure that there is not, before anything is printed."""
+    for word, bounds in (("under", under), ("over", over)):
+        for name, _ in bounds:
+            if name not in evaluation.scores:
+                hint = did_you_mean(name, evaluation.scores)
+                raise ParameterError(
+                    f"--fail-{word} {name}: no such figure.{hint} There are {', '.join(evaluation.scores)}."
+                )
+
+
+def judged(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
+    """Compare figures with their bounds: 0 when all hold, 1 when the answer is no."""
+    scores = evaluation.scores
+    failed = 0
+    for bounds, word in ((under, "under"), (over, "over")):
+        for name, bound in bounds:
+            value = scores[name]
+            if value is None or (value < bound if word == "under" else value > bound):
+                said = "cannot be computed here" if value is None else f"is {value:.6g}, {word} {bound:g}"
+                remark("", f"no: {name} {said}")
+                failed = 1
+    return failed

@@ -1,0 +1,191 @@
+"""``treewise grow``: a table in; a tree to read and to save, and on the way what was understood."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.streams import check_place, deliver, is_plain, remark, say
+from treewise.cli.values import in_options
+from treewise.cli.verb import option, output_option, verb
+from treewise.wording import count, plural, safe
+
+if TYPE_CHECKING:
+    from treewise.problem import Problem
+    from treewise.table import Table
+    from treewise.tree import Tree
+
+MOST_LINES = 60  # of a bounded view
+PAGE = 110  # columns, where there is no terminal to ask
+PLAIN_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
+MOST_LISTED = 6  # columns with missing values, classes with their counts
+
+
+@verb(
+    "grow",
+    "DATA --target COLUMN [-o MODEL] [options]",
+    examples=(
+        "treewise grow admissions --target Class --preset id3",
+        "treewise grow penguins --target species --max-leaf-nodes 4 -o model.json",
+        "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --min-samples-leaf 20",
+    ),
+    about='DATA is a CSV, TSV or Parquet file (.gz too), "-" for CSV on standard input, or a built-in table'
+    " (treewise data lists them). Nothing has to be said about column types; --kind corrects a wrong guess.",
+)
+@click.argument("data")
+@grow_options
+@output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
+@option("--all", "whole", is_flag=True, help="Print every line of the tree.")
+@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+def command(data: str, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
+    """Grow, show, save."""
+    check_place(output)
+    asked = take_grow_options(options)
+    _, tree = grow_aloud(data, asked, quiet)
+    model = None if output is None else written_form(tree, output)
+    if output == "-":
+        assert model is not None
+        deliver(model, None)
+        return
+    say(drawn(tree, whole))
+    if output is not None and model is not None:
+        deliver(model, output)
+        if not quiet:
+            remark("", saved_line(output, data, tree, asked))
+
+
+def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[Problem, Tree]:
+    """Grow a tree, saying on standard error what was understood and how it went."""
+    from treewise.cli.progress import bar
+    from treewise.grow import grow_problem, problem_for
+
+    asked = dict(asked)
+    table = read_data(data, asked.pop("na_values", ()))
+    problem = problem_for(table, asked.pop("target", None), **asked)
+    if not quiet:
+        remark("", table_line(table, problem))
+        for note in problem.notes:
+            remark("note", in_options(note))
+        remark("task", task_line(problem))
+    started = time.monotonic()
+    with bar("grow") as progress:
+        tree = grow_problem(problem, progress)
+    if not quiet:
+        for head, line in grown_lines(tree, time.monotonic() - started):
+            remark(head, line)
+    return problem, tree
+
+
+def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
+    """Say how large the tree has become, and whether it has memorised its table."""
+    from treewise.draw.counts import error_in_words
+    from treewise.draw.text import header
+
+    size = f"{plural(tree.n_leaves, 'leaf', 'leaves')} · depth {tree.depth}"
+    warnings = header(tree, ascii=False).split("\n")[1:]
+    facts = " · ".join([size, *error_in_words(tree)])
+    return [
+        ("grow", f"{seconds:.1f} s   {facts}"),
+        *(("note", in_options(line)) for line in warnings),
+        ("", ""),
+    ]
+
+
+def drawn(tree: Tree, whole: bool = False) -> str:
+    """Draw a tree for the terminal: bounded unless every line is asked for."""
+    from treewise.draw.text import render
+
+    plain = is_plain(sys.stdout)
+    if whole:
+        return render(tree, ascii=plain)
+    width = screen_width() or PAGE  # this is for looking at; what is to be kept is saved with -o
+    return in_shell_words(render(tree, max_lines=MOST_LINES, width=width, ascii=plain), "; from node")
+
+
+def in_shell_words(text: str, until: str = "\n") -> str:
+    """Say the last line of a bounded view, how to see more, in the words of the command line."""
+    above, newline, note = text.rpartition("\n")
+    if "print(tree) or --all" not in note:
+        return text
+    note = note.replace("print(tree) or --all", "--all").partition(until)[0]
+    return above + newline + re.sub(r"node=\d+ or (--node \d+)", r"\1", note)
+
+
+def screen_width() -> int | None:
+    """Return how wide a line may be; no limit where nobody reads a screen."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except OSError:
+        return None
+
+
+def written_form(tree: Tree, output: str) -> str:
+    """Return the file to save: JSON, or the complete text form that can be edited and read back."""
+    from treewise.files import dumps
+
+    return tree.export("text") if output.lower().endswith(".txt") else dumps(tree)
+
+
+def saved_line(output: str, data: str, tree: Tree, asked: dict[str, Any]) -> str:
+    """Say what was written and what can be done with it."""
+    model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
+    small = tree.arrays.rows[0] <= 1000
+    trace = f"treewise trace {model} {table}"
+    next_step = trace if small and not asked.get("sample_weight") else f"treewise show {model} --all"
+    return f"saved {safe(output)}   next: {next_step} · treewise evaluate {model} new.csv"
+
+
+# -- what was understood --------------------------------------------------------------------------------
+
+
+def table_line(table: Table, problem: Problem) -> str:
+    """Say what the table is: rows, columns by kind, and where something is missing."""
+    from treewise import encode
+
+    kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
+    missing = []
+    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
+        kinds[PLAIN_KINDS.get(encoding.kind, "category")] += 1
+        gone = int(encode.is_missing(encoding, values).sum())
+        if gone:
+            missing.append((gone, encoding.name))
+    many = {"category": "categories"}
+    told = ", ".join(plural(n, kind, many.get(kind)) for kind, n in kinds.items() if n)
+    columns = plural(len(problem.encodings), "column")
+    line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {told}"
+    if missing:
+        missing.sort(key=lambda pair: -pair[0])
+        listed = [f"{safe(name)} {gone:,}" for gone, name in missing[:MOST_LISTED]]
+        more = f", … {len(missing) - MOST_LISTED} more columns" if len(missing) > MOST_LISTED else ""
+        line += f" · missing: {', '.join(listed)}{more}"
+    dropped = len(table) - len(problem)
+    return f"{line} · {plural(dropped, 'row')} left out (no target or no weight)" if dropped else line
+
+
+def task_line(problem: Problem) -> str:
+    """Say what is being predicted, so that a wrong guess is seen at once."""
+    import numpy as np
+
+    from treewise.notation import figure
+
+    target = problem.target
+    name = safe(target.name)
+    if target.task == "regression":
+        raw = problem.raw
+        low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
+        return f"regression of {name}: {low} to {high}, mean {mean}"
+    counts = np.bincount(problem.y, minlength=len(target.classes)).tolist()
+    listed = [f"{safe(label)} {count(n)}" for label, n in zip(target.classes, counts, strict=True)]
+    more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""
+    positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
+    return f"classification of {name}: {', '.join(listed[:MOST_LISTED])}{more}{positive}"

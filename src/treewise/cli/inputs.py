@@ -1,0 +1,154 @@
+"""MODEL and DATA: what may stand in their places, and how it is read.
+
+Stands between the verbs and the Python interface. MODEL is a saved tree (``.json``) or one written by hand
+(``.txt``); DATA is whatever ``treewise.table.read`` takes by name, and rows as JSON besides. ``-`` is
+standard input for either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.table import Table
+    from treewise.tree import Tree
+
+MODEL_ENDINGS = (".json", ".txt")
+ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
+WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A tree, and the file it came from."""
+
+    name: str
+    tree: Tree
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def saved(self) -> dict[str, Any]:
+        """What the file says about itself: format and version; nothing for a tree written by hand."""
+        if not self.content.lstrip().startswith(b"{"):
+            return {}
+        head = json.loads(self.content)
+        return {"format": head["format"], "treewise": head["treewise"]}
+
+
+def looks_like_model(given: str) -> bool:
+    """Tell a MODEL by its ending."""
+    return given.lower().endswith(MODEL_ENDINGS)
+
+
+def read_model(given: str, target: str | None = None) -> Model:
+    """Read a tree that was saved or written by hand; ``target`` names what a hand-written one predicts."""
+    content = sys.stdin.buffer.read() if given == "-" else read_file(given)
+    name = "standard input" if given == "-" else Path(given).name
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelFormatError(
+            f"{safe(name)} is not a model: byte {error.start:,} is not text. {WHAT_A_MODEL_IS}"
+        ) from None
+    if text.lstrip().startswith("{"):
+        from treewise.files import loads
+
+        return Model(name, loads(text, safe(name)), content)
+    if given.lower().endswith(".json"):
+        raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {WHAT_A_MODEL_IS}")
+    return Model(name, parse_text(text, safe(name), target), content)
+
+
+def parse_text(text: str, name: str, target: str | None) -> Tree:
+    """Read a tree written by hand."""
+    from treewise.parse import parse
+
+    try:
+        return parse(text if "\n" in text else text + "\n", **({"target": target} if target else {}))
+    except ParseError as error:
+        between = " " if str(error).startswith("line") else ": "
+        raise ParseError(f"{name}{between}{error}") from None
+
+
+def read_file(given: str) -> bytes:
+    """Read a model file, or say what was perhaps meant."""
+    path = Path(given).expanduser()
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+        models = [name for name in beside if looks_like_model(name)]
+        raise ModelFormatError(
+            f'no file "{safe(given)}".{did_you_mean(path.name, models)} {WHAT_A_MODEL_IS}'
+        ) from None
+    except OSError as error:
+        raise ModelFormatError(f"{safe(given)} cannot be read: {error.strerror}.") from None
+
+
+def read_model_and_data(
+    model: str, data: str, na_values: Sequence[str], target: str | None = None
+) -> tuple[Model, Table]:
+    """Read both, after seeing that they stand in their order."""
+    if looks_like_model(data) and not looks_like_model(model) and model != "-":
+        raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
+    if model == data == "-":
+        raise ParameterError("MODEL and DATA cannot both come from standard input.")
+    return read_model(model, target), read_data(data, na_values)
+
+
+def read_data(given: str, na_values: Sequence[str] = ()) -> Table:
+    """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
+    from treewise.table import read, read_bytes, read_markers
+
+    if given == "-":
+        content = sys.stdin.buffer.read()
+        if content.lstrip()[:1] in (b"{", b"["):
+            return read_json_rows(content, "standard input", na_values)
+        if not content.strip():
+            raise DataError("standard input is empty; a table was expected.")
+        return read_bytes(content, "standard input", read_markers(na_values))
+    path = Path(given).expanduser()
+    if given.lower().endswith(ROW_ENDINGS) and path.is_file():
+        return read_json_rows(path.read_bytes(), path.name, na_values)
+    return read(given, na_values=na_values)
+
+
+def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
+    """Read rows written as JSON: one object, a list of them, or one a line."""
+    from treewise.table import read, read_rows
+
+    rows: list[Any]
+    try:
+        text = content.decode("utf-8-sig")
+        try:
+            found = json.loads(text)
+            rows = found if isinstance(found, list) else [found]
+        except json.JSONDecodeError:
+            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{safe(name)} is neither JSON nor JSON lines: {error}.") from None
+    if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
+        raise DataError(f"{safe(name)} is a model, not a table. MODEL comes first, then DATA.")
+    return read(read_rows(rows, name=name), na_values=na_values, name=name)
+
+
+def settle_target(tree: Tree, table: Table, target: str | None) -> Tree:
+    """Let a tree written by hand predict the column it is about to be compared with."""
+    from treewise.evaluate.answers import answers
+
+    name = answers(tree, table, target).name
+    return tree if name == tree.target.name else tree.with_(target=replace(tree.target, name=name))

@@ -1,0 +1,176 @@
+"""The options of growing: one table that mirrors the parameters of ``treewise.grow``.
+
+Used by every verb that can grow a tree (grow; show and trace on a table). A name, meaning or default is
+written here once; a test compares the table with the signature of ``treewise.grow``, so that the two cannot
+drift apart. Ranges and spellings are checked where the Python interface checks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from treewise.cli.values import read_class_weight, read_count_or_share, read_kind, read_names
+from treewise.cli.verb import LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
+
+
+@dataclass(frozen=True)
+class GrowOption:
+    """One parameter of ``treewise.grow`` as an option."""
+
+    parameter: str
+    section: str
+    help: str
+    metavar: str | None = None
+    type: Any = str
+    default: Any = None  # what treewise.grow does without it; said in the help, never passed on
+    flag: str | None = None  # where it differs from the parameter's name
+    many: bool = False
+
+    @property
+    def name(self) -> str:
+        """The option as typed."""
+        return self.flag or "--" + self.parameter.replace("_", "-")
+
+    def add_to(self, function: Function) -> Function:
+        """Put the option on a verb."""
+        shown = "" if self.default is None else f" (default {self.default})"
+        about: dict[str, Any] = {"help": f"{self.help}{shown}."}
+        if self.type is bool:
+            about["is_flag"] = True
+        else:
+            about |= {"type": self.type, "metavar": self.metavar, "multiple": self.many}
+        return option(self.name, self.parameter, section=self.section, **about)(function)
+
+
+GROW_OPTIONS = (
+    GrowOption("target", TABLE, "Column to predict; a built-in table knows its own", "COLUMN"),
+    GrowOption(
+        "task", TABLE, "What the target is, when its values leave it open", "classification|regression"
+    ),
+    GrowOption(
+        "ignore",
+        TABLE,
+        "Column to leave out; repeat it, or separate by commas",
+        "COLUMN",
+        read_names,
+        many=True,
+    ),
+    GrowOption("columns", TABLE, "Learn from these columns only", "A,B,…", read_names, many=True),
+    GrowOption(
+        "kinds",
+        TABLE,
+        'What a column is: GPA=nominal, "Price=free<cheap<expensive" (ordered), "Hunger={a,b}" (its levels)',
+        "COLUMN=KIND",
+        read_kind,
+        flag="--kind",
+        many=True,
+    ),
+    GrowOption(
+        "na_values",
+        TABLE,
+        'Text that means missing, such as "?"; repeat it for more',
+        "TEXT",
+        flag="--na",
+        many=True,
+    ),
+    GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
+    GrowOption("preset", LEARNING, "A book's settings; other options win over them", "id3|cart|c45"),
+    GrowOption(
+        "criterion",
+        LEARNING,
+        "entropy, gini, error, gain_ratio or c45; squared_error, absolute_error or poisson for numbers"
+        " (default entropy or squared_error)",
+        "NAME",
+    ),
+    GrowOption(
+        "categorical",
+        LEARNING,
+        "How categories are tested: subset, multiway, one_value, ordinal or any (default subset)",
+        "NAME",
+    ),
+    GrowOption(
+        "missing", LEARNING, "Missing values: learn, branch (of their own) or error", "NAME", default="learn"
+    ),
+    GrowOption(
+        "empty_branch",
+        LEARNING,
+        "What a branch without rows answers with: parent or root",
+        "NAME",
+        default="parent",
+    ),
+    GrowOption("positive", LEARNING, "The class that percentages speak of (default: the last)", "CLASS"),
+    GrowOption("max_depth", LIMITS, "Most tests on a path", "N", int),
+    GrowOption("max_leaf_nodes", LIMITS, "Most leaves; the best splits first", "N", int),
+    GrowOption(
+        "min_samples_leaf",
+        LIMITS,
+        "Fewest rows in a leaf, or their share (default 1)",
+        "N",
+        read_count_or_share,
+    ),
+    GrowOption(
+        "min_samples_split",
+        LIMITS,
+        "Fewest rows in a node to be split, or their share",
+        "N",
+        read_count_or_share,
+        2,
+    ),
+    GrowOption(
+        "min_impurity_decrease", LIMITS, "Least gain of a split, per row of the table", "X", float, 0.0
+    ),
+    GrowOption("min_weight_fraction_leaf", LIMITS, "Least share of all weight in a leaf", "X", float, 0.0),
+    GrowOption(
+        "sufficient_accuracy", LIMITS, "Share of one class at which a node is left alone", "X", float, 1.0
+    ),
+    GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
+    GrowOption(
+        "class_weight",
+        WEIGHTS,
+        "balanced, or a weight for each class: yes=5,no=1",
+        "WEIGHTS",
+        read_class_weight,
+    ),
+    GrowOption(
+        "ties",
+        WEIGHTS,
+        "Of equally good splits take the first, or one at random",
+        "first|random",
+        default="first",
+    ),
+    GrowOption("random_state", WEIGHTS, "Seed for random ties", "N", int, 0),
+)
+
+
+def grow_options(function: Function) -> Function:
+    """Put all options of growing on a verb."""
+    for each in reversed(GROW_OPTIONS):
+        function = each.add_to(function)
+    return function
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, as parameters of ``treewise.grow``.
+
+    >>> given({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
+    {'ignore': ['id', 'name', 'town'], 'max_depth': 3}
+    """
+    found: dict[str, Any] = {}
+    for each in GROW_OPTIONS:
+        value = options.get(each.parameter)
+        if value is None or value is False or value == ():
+            continue
+        if each.type is read_names:
+            value = [name for names in value for name in names]
+        elif each.type is read_kind:
+            value = dict(value)
+        elif each.many:
+            value = list(value)
+        found[each.parameter] = value
+    return found
+
+
+def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of growing out of all options of a verb."""
+    return given({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})

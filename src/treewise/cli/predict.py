@@ -1,0 +1,220 @@
+"""``treewise predict``: a tree and rows in, predictions out; a single row is answered with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.streams import check_place, deliver, remark, say
+from treewise.cli.tables import frame_text
+from treewise.cli.values import read_names, read_row
+from treewise.cli.verb import TABLE, option, output_option, verb
+from treewise.errors import ColumnError, ParameterError, listing
+from treewise.wording import count, percent, plural, safe
+
+if TYPE_CHECKING:
+    from treewise.table import Table
+    from treewise.tree import Tree
+
+FORMS = ("csv", "json", "jsonl", "text")
+
+
+@verb(
+    "predict",
+    "MODEL DATA [options]\nMODEL --row 'COLUMN=VALUE, …' [options]",
+    examples=(
+        "treewise grow admissions --preset id3 -o model.json && treewise predict model.json admissions",
+        "treewise predict model.json --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise predict model.json new.parquet --proba --keep patient_id -o out.csv",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). DATA needs the columns that the tree"
+    " asks about, in any order; it may also be rows as JSON, and - is standard input. Cells are written as"
+    " they are: a spreadsheet that opens the result may take one that begins with = for a formula.",
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@option(
+    "--row",
+    "rows",
+    type=read_row,
+    multiple=True,
+    metavar="'A=1, B=x'",
+    section=TABLE,
+    help="A single row, by column name; repeat it for more.",
+)
+@option(
+    "--na",
+    "na_values",
+    multiple=True,
+    metavar="TEXT",
+    section=TABLE,
+    help='Text that means missing, such as "?".',
+)
+@option("--proba", is_flag=True, help="Also the probability of each class.")
+@option(
+    "--keep",
+    type=read_names,
+    multiple=True,
+    metavar="COLUMN",
+    help="Copy a column of DATA; repeat it, or separate by commas.",
+)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="|".join(FORMS),
+    help="Form of the result (default csv, by the ending of -o; text for --row).",
+)
+@output_option("Write the predictions to a file.")
+def command(
+    model: str,
+    data: str | None,
+    rows: Sequence[dict[str, Any]],
+    na_values: Sequence[str],
+    proba: bool,
+    keep: Sequence[list[str]],
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Predict a table, or single rows."""
+    from treewise.table import read_rows
+
+    check_place(output)
+    if (data is None) == (not rows):
+        raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
+    if data is None:
+        tree, table = read_model(model).tree, read_rows(list(rows))
+        check_row(tree, table)
+    else:
+        found, table = read_model_and_data(model, data, na_values)
+        tree = found.tree
+    form = form or form_of(output) or ("text" if rows else "csv")
+    if form == "text" and rows:
+        sentences = "\n".join(answers_in_words(tree, table, proba))
+        if output in (None, "-"):
+            say(sentences)
+        else:
+            deliver(sentences + "\n", output)
+        return
+    kept = [name for names in keep for name in names]
+    frame = predicted(tree, table, kept, proba)
+    deliver(frame_text(frame, form), output)
+    for note in never_seen(tree, table):
+        remark("note", note)
+    if output not in (None, "-"):
+        columns = listing([safe(name) for name in frame.columns], most=12)
+        remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
+
+
+def check_row(tree: Tree, table: Table) -> None:
+    """Refuse a row typed in with a column left out that the tree asks about, and say how to leave it open."""
+    from treewise.predict import encoded
+
+    try:
+        encoded(tree, table)
+    except ColumnError as error:
+        raise ColumnError(f"{error} A value that is not known can be left open: COLUMN=") from None
+
+
+def form_of(output: str | None) -> str | None:
+    """Tell the form of a file from its ending."""
+    endings = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    return endings.get(Path(output).suffix.lower()) if output else None
+
+
+def predicted(tree: Tree, table: Table, kept: Sequence[str], proba: bool) -> Any:
+    """Return the predictions as a dataframe: kept columns, prediction, probabilities."""
+    from treewise.predict import predict, predict_proba
+    from treewise.table import read
+
+    made: dict[str, Any] = {"prediction": predict(tree, table)}
+    if proba:
+        shares = predict_proba(tree, table)
+        made |= {f"p_{label}": shares[:, i] for i, label in enumerate(tree.classes)}
+    for name in kept:
+        if name in made:
+            what = "the predictions have a column of that name too. Rename it first."
+            raise ParameterError(f"--keep {safe(name)}: {what}")
+    frame = read(made).to_polars()
+    if not kept:
+        return frame
+    return read(table, columns=list(dict.fromkeys(kept))).to_polars().hstack(frame.get_columns())
+
+
+def never_seen(tree: Tree, table: Table) -> list[str]:
+    """Note categories the tree has never seen, where a row was asked about one, and where such rows ended."""
+    import numpy as np
+
+    from treewise.encode import UNSEEN
+    from treewise.predict import encoded, find_nodes
+
+    columns = encoded(tree, table)
+    new = {
+        i: values == UNSEEN
+        for i, (encoding, values) in enumerate(zip(tree.encodings, columns, strict=True))
+        if encoding.categorical and values is not None
+    }
+    if not any(cells.any() for cells in new.values()):
+        return []
+    nodes, notes = find_nodes(tree, columns, len(table)), []
+    for i, cells in new.items():
+        rows = np.flatnonzero(cells & np.array(asked_on_the_way(tree, i))[nodes])
+        if not len(rows):
+            continue
+        name = tree.columns[i]
+        labels = sorted({table[name].say(row) for row in rows[:1000].tolist()})
+        ends = [str(node) for node in np.unique(nodes[rows]).tolist()]
+        where = f"node{'s' if len(ends) > 1 else ''} {listing(ends, most=5)}"
+        said = f"never-seen {listing(labels, most=3)} in {plural(len(rows), 'row')}"
+        notes.append(f"{safe(name)}: {said} → {where}")
+    return notes
+
+
+def asked_on_the_way(tree: Tree, column: int) -> list[bool]:
+    """Tell of each node whether a row that ends there was asked about a column."""
+    parent, asks = tree.arrays.parent.tolist(), (tree.arrays.column == column).tolist()
+    asked = [bool(asks[0])]
+    for node in range(1, len(parent)):
+        asked.append(asks[node] or asked[parent[node]])
+    return asked
+
+
+def answers_in_words(tree: Tree, table: Table, proba: bool = False) -> list[str]:
+    """Say what is predicted for each row, and because of which tests."""
+    from treewise.evaluate import paths
+    from treewise.predict import predict
+
+    predict(tree, table)  # refuses a row that a hand-written tree has no answer for
+    sentences = []
+    for path in paths(tree, table):
+        *first, last = path.tests or ("all rows are the same to it",)
+        because = f"{', '.join(first)} and {last}" if first else last
+        sentences.append(f"{safe(tree.target.name)} = {answer(tree, path.node)}, because {because}.")
+        if path.stays:
+            sentences.append(f"(Its {safe(path.stays)} was never seen; the node that asks for it answers.)")
+        if proba:
+            shares = zip(tree.classes, tree.probabilities(path.node).tolist(), strict=True)
+            sentences.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in shares))
+    return sentences
+
+
+def answer(tree: Tree, node: int) -> str:
+    """Say what a node predicts, and on what grounds."""
+    from treewise.notation import figure
+
+    facts = tree[node]
+    rows = plural(facts.rows, "row")
+    if tree.task == "regression":
+        assert isinstance(facts.prediction, float)
+        spread = f", sd {figure(facts.spread)}" if facts.rows > 1 else ""
+        return figure(facts.prediction) + (f" ({rows} there{spread})" if facts.rows else "")
+    said = safe(facts.prediction)
+    if not facts.counts:
+        return said
+    right, total = facts.counts[facts.prediction], sum(facts.counts.values())  # type: ignore[index]
+    like = "row there" if total == 1 else "rows there"
+    return f"{said} ({percent(right / total)} %: {count(right)} of {count(total)} {like})"

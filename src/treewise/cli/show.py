@@ -1,0 +1,177 @@
+"""``treewise show``: a tree as text, whole or bounded, or what a model file is and needs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, screen_width
+from treewise.cli.inputs import Model, looks_like_model, read_model
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.streams import deliver, is_plain, say
+from treewise.cli.tables import json_text
+from treewise.cli.verb import SHOWN, format_option, option, verb
+from treewise.errors import ParameterError
+from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.encode import Encoding
+    from treewise.tree import Tree
+
+MANY_LEVELS = 6
+
+
+@verb(
+    "show",
+    "MODEL [options]\nDATA --target COLUMN [options]",
+    examples=(
+        "treewise show model.json --summary",
+        "treewise show model.json --node 4 --max-depth 2",
+        "treewise show penguins --target species --max-leaf-nodes 4",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). On a table the tree is grown first,"
+    " with the options of treewise grow; of a MODEL, --max-depth says how many levels to show.",
+)
+@click.argument("source", metavar="MODEL")
+@option(
+    "--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made."
+)
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many.")
+@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
+@format_option("text", "json")
+@grow_options
+def command(source: str, summary: bool, whole: bool, node: int, form: str, **options: Any) -> None:
+    """Show a tree."""
+    from treewise.draw.text import render
+
+    asked, shown_depth = take_grow_options(options), None
+    if (looks_like_model(source) or source == "-") and "target" not in asked:
+        shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
+        refuse_growing(source, asked)
+        model = read_model(source)
+    else:
+        model = Model(source, grow_aloud(source, asked, quiet=summary)[1], b"")
+    tree = model.tree
+    if form == "json":
+        deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
+    elif summary:
+        say(summary_text(model))
+    elif whole and shown_depth is None and node == 0:
+        say(drawn(tree, whole=True))
+    else:
+        lines = None if whole else MOST_LINES
+        plain = is_plain(sys.stdout)
+        view = render(
+            tree, max_lines=lines, max_depth=shown_depth, node=node, width=screen_width(), ascii=plain
+        )
+        say(in_shell_words(view))
+
+
+def refuse_growing(source: str, asked: dict[str, Any]) -> None:
+    """Refuse options of growing for a tree that is grown already."""
+    from treewise.cli.options import GROW_OPTIONS
+
+    for each in GROW_OPTIONS:
+        if each.parameter in asked:
+            raise ParameterError(
+                f"{each.name} is for growing, but {safe(source)} is a tree already. Leave it out."
+            )
+
+
+# -- the summary ----------------------------------------------------------------------------------------
+
+
+def summary_text(model: Model) -> str:
+    """Say in three lines what a model is, which columns it needs, and how it was made."""
+    tree, facts = model.tree, []
+    saved = model.saved
+    if saved:
+        facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
+    if model.content:
+        facts.append(f"sha256 {model.sha256[:12]}…")
+    facts += [f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}", target_in_words(tree)]
+    needed = [encoding_in_words(encoding) for encoding in needs(tree)]
+    made = " → ".join(step_in_words(step) for step in tree.history) or "written by hand"
+    width = max(5, len(safe(model.name)))
+    heads = (safe(model.name), "needs", "made")
+    bodies = (" · ".join(facts), " · ".join(needed) or "no column: it always predicts the same", made)
+    return "\n".join(f"{head:<{width}}  {body}" for head, body in zip(heads, bodies, strict=True))
+
+
+def target_in_words(tree: Tree) -> str:
+    """Say what is predicted."""
+    from treewise.errors import listing
+
+    name = safe(tree.target.name)
+    if tree.task == "regression":
+        return f"target {name}: a number"
+    positive = f" (positive: {safe(tree.target.positive)})" if tree.target.positive is not None else ""
+    return f"target {name}: {listing([safe(label) for label in tree.classes])}{positive}"
+
+
+def needs(tree: Tree) -> list[Encoding]:
+    """Return the columns the tree asks about, in its order."""
+    asked = set(tree.arrays.column.tolist())
+    return [encoding for i, encoding in enumerate(tree.encodings) if i in asked]
+
+
+def encoding_in_words(encoding: Encoding) -> str:
+    """Say what a column must be: ``age number``, ``ward category, 11 levels``."""
+    name = safe(encoding.name)
+    if encoding.kind in ("nominal", "ordered"):
+        levels = [safe(level) for level in encoding.levels]
+        listed = f"({(' < ' if encoding.kind == 'ordered' else ', ').join(levels)})"
+        what = "ordered category" if encoding.kind == "ordered" else "category"
+        many = len(levels) > MANY_LEVELS
+        return f"{name} {what}, {len(levels)} levels" if many else f"{name} {what} {listed}"
+    plain_words = {"integer": "number", "datetime": "date"}
+    return f"{name} {plain_words.get(encoding.kind, encoding.kind)}"
+
+
+def step_in_words(step: Any) -> str:
+    """Say one step of a tree's history: ``grow(criterion="entropy") on 12 rows``."""
+    settings = ", ".join(f"{name}={json.dumps(value)}" for name, value in step.get("settings", {}).items())
+    rows = f" on {plural(step['rows'], 'row')}" if "rows" in step else ""
+    return f"{step.get('did', 'made')}({settings}){rows}"
+
+
+def summary_of(model: Model) -> dict[str, Any]:
+    """Return the summary as plain values."""
+    tree = model.tree
+    return {
+        "model": model.name,
+        **model.saved,
+        "sha256": model.sha256 if model.content else None,
+        "task": tree.task,
+        "target": tree.target.name,
+        "classes": list(tree.classes),
+        "positive": tree.target.positive,
+        "leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "rows": int(tree.arrays.rows[0]),
+        "needs": [{"column": e.name, "kind": e.kind, "levels": list(e.levels)} for e in needs(tree)],
+        "history": [dict(step) for step in tree.history],
+    }
+
+
+def nodes_of(tree: Tree) -> dict[str, Any]:
+    """Return the nodes as plain values, flat: a list of nodes that name their parent."""
+    nodes = [
+        {
+            "node": n.id,
+            "parent": n.parent,
+            "depth": n.depth,
+            "condition": tree.words(n.id),
+            "asks": n.split.column if n.split else None,
+            "prediction": n.prediction,
+            "rows": n.rows,
+            "weight": n.weight,
+            "counts": {str(label): weight for label, weight in n.counts.items()},
+            "stop": n.stop or None,
+        }
+        for n in tree
+    ]
+    return {"target": tree.target.name, "task": tree.task, "classes": list(tree.classes), "nodes": nodes}

@@ -1,0 +1,76 @@
+"""Tables as text for output: aligned for people; CSV, JSON and JSON lines for programs.
+
+Stands beside ``streams.py``, below the verbs that print rows (data, predict, demo).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from treewise.wording import number, safe
+
+
+def frame_text(frame: Any, form: str) -> str:
+    """Write a dataframe as CSV, JSON, JSON lines or aligned text; missing cells are empty, or null."""
+    if form == "csv":
+        return str(frame.write_csv())
+    if form == "text":
+        return aligned([frame.columns, *(list(map(cell, row)) for row in frame.rows())]) + "\n"
+    lines = str(frame.write_ndjson())
+    if form == "jsonl":
+        return lines
+    return "[\n" + ",\n".join(lines.splitlines()) + "\n]\n"
+
+
+def cell(value: object) -> str:
+    """Write one cell for people."""
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, float) else safe(value)
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Put columns under each other.
+
+    >>> print(aligned([["name", "rows"], ["food", "6"]], right=(1,)))
+    name  rows
+    food     6
+    """
+    from treewise.notation import display_width, pad
+
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        parts = [
+            " " * (width - display_width(text)) + text if i in right else pad(text, width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """Write plain values as JSON, one key a line, and one item a line where a value is a list of objects.
+
+    >>> print(json_text({"n": 2, "rows": [{"a": 1}, {"a": 2}]}), end="")
+    {
+     "n": 2,
+     "rows": [
+      {"a": 1},
+      {"a": 2}
+     ]
+    }
+    """
+
+    def one_line(part: object) -> str:
+        return json.dumps(part, ensure_ascii=False, allow_nan=False)
+
+    lines = []
+    for key, part in value.items():
+        written = one_line(part)
+        if isinstance(part, list) and part and isinstance(part[0], dict):
+            written = "[\n  " + ",\n  ".join(map(one_line, part)) + "\n ]"
+        lines.append(f" {one_line(key)}: {written}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

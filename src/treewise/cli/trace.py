@@ -1,0 +1,122 @@
+"""``treewise trace``: every candidate at every node, with its arithmetic ("show all the computations")."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.grow import grow_aloud
+from treewise.cli.inputs import looks_like_model, read_model_and_data, settle_target
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.progress import bar
+from treewise.cli.show import refuse_growing
+from treewise.cli.streams import check_place, deliver, is_plain, say
+from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.explain.trace import NodeTrace, Trace
+
+
+@verb(
+    "trace",
+    "DATA --target COLUMN [options]\nMODEL DATA [options]",
+    examples=(
+        "treewise trace admissions --target Class --preset id3 --per total",
+        "treewise trace penguins --node 0 --column flipper_length_mm",
+        "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
+    ),
+    about="On a table the tree is grown first, with the options of treewise grow; a MODEL is traced on the"
+    " table given with it.",
+)
+@click.argument("source", metavar="DATA")
+@click.argument("data", metavar="", required=False)
+@option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
+@option("--column", metavar="COLUMN", section=SHOWN, help="This column only, with all its candidates.")
+@option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
+@option(
+    "--unit",
+    type=click.Choice(["bits", "nats"]),
+    metavar="bits|nats",
+    default="bits",
+    section=SHOWN,
+    help="Unit of entropy (default bits).",
+)
+@option(
+    "--per",
+    type=click.Choice(["row", "total"]),
+    metavar="row|total",
+    default="row",
+    section=SHOWN,
+    help="Gains per row of the node, or in total (default row).",
+)
+@option("--blanks", is_flag=True, section=SHOWN, help="Leave the results open: an exercise sheet.")
+@format_option("text", "markdown", "latex", "csv", "json")
+@output_option("Write the trace to a file.")
+@grow_options
+def command(
+    source: str,
+    data: str | None,
+    node: int | None,
+    form: str,
+    blanks: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Trace a tree on a table."""
+    check_place(output)
+    asked = take_grow_options(options)
+    if data is None:
+        trace = trace_grown(source, asked, node, options)
+    else:
+        target = asked.pop("target", None)
+        na_values = asked.pop("na_values", ())
+        refuse_growing(source, asked)
+        model, table = read_model_and_data(source, data, na_values, target)
+        trace = settle_target(model.tree, table, target).trace(table, node=node, **options)
+    text = written(trace, form, blanks)
+    if form == "text" and output in (None, "-"):
+        say(text)
+    else:
+        deliver(text + "\n", output)
+
+
+def trace_grown(source: str, asked: dict[str, Any], node: int | None, view: dict[str, Any]) -> Trace:
+    """Grow a tree and trace it on the very table it was grown on, weights included."""
+    from treewise.explain.trace.front import Trace, check_view
+    from treewise.explain.trace.nodes import View
+
+    if looks_like_model(source) and "target" not in asked:
+        raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
+    problem, tree = grow_aloud(source, asked)
+    if node is not None and not 0 <= node < len(tree):
+        raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
+    return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])
+
+
+def written(trace: Trace, form: str, blanks: bool) -> str:
+    """Write the trace out, with a bar where that takes long: only now is every candidate computed."""
+    from treewise.explain.trace.render import Printing, render
+
+    how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout))
+    with bar("trace") as progress:
+
+        def nodes() -> Iterator[NodeTrace]:
+            for done, node in enumerate(trace.every()):
+                if progress is not None:
+                    progress(done / len(trace.tree))
+                yield node
+
+        text = render(nodes(), how, trace.notes).rstrip("\n")
+    return re.sub(r'^column="([^"\n]*)" \(--column\)', r"--column \1", text, flags=re.MULTILINE)
+
+
+def page_width() -> int:
+    """Return how wide a line may be: the terminal's width, or 80 columns where there is none."""
+    return max(60, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else 80

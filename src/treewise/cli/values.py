@@ -1,0 +1,147 @@
+"""What is typed after an option, as Python values; and Python's words in messages, as options.
+
+Stands below ``options.py`` and the verbs. Each reader says what it expects in the words of the command
+line; what the values mean is checked by the Python interface.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from click import BadParameter
+
+QUOTED = r'"[^"]*"'
+
+
+def read_names(text: str) -> list[str]:
+    """Read column names: ``id,name``; quotes around a name protect its commas.
+
+    >>> read_names('id, "last, first"')
+    ['id', 'last, first']
+    """
+    return split_outside_quotes(text, ",")
+
+
+def read_kind(text: str) -> tuple[str, Any]:
+    """Read what a column is: a kind by name, levels in their order, or a set of levels.
+
+    >>> read_kind("GPA=nominal"), read_kind("Price=free<cheap"), read_kind("Hunger={a}")
+    (('GPA', 'nominal'), ('Price', ['free', 'cheap']), ('Hunger', frozenset({'a'})))
+    """
+    column, what = split_at_equals(text)
+    if not column or not what:
+        raise BadParameter(f'"{text}" is not COLUMN=KIND, such as GPA=nominal or "Price=free<cheap".')
+    if what.startswith("{") and what.endswith("}"):
+        return column, frozenset(split_outside_quotes(what[1:-1], ","))
+    levels = split_outside_quotes(what, "<")
+    return column, levels if len(levels) > 1 else what
+
+
+def read_count_or_share(text: str) -> int | float:
+    """Read a number of rows, or a share of them: ``20`` or ``0.05``."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise BadParameter(f'"{text}" is neither a number of rows nor a share of them.') from None
+
+
+def read_class_weight(text: str) -> str | dict[str, float]:
+    """Read weights of classes.
+
+    >>> read_class_weight("balanced"), read_class_weight("yes=5, no=1")
+    ('balanced', {'yes': 5.0, 'no': 1.0})
+    """
+    return (
+        dict(read_bound(part) for part in split_outside_quotes(text, ",", keep=True)) if "=" in text else text
+    )
+
+
+def read_bound(text: str) -> tuple[str, float]:
+    """Read a name and a number: ``accuracy=0.85``."""
+    name, value = split_at_equals(text)
+    try:
+        return name, float(value or "")
+    except ValueError:
+        raise BadParameter(f'"{text}" is not NAME=NUMBER, such as accuracy=0.85.') from None
+
+
+def read_row(text: str) -> dict[str, str | None]:
+    """Read a single row; nothing after the equals sign is a missing value.
+
+    >>> read_row('GPA=3.7, University="top, 20", Published=')
+    {'GPA': '3.7', 'University': 'top, 20', 'Published': None}
+    """
+    cells: dict[str, str | None] = {}
+    for part in split_outside_quotes(text, ",", keep=True):
+        name, cell = split_at_equals(part)
+        if not name or cell is None:
+            raise BadParameter(f'"{part}" is not COLUMN=VALUE, as in --row "age=31, town=Rome".')
+        if name in cells:
+            raise BadParameter(f'column "{name}" is given twice.')
+        cells[name] = unquote(cell) or None
+    if not cells:
+        raise BadParameter('the row is empty. Give it as --row "age=31, town=Rome".')
+    return cells
+
+
+def split_at_equals(text: str) -> tuple[str, str | None]:
+    """Split a name from what is said of it; a name with ``=`` in it stands in quotes. None: nothing is said.
+
+    >>> split_at_equals("a = 1"), split_at_equals('"a=b"=1'), split_at_equals("a")
+    (('a', '1'), ('a=b', '1'), ('a', None))
+    """
+    found = re.fullmatch(rf"\s*({QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
+    return (unquote(found[1]), found[2].strip()) if found else (text.strip(), None)
+
+
+def split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[str]:
+    """Split at a separator, those inside double quotes excepted; ``keep`` leaves the quotes on.
+
+    >>> split_outside_quotes('a, "b, c",d', ",")
+    ['a', 'b, c', 'd']
+    """
+    parts = re.findall(rf"(?:{QUOTED}|[^{re.escape(separator)}])+", text)
+    return [part.strip() if keep else unquote(part.strip()) for part in parts if part.strip()]
+
+
+def unquote(text: str) -> str:
+    """Take double quotes off a text that stands in them."""
+    return text[1:-1] if re.fullmatch(QUOTED, text) else text
+
+
+# -- messages -------------------------------------------------------------------------------------------
+
+_VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
+_BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
+_ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
+_BARE = re.compile(r"\b(max_leaf_nodes|min_samples_leaf|max_depth)\b")
+
+
+def in_options(message: str) -> str:
+    """Say a message of the Python interface in the words of the command line.
+
+    >>> in_options("max_depth=-1: must be a whole number, 0 or more, or None for no limit.")
+    '--max-depth -1: must be a whole number, 0 or more.'
+    >>> in_options('Leave it out: ignore=["id"] (--ignore id)')
+    'Leave it out: --ignore id'
+    >>> in_options('Use criterion="entropy", or task="regression".')
+    'Use --criterion entropy, or --task regression.'
+    """
+    from treewise.cli.options import GROW_OPTIONS
+
+    names = {each.parameter: each.name for each in GROW_OPTIONS}
+    names |= {"node": "--node", "top": "--top", "per": "--per", "unit": "--unit", "format": "--format"}
+
+    def as_option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in names:
+            return found[0]
+        return names[name] if value == "True" else names[name] + " " + value.strip("\"'")
+
+    said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message))
+    return _BARE.sub(lambda found: names[found[0]], said.replace(", or None for no limit", ""))

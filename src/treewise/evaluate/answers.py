@@ -1,0 +1,78 @@
+"""The true answers in a table: which column holds them, and how its labels go with a tree's classes.
+
+Stands below ``measure.py`` and ``paths.py``, which compare them with what a tree predicts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.errors import DataError, ParameterError, listing
+from treewise.table import Column, Table
+from treewise.tree import Label, Tree
+from treewise.wording import plural, safe
+
+Ints = npt.NDArray[np.int64]
+
+
+def answers(tree: Tree, table: Table, target: str | None) -> Column:
+    """Find the column with the true answers.
+
+    A tree written by hand does not know what its column is called: then it is the table's usual target, or
+    the only column it does not ask about whose values are the tree's classes.
+    """
+    name = target or tree.target.name
+    if name in table.columns or target is not None or tree.history:
+        return table[name]
+    if table.target is not None:
+        return table[table.target]
+    known = {str(label) for label in tree.classes}
+    free = [column for column in table.columns.values() if column.name not in tree.columns]
+    fitting = [column for column in free if known & (found := labels_in(column)) and found <= known]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = listing([safe(column.name) for column in fitting or free])
+    raise ParameterError(
+        f"the tree does not say which column of {table.name} it predicts. Name it, perhaps {names}:"
+        " target=… (--target COLUMN)."
+    )
+
+
+def labels_in(column: Column) -> set[str]:
+    """Return the different values of a column in words; none where it could not be a target."""
+    try:
+        return {str(label) for label in encode.classes(column.take(~column.is_missing()))[2]}
+    except DataError:
+        return set()
+
+
+def rows_with_answers(table: Table, column: Column, drop: bool) -> Ints:
+    """Return the rows to compare: refuse those whose answer is missing, or drop them."""
+    gone = column.is_missing()
+    if not gone.any() or (drop and not gone.all()):
+        return np.flatnonzero(~gone)
+    rows = listing([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
+    many = plural(int(gone.sum()), "row")
+    what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
+    if gone.all():
+        raise DataError(f"{what} There is nothing to compare with.")
+    raise DataError(f"{what} Remove them first, or drop_missing_target=True (--drop-missing-target).")
+
+
+def class_places(tree: Tree, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+    """Return each row's place among the tree's classes, then the labels it does not know; and all these."""
+    _, codes, found = encode.classes(column)
+    known = {str(label): i for i, label in enumerate(tree.classes)}
+    folded = {str(label).casefold(): i for i, label in enumerate(tree.classes)}
+    places, labels = [], list(tree.classes)
+    for label in found:
+        place = known.get(str(label))
+        if place is None and isinstance(label, bool):
+            place = folded.get(str(label).casefold())  # "true" in one file, True in another
+        if place is None:
+            place = len(labels)
+            labels.append(label)
+        places.append(place)
+    return np.array(places, np.int64)[codes], tuple(labels)

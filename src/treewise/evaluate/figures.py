@@ -1,0 +1,234 @@
+"""What an evaluation found: figures by name, and how they are printed.
+
+Stands before ``measure.py``, which fills these values; they hold no tree and no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import listing
+from treewise.evaluate.answers import Ints
+from treewise.notation import clip, display_width, figure, pad
+from treewise.tree import Label
+from treewise.wording import percent, plural, safe
+
+Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations
+WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
+LONGEST_LABEL = 24
+SEEN = "this looks like the table the tree was grown on; expect more errors on new rows"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
+
+    table: str
+    target: str
+    n: int
+    seen: bool  # every leaf got as many rows as in training: this looks like the training table
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name; None where one cannot be computed."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
+        finite = {name: v if v is not None and math.isfinite(v) else None for name, v in self.scores.items()}
+        return {"table": self.table, "target": self.target, "n": self.n, "seen": self.seen, **finite}
+
+    def __repr__(self) -> str:
+        return str(self)  # what a notebook shows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassEvaluation(Evaluation):
+    """How well classes are predicted.
+
+    ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted.
+    ``labels`` are the tree's classes and then those of the table that the tree does not know: such rows are
+    errors.
+    """
+
+    classes: tuple[Label, ...]
+    labels: tuple[Label, ...]
+    confusion: Ints
+    log_loss: float  # mean of -log P(class of the row), in nats
+    impossible_rows: tuple[
+        int, ...
+    ]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
+    log_loss_of_others: float  # the same mean without those rows
+    majority: Label | None  # what the root predicts; None where the tree has seen no rows
+
+    @property
+    def errors(self) -> int:
+        """How many rows are predicted wrongly."""
+        return self.n - int(np.trace(self.confusion))
+
+    @property
+    def error(self) -> float:
+        """The share of rows predicted wrongly."""
+        return self.errors / self.n
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows predicted rightly."""
+        return 1 - self.error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the error (Wilson 1927), which holds for rows the tree has not seen."""
+        return wilson(self.errors, self.n)
+
+    @property
+    def baseline_error(self) -> float | None:
+        """The error of always predicting the root's majority."""
+        if self.majority is None:
+            return None
+        return 1 - float(self.confusion[self.classes.index(self.majority)].sum()) / self.n
+
+    @property
+    def unknown(self) -> dict[Label, int]:
+        """The classes of the table that the tree does not know, with their rows."""
+        first = len(self.classes)
+        return dict(zip(self.labels[first:], self.confusion[first:].sum(axis=1).tolist(), strict=True))
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name."""
+        names = ("errors", "error", "accuracy", "log_loss", "baseline_error")
+        return {name: getattr(self, name) for name in names}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
+        return {
+            **super().to_dict(),
+            "error_interval": list(self.interval),
+            "log_loss_unit": "nats",
+            "impossible_rows": list(self.impossible_rows),
+            "log_loss_of_others": self.log_loss_of_others if len(self.impossible_rows) < self.n else None,
+            "majority": self.majority,
+            "classes": list(self.classes),
+            "labels": list(self.labels),
+            "unknown_labels": [str(label) for label in self.unknown],
+            "confusion": self.confusion.tolist(),
+        }
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
+        interval = f"95 % interval {percent(low)} to {percent(high)} % (Wilson)"
+        lines = [f"error      {percent(self.error):>5} %   {wrong}; {interval}"]
+        if self.baseline_error is not None:
+            said = f'always "{safe(self.majority)}", the majority where the tree was grown'
+            lines.append(f"baseline   {percent(self.baseline_error):>5} %   {said}")
+        lines.append(f"log loss   {self._log_loss_in_words()}")
+        for label, rows in self.unknown.items():
+            lines.append(
+                f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong'
+            )
+        return "\n".join([*lines, *[f"note       {SEEN}"] * self.seen, "", *self._confusion_lines()])
+
+    def _log_loss_in_words(self) -> str:
+        if not self.impossible_rows:
+            return f"{self.log_loss:.4f} nats"
+        rows = listing([f"{row:,}" for row in self.impossible_rows], most=5)
+        many = len(self.impossible_rows) > 1
+        said = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
+        left = self.n - len(self.impossible_rows)
+        return f"{said} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else said
+
+    def _confusion_lines(self) -> list[str]:
+        """Lay out the matrix: true classes down, predicted ones across, the share of each that is right."""
+        if len(self.labels) > WIDEST_MATRIX:
+            return self._largest_confusions()
+        right = np.diag(self.confusion)
+        across = [short(label) for label in self.classes]
+        rows = [["true \\ predicted", *across, "right %"]]
+        for i, label in enumerate(self.labels):
+            of_class = int(self.confusion[i].sum())
+            hit = int(right[i]) if i < len(right) else 0
+            rows.append([short(label), *(f"{c:,}" for c in self.confusion[i].tolist()), share(hit, of_class)])
+        said = self.confusion.sum(axis=0).tolist()
+        rows.append(["right %", *map(share, right.tolist(), said), share(int(right.sum()), self.n)])
+        widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+        return [
+            pad(first, widths[0])
+            + "".join(" " * (w - display_width(c) + 2) + c for w, c in zip(widths[1:], rest, strict=True))
+            for first, *rest in rows
+        ]
+
+    def _largest_confusions(self) -> list[str]:
+        """With many classes a matrix cannot be read; its largest wrong cells can."""
+        wrong = self.confusion.copy()
+        np.fill_diagonal(wrong, 0)
+        order = np.argsort(-wrong, axis=None, kind="stable")[:10]
+        cells = [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)]
+        cells = [(i, j) for i, j in cells if wrong[i, j]]
+        if not cells:
+            return ["nothing is confused"]
+        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j in cells]
+        width = max(map(display_width, lines))
+        rows = [f"{pad(line, width)}  {wrong[cell]:,}" for line, cell in zip(lines, cells, strict=True)]
+        return [f"most frequent confusions of {len(self.labels)} classes", *rows]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberEvaluation(Evaluation):
+    """How well numbers are predicted."""
+
+    rmse: float  # root of the mean squared error
+    mae: float  # mean absolute error
+    r2: float | None  # share of this table's variance that is explained; None when its targets are all equal
+    root: float | None  # what the root predicts; None where the tree has seen no rows
+    baseline_rmse: float | None  # of always predicting that
+    baseline_mae: float | None
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name."""
+        return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        return {**super().to_dict(), "root": self.root}
+
+    def __str__(self) -> str:
+        rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
+        if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
+            always = f"always {figure(self.root)}, as the root predicts"
+            rmse += f"   against {figure(self.baseline_rmse)} for {always}"
+            mae += f"   against {figure(self.baseline_mae)}"
+        r2 = "r2    not defined: all targets are equal"
+        if self.r2 is not None:
+            r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
+        return "\n".join([f"rows  {self.n:,}", rmse, mae, r2, *[f"note  {SEEN}"] * self.seen])
+
+
+def wilson(errors: int, n: int, z: float = Z95) -> tuple[float, float]:
+    """Return Wilson's interval for a share: unlike the textbook's plus-minus it stays within 0 and 1.
+
+    >>> [round(bound, 4) for bound in wilson(1, 12)]
+    [0.0149, 0.3539]
+    >>> wilson(0, 10)[0], wilson(10, 10)[1]
+    (0.0, 1.0)
+    """
+    p, spread = errors / n, z * z / n
+    middle = (p + spread / 2) / (1 + spread)
+    half = z * math.sqrt(p * (1 - p) / n + spread / (4 * n)) / (1 + spread)
+    return (0.0 if errors == 0 else middle - half), (1.0 if errors == n else middle + half)
+
+
+def short(label: Label) -> str:
+    """Write a class into a narrow place."""
+    return clip(safe(label), LONGEST_LABEL)
+
+
+def share(part: int, whole: int) -> str:
+    """Write a share in percent, a dash of nothing."""
+    return percent(part / whole) if whole else "–"

@@ -1,0 +1,128 @@
+"""Compare what a tree predicts with what a table says.
+
+Stands above ``predict.py``: rows are walked to their nodes once, the rest is counting. The figures
+themselves, and how they are printed, are in ``figures.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.errors import DataError
+from treewise.evaluate.answers import Ints, answers, class_places, rows_with_answers
+from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
+from treewise.predict import apply, refuse_unanswered
+from treewise.table import Column, Table, read
+from treewise.tree import LEAF, Tree
+from treewise.wording import safe
+
+Floats = npt.NDArray[np.float64]
+
+
+def evaluate(
+    tree: Tree, data: Any, target: str | None = None, *, drop_missing_target: bool = False
+) -> Evaluation:
+    """Compare what a tree predicts with what a table says.
+
+    ``target`` names the column with the true answers, by default the one the tree was grown for.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+    >>> found = tree.evaluate("penguins")
+    >>> found.n, found.errors
+    (344, 13)
+    >>> print(found)
+    error        3.8 %   13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)
+    baseline    55.8 %   always "Adelie", the majority where the tree was grown
+    log loss   0.1372 nats
+    note       this looks like the table the tree was grown on; expect more errors on new rows
+    <BLANKLINE>
+    true \\ predicted  Adelie  Chinstrap  Gentoo  right %
+    Adelie               145          7       0     95.4
+    Chinstrap              5         63       0     92.6
+    Gentoo                 0          1     123     99.2
+    right %             96.7       88.7   100.0     96.2
+    """
+    table = read(data)
+    column = answers(tree, table, target)
+    rows = rows_with_answers(table, column, drop_missing_target)
+    if len(rows) < len(table):
+        table, column = table.take(rows), column.take(rows)
+    nodes = np.atleast_1d(apply(tree, table))
+    if tree.task == "regression":
+        return evaluate_numbers(tree, table, column, nodes)
+    return evaluate_classes(tree, table, column, nodes, rows)
+
+
+def seen_before(tree: Tree, nodes: Ints) -> bool:
+    """Tell whether every node gets as many rows as it kept when the tree was grown."""
+    leaves = tree.arrays.kind == LEAF
+    return bool(
+        np.array_equal(np.bincount(nodes, minlength=len(tree)), np.where(leaves, tree.arrays.rows, 0))
+    )
+
+
+def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows: Ints) -> ClassEvaluation:
+    """Count what was predicted for which class, and how likely each row's class was held."""
+    said = tree.arrays.label[nodes].astype(np.int64)
+    refuse_unanswered(tree, nodes, said, table)
+    truth, labels = class_places(tree, column)
+    n, k = len(table), len(tree.classes)
+    confusion = np.bincount(truth * k + said, minlength=len(labels) * k).reshape(len(labels), k)
+    reached, place = np.unique(nodes, return_inverse=True)
+    shares = np.zeros((len(reached), len(labels)))  # an unknown class keeps probability 0
+    shares[:, :k] = [tree.probabilities(int(node)) for node in reached]
+    chance = shares[place, truth]
+    possible = chance > 0
+    losses = -np.log(chance[possible])
+    of_others = math.fsum(losses.tolist()) / len(losses) + 0.0 if len(losses) else math.nan
+    return ClassEvaluation(
+        table=table.name,
+        target=column.name,
+        n=n,
+        seen=seen_before(tree, nodes),
+        classes=tree.classes,
+        labels=labels,
+        confusion=confusion,
+        log_loss=of_others if possible.all() else math.inf,
+        impossible_rows=tuple((rows[~possible] + 1).tolist()),
+        log_loss_of_others=of_others,
+        majority=tree.prediction(0) if tree.arrays.rows[0] > 0 else None,
+    )
+
+
+def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints) -> NumberEvaluation:
+    """Measure how far the predicted values are from the true ones."""
+    said = tree.arrays.value[nodes]
+    refuse_unanswered(tree, nodes, np.where(np.isnan(said), -1, 0), table)
+    truth = encode.numbers(column)
+    if not np.isfinite(truth).all():
+        row = int(np.argmax(~np.isfinite(truth)))
+        where = f"in row {row + 1:,} of {table.name}"
+        raise DataError(f'target "{safe(column.name)}" is {truth[row]} {where}; it must be finite.')
+    rmse, spread = root_mean_square(said - truth), root_mean_square(truth - truth.mean())
+    root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
+    from_root = None if root is None else truth - root
+    return NumberEvaluation(
+        table=table.name,
+        target=column.name,
+        n=len(table),
+        seen=seen_before(tree, nodes),
+        rmse=rmse,
+        mae=float(np.mean(np.abs(said - truth))),
+        r2=1 - (rmse / spread) * (rmse / spread) if truth.min() < truth.max() else None,
+        root=root,
+        baseline_rmse=None if from_root is None else root_mean_square(from_root),
+        baseline_mae=None if from_root is None else float(np.mean(np.abs(from_root))),
+    )
+
+
+def root_mean_square(values: Floats) -> float:
+    """Return the root of the mean of squares, without overflow on the way."""
+    top = float(np.max(np.abs(values)))
+    return top * math.sqrt(float(np.mean((values / top) ** 2))) if top > 0 else 0.0

@@ -1,0 +1,223 @@
+"""What goes wrong is one sentence and an exit code; files are whole; a real process stops when told."""
+
+import gzip
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.cli.app import guarded
+from treewise.cli.streams import fit, write_file
+from treewise.cli.values import in_options
+
+
+def command_line(*args, **settings):
+    """Start the real command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "treewise", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings
+    )
+
+
+# -- errors and exit codes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("grwo penguins", 2, 'no verb "grwo". Did you mean "grow"?'),
+        ("grow penguins --max-dept 3", 2, "--max-depth"),
+        ("grow", 2, "Missing argument"),
+        ("grow penguins --max-depth x", 2, "--max-depth"),
+        ("grow penguins --max-depth -1", 2, "--max-depth -1: must be a whole number, 0 or more."),
+        ("grow penguins --min-samples-leaf none", 2, "neither a number of rows nor a share"),
+        ("grow penguins --kind island", 2, "is not COLUMN=KIND"),
+        ("grow penguins --kind island=nominl", 2, 'Did you mean "nominal"?'),
+        ("grow penguins --class-weight Adelie=x", 2, "is not NAME=NUMBER"),
+        ("grow penguins --class-weight Emperor=2", 2, "Emperor"),
+        ("grow penguins --criterion squared_error", 2, "--criterion squared_error is for regression"),
+        ("grow penguins --preset id4", 2, "--preset"),
+        ("grow penguins --target specie", 3, 'no column "specie" in penguins. Did you mean "species"?'),
+        ("grow penguins --ignore isle", 3, 'no column "isle"'),
+        ("grow nothing.csv --target y", 3, 'no file "nothing.csv"'),
+        ("grow penguins --missing error", 3, "missing"),
+        ("grow penguins -o no/such/folder/m.json", 2, 'there is no folder "no/such/folder"'),
+        ("show m.json", 4, 'no file "m.json"'),
+        ("show damaged.json", 4, "damaged"),
+        ("show words.txt", 4, "words.txt line 1"),
+        ("show picture.json", 4, "is not a model"),
+        ("predict words.txt penguins", 4, "line"),
+        ("predict penguins.csv good.json", 2, "MODEL comes first, then DATA"),
+        ("predict - -", 2, "cannot both come from standard input"),
+        ("predict good.json good.json", 3, "is a model, not a table"),
+        ("evaluate good.json rows.csv", 3, 'no column "species"'),
+        ("trace penguins --unit bytes", 2, "--unit"),
+        ("data nothing", 2, "no built-in table"),
+    ],
+)
+def test_errors_are_one_sentence(run, tmp_path, line, code, said):
+    tw.grow("penguins", max_depth=1).save(tmp_path / "good.json")
+    tmp_path.joinpath("damaged.json").write_text('{"format": 1, "nodes": ')
+    tmp_path.joinpath("picture.json").write_bytes(b"\x89PNG\xff")
+    tmp_path.joinpath("words.txt").write_text("hello world\n")
+    tmp_path.joinpath("rows.csv").write_text("flipper_length_mm\n200\n")
+    answer = run(line)
+    assert answer.code == code, answer
+    assert answer.out == ""
+    last = answer.err.splitlines()[-1]
+    assert last.startswith("treewise: ")
+    assert said in answer.err, answer.err
+    assert len([text for text in answer.err.splitlines() if text.startswith("treewise:")]) == 1
+    assert not re.search(r"\b(max_depth|drop_missing_target|na_values)=", answer.err)
+
+
+def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr(import_module("treewise.grow"), "grow_problem", broken)
+    answer = run("grow penguins")
+    assert answer.code == 70
+    assert re.search(
+        r"treewise: ZeroDivisionError in test_errors.py line \d+: division\. This is a fault of treewise",
+        answer.err,
+    )
+
+
+def test_stopped_by_hand(capsys):
+    def stop():
+        raise KeyboardInterrupt
+
+    assert guarded(stop) == 130
+    assert re.search(
+        r"treewise: stopped by Ctrl-C after 0\.\d s; nothing was written\.", capsys.readouterr().err
+    )
+
+
+def test_control_characters_cannot_reach_the_terminal(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("\x1b[31mx,y\n1,a\x07\n2,b\n")
+    for line in ("grow t.csv --target y -o m.json", "show m.json --summary", "evaluate m.json t.csv --paths"):
+        answer = run(line)
+        assert answer.code == 0
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", answer.out + answer.err), line
+    bad = run("grow 'no\x1b[31m.csv'")
+    assert "\x1b" not in bad.err
+
+
+# -- messages -----------------------------------------------------------------------------------------
+
+
+def test_messages_in_the_words_of_the_command_line():
+    assert (
+        in_options('column "bp": If missing: na_values=["n/d"] (--na "n/d").')
+        == 'column "bp": If missing: --na "n/d".'
+    )
+    assert in_options("drop_missing_target=True (--drop-missing-target)") == "--drop-missing-target"
+    assert in_options("x1=3 is not ours") == "x1=3 is not ours"
+    assert in_options('target="Class"') == "--target Class"
+
+
+def test_ascii_stands_in_where_the_terminal_has_nothing_else():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    assert fit("12 − [4·H(0/4)] · → ├─ naïve", stream) == "12 - [4*H(0/4)] | -> |- na\\xefve"
+
+
+def test_output_without_unicode():
+    done = subprocess.run(
+        [sys.executable, "-m", "treewise", "grow", "admissions", "--preset", "id3"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=True,
+    )
+    assert b"|- GPA = 3.5                 -> N" in done.stdout
+    assert done.stdout.isascii()
+    assert done.stderr.isascii()
+
+
+# -- files --------------------------------------------------------------------------------------------
+
+
+def test_files_are_written_at_once_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_file(path, b"new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(tw.ParameterError, match="No space left on device"):
+        write_file(path, b"newer")
+    assert path.read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    write_file(tmp_path / "link.json", b"new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text() == "new"
+
+
+def test_packed_tables(run, tmp_path):
+    tmp_path.joinpath("p.csv.gz").write_bytes(gzip.compress(run("data penguins").out.encode()))
+    assert "344 rows" in run("grow p.csv.gz --target species --max-depth 1").err
+
+
+# -- the real process ---------------------------------------------------------------------------------
+
+
+def test_python_dash_m_and_standard_input():
+    with command_line("grow", "-", "--target", "y", stdin=subprocess.PIPE) as process:
+        out, err = process.communicate(b"x,y\n1,a\n2,b\n")
+    assert process.returncode == 0
+    assert b"x <= 1.5" in out
+    assert err.startswith(b"standard input   2 rows")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_is_no_error(tmp_path, unbuffered):
+    rows = "".join(f"{i},{i * 7919 % 2003 % 2}\n" for i in range(2000))
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + rows)
+    words = ["grow", "t.csv", "--target", "y", "--all", "-q"]
+    with command_line(*words, cwd=tmp_path, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
+def test_ctrl_c_stops_a_long_growth(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 10**9, (120_000, 12))
+    lines = [
+        ",".join(map(str, row)) + f",{label}"
+        for row, label in zip(rows.tolist(), rng.integers(0, 2, 120_000), strict=True)
+    ]
+    tmp_path.joinpath("t.csv").write_text(
+        ",".join(f"x{i}" for i in range(12)) + ",y\n" + "\n".join(lines) + "\n"
+    )
+    with command_line("grow", "t.csv", "--target", "y", "-o", "m.json", cwd=tmp_path) as process:
+        assert any(line.startswith(b"task") for line in process.stderr)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert re.fullmatch(
+        r"treewise: stopped by Ctrl-C after \d+\.\d s; nothing was written\.", err.decode().strip()
+    )
+    assert time.monotonic() - started < 5
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]

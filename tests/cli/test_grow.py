@@ -1,0 +1,215 @@
+"""treewise grow, show and trace: what is said, printed and saved."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+import treewise as tw
+from treewise.cli.app import VERBS
+
+# -- grow ---------------------------------------------------------------------------------------------
+
+
+def test_grow_says_what_it_understood_and_prints_the_tree(run):
+    answer = run("grow penguins --target species --max-leaf-nodes 4 -o m.json")
+    table, task, grown, blank, saved = answer.err.splitlines()
+    assert table == (
+        "penguins   344 rows · 6 columns: 4 numbers, 2 categories · missing: sex 11, bill_length_mm 2,"
+        " bill_depth_mm 2, flipper_length_mm 2, body_mass_g 2"
+    )
+    assert task == "task  classification of species: Adelie 152, Chinstrap 68, Gentoo 124"
+    assert re.fullmatch(r"grow  \d+\.\d s   4 leaves · depth 2 · training error 3\.8 %", grown)
+    assert blank == ""
+    assert saved.startswith("saved m.json   next: treewise trace m.json penguins · ")
+    assert answer.lines[1].split() == ["0", "all", "rows", "344", "152", "68", "124"]
+    assert tw.load("m.json") == tw.grow("penguins", "species", max_leaf_nodes=4)
+
+
+def test_grow_names_only_verbs_that_exist(run):
+    answer = run("grow penguins -o m.json")
+    assert set(re.findall(r"treewise (\w+)", answer.err)) <= set(VERBS)
+
+
+def test_grow_regression_line(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,0.5\n2,1.5\n3,1000.25\n")
+    assert "task  regression of y: 0.5 to 1,000.2, mean 334.08" in run("grow t.csv --target y").err
+
+
+def test_grow_passes_every_option(run, tmp_path):
+    rows = [
+        "size,town,w,id,y",
+        "S,Rome,1,1,a",
+        "M,Bari,2,2,b",
+        "L,?,1,3,b",
+        "S,Rome,3,4,a",
+        "M,Rome,1,5,",
+        "L,Bari,1,6,b",
+    ]
+    tmp_path.joinpath("t.csv").write_text("\n".join(rows))
+    answer = run(
+        "grow t.csv --target y --kind 'size=S<M<L' --kind 'town={Bari,Rome,Turin}' --na '?' --ignore id"
+        " --drop-missing-target --preset cart --criterion gini --categorical one_value --missing branch"
+        " --empty-branch root --positive a --max-depth 3 --max-leaf-nodes 5 --min-samples-leaf 1"
+        " --min-samples-split 0.1 --min-impurity-decrease 0 --min-weight-fraction-leaf 0.0"
+        " --sufficient-accuracy 1 --sample-weight w --class-weight a=2,b=1 --ties random --random-state 3"
+        " --task classification -o m.json -q"
+    )
+    assert (answer.code, answer.err) == (0, "")
+    wanted = tw.grow(
+        "t.csv",
+        "y",
+        kinds={"size": ["S", "M", "L"], "town": {"Bari", "Rome", "Turin"}},
+        na_values=["?"],
+        ignore=["id"],
+        drop_missing_target=True,
+        preset="cart",
+        criterion="gini",
+        categorical="one_value",
+        missing="branch",
+        empty_branch="root",
+        positive="a",
+        max_depth=3,
+        max_leaf_nodes=5,
+        min_samples_split=0.1,
+        sample_weight="w",
+        class_weight={"a": 2, "b": 1},
+        ties="random",
+        random_state=3,
+    )
+    assert tw.load("m.json") == wanted
+    assert wanted.classes == ("b", "a")
+    assert "1 row left out" in run("grow t.csv --target y --drop-missing-target").err
+
+
+def test_grow_columns_and_ignore_take_lists(run):
+    run("grow penguins --columns island,sex -o a.json")
+    assert tw.load("a.json").columns == ("island", "sex")
+    run("grow penguins --ignore island --ignore sex,body_mass_g -o b.json")
+    assert tw.load("b.json").columns == ("bill_length_mm", "bill_depth_mm", "flipper_length_mm")
+
+
+def test_grow_reads_standard_input_and_writes_standard_output(run):
+    table = run("data penguins").out.encode()
+    answer = run("grow - --target species --max-depth 1 -o -", stdin=table)
+    assert json.loads(answer.out)["format"] == 1
+    assert answer.err.startswith("standard input   344 rows")
+    assert run("grow - --target species", stdin=b"").code == 3
+
+
+def test_grow_saves_text_that_can_be_edited(run):
+    run("grow admissions --preset id3 -o m.txt")
+    assert tw.parse("m.txt") == tw.grow("admissions", preset="id3")
+
+
+def test_grow_bounds_what_it_prints(run, tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [f"{x:.6f},{rng.integers(2)}" for x in rng.normal(size=400)]
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    answer = run("grow t.csv --target y")
+    assert len(answer.lines) <= 62
+    assert "lines shown of" in answer.lines[-1]
+    assert "every line: --all" in answer.lines[-1]
+    assert "memorised" in answer.err
+    assert "--max-leaf-nodes" in answer.err
+    assert len(run("grow t.csv --target y --all").lines) > 100
+
+
+def test_notes_speak_the_command_line(run, tmp_path):
+    rows = "\n".join(f"{i},{'NA' if i % 7 == 0 else i * 2},{i % 2}" for i in range(100, 160))
+    tmp_path.joinpath("t.csv").write_text(f"visit_no,bp,y\n{rows}\n")
+    answer = run("grow t.csv --target y --max-depth 1")
+    memorise = "note  visit_no: 60 different values in 60 rows; a tree can memorise it."
+    assert f"{memorise} Leave it out: --ignore visit_no" in answer.err
+    assert 'note  bp: "NA" read as missing in' in answer.err
+    assert "ignore=[" not in answer.err
+
+
+# -- show ---------------------------------------------------------------------------------------------
+
+
+def test_show_summary(run, model):
+    head, needs, made = run(f"show {model} --summary").lines
+    assert re.match(
+        r"m\.json  format 1 · treewise \S+ · sha256 \w{12}… · 4 leaves, depth 2 · target species: Adelie",
+        head,
+    )
+    assert needs.endswith(
+        "island category (Biscoe, Dream, Torgersen) · bill_length_mm number · flipper_length_mm number"
+    )
+    assert "max_leaf_nodes=4" in made
+    assert "on 344 rows" in made
+    facts = json.loads(run(f"show {model} --summary --format json").out)
+    assert [column["column"] for column in facts["needs"]] == [
+        "island",
+        "bill_length_mm",
+        "flipper_length_mm",
+    ]
+
+
+def test_show_parts_of_a_model(run, model):
+    assert len(run(f"show {model}").lines) == 8
+    assert run(f"show {model} --node 4").lines[1].split()[:2] == ["4", "flipper_length_mm"]
+    bounded = run(f"show {model} --max-depth 1")
+    assert bounded.lines[-1].endswith("every line: --all; from node 1 down: --node 1")
+    assert "node 99" in run(f"show {model} --node 99").err
+    nodes = json.loads(run(f"show {model} --format json").out)["nodes"]
+    assert [node["parent"] for node in nodes] == [None, 0, 1, 1, 0, 4, 4]
+
+
+def test_show_by_hand_and_on_the_fly(run, officials):
+    assert "5  │     ├─ University = top20    → P" in run("show stnordaf.txt").out
+    assert "written by hand" in run("show stnordaf.txt --summary").out
+    assert "├─ GPA = 3.5" in run("show admissions --preset id3").out
+    assert "├─ GPA = 4.0" in run("show -", stdin=Path(officials).read_bytes()).out
+    assert run("show stnordaf.txt --preset id3").code == 2
+    assert (
+        "--preset is for growing, but stnordaf.txt is a tree already"
+        in run("show stnordaf.txt --preset id3").err
+    )
+
+
+# -- trace --------------------------------------------------------------------------------------------
+
+
+def test_trace_on_the_fly_and_of_a_model(run):
+    line = "GPA             12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]"
+    assert line in run("trace admissions --target Class --preset id3 --per total").out
+    run("grow admissions --preset id3 -o m.json")
+    assert line in run("trace m.json admissions --per total").out
+    one = run("trace m.json admissions --node 2")
+    assert "node 2" in one.out
+    assert "node 0" not in one.out
+    assert run("trace m.json").code == 2
+    assert "a trace needs the table too" in run("trace m.json").err
+    assert "no node 77" in run("trace m.json admissions --node 77").err
+    assert "no node 77" in run("trace admissions --node 77").err
+
+
+def test_trace_by_hand(run, officials):
+    run("data admissions -o a.csv")
+    answer = run("trace stnordaf.txt a.csv --node 7 --per total")
+    assert answer.code == 0
+    assert "node 7 · GPA = 3.7" in answer.out
+
+
+def test_trace_uses_the_weights_it_was_grown_with(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,w,y\n0,5,a\n1,1,b\n2,1,a\n")
+    answer = run("trace t.csv --target y --sample-weight w --node 0 --format json")
+    assert "6" in answer.out
+    assert json.loads(answer.out)
+
+
+def test_trace_forms(run):
+    rows = list(csv.DictReader(io.StringIO(run("trace seven_points --unit nats --format csv").out)))
+    assert rows
+    assert json.loads(run("trace seven_points --format json").out)
+    assert run("trace seven_points --format latex --blanks -o e.tex").code == 0
+    assert "\\underline" in Path("e.tex").read_text()
+    assert run("trace seven_points --format markdown").out.startswith("#")
+    assert run("trace seven_points --format csv --blanks").code == 2
+    assert re.search(r"island = Biscoe +\S", run("trace penguins --node 0 --column island").out)
+    assert run("trace penguins --node 0 --column nope").code == 3

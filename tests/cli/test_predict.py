@@ -1,0 +1,148 @@
+"""treewise predict and evaluate: rows in, answers out."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+
+import treewise as tw
+
+# -- predict ------------------------------------------------------------------------------------------
+
+
+def test_predict_writes_csv(run, model):
+    answer = run(f"predict {model} penguins --proba --keep island")
+    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    tree = tw.load(model)
+    assert list(rows[0]) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+    assert [row["prediction"] for row in rows] == tree.predict("penguins").tolist()
+    assert np.allclose([float(row["p_Gentoo"]) for row in rows], tree.predict_proba("penguins")[:, 2])
+    saved = run(f"predict {model} penguins -o out.csv")
+    assert (saved.out, saved.err) == ("", "344 rows → out.csv (prediction)\n")
+    assert len(Path("out.csv").read_text().splitlines()) == 345
+
+
+def test_predict_needs_only_what_the_tree_asks(run, model, tmp_path):
+    tmp_path.joinpath("new.csv").write_text("zzz,island,flipper_length_mm,bill_length_mm\n1,Dream,210,40\n")
+    assert run(f"predict {model} new.csv").out == "prediction\nChinstrap\n"
+    tmp_path.joinpath("new.csv").write_text("island,bill_length_mm\nDream,40\n")
+    answer = run(f"predict {model} new.csv")
+    assert answer.code == 3
+    assert 'new.csv has no column "flipper_length_mm", which node 0 asks for' in answer.err
+
+
+def test_predict_json_lines_from_standard_input(run, model):
+    rows = b'{"island": "Dream", "flipper_length_mm": 210, "bill_length_mm": 40}\n' * 2
+    assert run(f"predict {model} - --format jsonl", stdin=rows).out == '{"prediction":"Chinstrap"}\n' * 2
+    assert (
+        len(json.loads(run(f"predict {model} - --format json", stdin=b"[" + rows.splitlines()[0] + b"]").out))
+        == 1
+    )
+    assert run(f"predict {model} -", stdin=b"{oops").code == 3
+    assert run(f"predict - {model}", stdin=b"").code == 4
+
+
+def test_predict_a_single_row(run, model):
+    answer = run(f"predict {model} --row 'bill_length_mm=44, flipper_length_mm=210, island=Dream'")
+    assert answer.out == (
+        "species = Chinstrap (62.5 %: 5 of 8 rows there), because flipper_length_mm > 206.5"
+        " and island in {Dream, Torgersen}.\n"
+    )
+    odd = run(f"predict {model} --row 'bill_length_mm=44, flipper_length_mm=, island=Mars'")
+    assert 'flipper_length_mm missing and island never seen ("Mars")' in odd.out
+    shares = run(f"predict {model} --row 'bill_length_mm=44,flipper_length_mm=210,island=Dream' --proba")
+    assert shares.lines[1] == "Adelie 37.5 %  Chinstrap 62.5 %  Gentoo 0.0 %"
+    short = run(f"predict {model} --row island=Dream")
+    assert short.code == 3
+    assert "can be left open: COLUMN=" in short.err
+    two = run(
+        f"predict {model} --row 'bill_length_mm=44,flipper_length_mm=210,island=Dream' --format csv --proba"
+    )
+    assert two.lines == ["prediction,p_Adelie,p_Chinstrap,p_Gentoo", "Chinstrap,0.375,0.625,0.0"]
+    assert run(f"predict {model}").code == 2
+    assert run(f"predict {model} penguins --row a=1").code == 2
+    assert run(f"predict {model} --row a=1 --proba -o out.txt").code == 3
+    assert "not COLUMN=VALUE" in run(f"predict {model} --row hello").err
+
+
+def test_predict_numbers(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,0.5\n2,1.5\n")
+    run("grow t.csv --target y -o m.json")
+    assert run("predict m.json --row x=1").out == "y = 0.5 (1 row there), because x <= 1.5.\n"
+    assert run("predict m.json t.csv").lines == ["prediction", "0.5", "1.5"]
+    assert run("predict m.json t.csv --proba").code == 3
+
+
+def test_predict_notes_what_was_never_seen(run, model, tmp_path):
+    tmp_path.joinpath("n.csv").write_text(
+        "island,flipper_length_mm,bill_length_mm\nMars,210,40\nDream,210,40\n"
+    )
+    assert run(f"predict {model} n.csv").err == 'note  island: never-seen "Mars" in 1 row → node 6\n'
+    tmp_path.joinpath("n.csv").write_text("island,flipper_length_mm,bill_length_mm\nMars,190,40\n")
+    assert run(f"predict {model} n.csv").err == ""  # its island was never asked for
+
+
+def test_predict_refuses_a_clash_of_names(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,prediction\n1,a\n2,b\n")
+    run("grow t.csv --target prediction -o m.json")
+    assert run("predict m.json t.csv --keep prediction").code == 2
+    assert run("predict m.json t.csv --keep x,nope").code == 3
+
+
+def test_csv_cells_are_not_altered(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text('x,name,y\n1,"=1+1",a\n2,"a ""b"", c",b\n')
+    run("grow t.csv --target y --ignore name -o m.json")
+    rows = list(csv.DictReader(io.StringIO(run("predict m.json t.csv --keep name").out)))
+    assert [row["name"] for row in rows] == ["=1+1", 'a "b", c']
+
+
+# -- evaluate -----------------------------------------------------------------------------------------
+
+
+def test_evaluate_prints_and_judges(run, model):
+    answer = run(f"evaluate {model} penguins")
+    assert answer.code == 0
+    assert answer.lines[0] == "m.json on penguins, column species"
+    assert "13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)" in answer.out
+    assert run(f"evaluate {model} penguins --fail-under accuracy=0.9 --fail-over error=0.1").code == 0
+    no = run(f"evaluate {model} penguins --fail-under accuracy=0.99")
+    assert no.code == 1
+    assert no.err == "no: accuracy is 0.962209, under 0.99\n"
+    assert run(f"evaluate {model} penguins --fail-over log_loss=0.1").code == 1
+    odd = run(f"evaluate {model} penguins --fail-under acuracy=0.99")
+    assert (odd.code, odd.out) == (2, "")
+    assert 'Did you mean "accuracy"?' in odd.err
+    assert run(f"evaluate {model} penguins --fail-under accuracy").code == 2
+
+
+def test_evaluate_json(run, model):
+    found = json.loads(run(f"evaluate {model} penguins --format json --paths").out)
+    assert (found["n"], found["errors"], len(found["paths"])) == (344, 13, 344)
+    assert sum(path["wrong"] for path in found["paths"]) == 13
+
+
+def test_evaluate_the_officials_tree_row_by_row(run, officials):
+    run("data admissions -o admissions.csv")
+    answer = run("evaluate stnordaf.txt admissions.csv --paths")
+    assert answer.code == 0
+    assert answer.lines[4] == " 5  GPA = 3.7 and Published = no and University = top20           → P"
+    assert "stnordaf.txt on admissions.csv, column Class" in answer.out
+    assert "0 of 12 rows wrong" in answer.out
+
+
+def test_evaluate_numbers(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,0.5\n2,1.5\n")
+    run("grow t.csv --target y -o m.json")
+    assert "r2    1.0000" in run("evaluate m.json t.csv").out
+    assert run("evaluate m.json t.csv --fail-under r2=0.9 --fail-over rmse=0.1").code == 0
+
+
+def test_evaluate_missing_answers(run, model, tmp_path):
+    table = run("data penguins").out.replace("Adelie", "", 1)
+    tmp_path.joinpath("t.csv").write_text(table)
+    answer = run(f"evaluate {model} t.csv")
+    assert answer.code == 3
+    assert "missing in 1 row of t.csv (1). Remove them first, or --drop-missing-target." in answer.err
+    assert "of 343 rows" in run(f"evaluate {model} t.csv --drop-missing-target").out
