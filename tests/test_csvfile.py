@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from treewise.csvfile import cut_fast, cut_slowly, read_csv, without_blank_lines
 from treewise.errors import DataError
+from treewise.table.csvfile import cut_fast, cut_slowly, read_csv, without_blank_lines
 
 
 def columns(text: str | bytes, markers=(), separator=None):

@@ -30,10 +30,7 @@ SIZES = {
 
 def rows(table):
     """Return the rows of a table without missing cells, as tuples of plain values."""
-    columns = [
-        [c.labels[code] for code in c.values] if c.labels else c.values.tolist()
-        for c in table.columns.values()
-    ]
+    columns = [[c.labels[code] for code in c.values] if c.labels else c.values.tolist() for c in table.columns.values()]
     return list(zip(*columns, strict=True))
 
 

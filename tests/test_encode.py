@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treewise import encode
-from treewise.column import Column
 from treewise.encode import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
 from treewise.errors import DataError, ParameterError
 from treewise.table import read
+from treewise.table.column import Column
 
 
 def column(values, name="x", **more) -> Column:
@@ -162,8 +162,7 @@ def test_a_question_mark_among_words_is_a_level_with_a_note():
     learned = learn(column(["?", "b", "?"], "root"))
     assert learned.encoding.levels == ("?", "b")
     assert learned.notes == (
-        'root: "?" in 2 cells is taken as a category of its own.'
-        ' If it means missing: na_values=["?"] (--na "?")',
+        'root: "?" in 2 cells is taken as a category of its own. If it means missing: na_values=["?"] (--na "?")',
     )
     assert learn(column(["NA", "b", "b"])).notes == ()
 
@@ -392,9 +391,7 @@ def test_doubles_stay_on_their_side_of_a_whole_number(values, cut):
     assert [v <= cut for v in found.tolist()] == [v <= cut for v in values]
 
 
-@given(
-    st.lists(st.datetimes(), min_size=1, max_size=5), st.datetimes(), st.sampled_from(["D", "s", "ms", "us"])
-)
+@given(st.lists(st.datetimes(), min_size=1, max_size=5), st.datetimes(), st.sampled_from(["D", "s", "ms", "us"]))
 def test_a_moment_counts_by_the_day_or_second_in_which_it_falls(values, cut, unit):
     whole = np.datetime64(cut, unit)
     found = apply(Encoding("x", "datetime", unit=unit), column(values), "new.csv")

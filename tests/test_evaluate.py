@@ -113,10 +113,7 @@ def test_printed_block(penguins):
     lines = str(penguins.evaluate("penguins")).splitlines()
     assert lines[0] == "error        3.8 %   13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)"
     assert lines[1] == 'baseline    55.8 %   always "Adelie", the majority where the tree was grown'
-    assert (
-        lines[3]
-        == "note       this looks like the table the tree was grown on; expect more errors on new rows"
-    )
+    assert lines[3] == "note       this looks like the table the tree was grown on; expect more errors on new rows"
     assert lines[5].split() == ["true", "\\", "predicted", "Adelie", "Chinstrap", "Gentoo", "right", "%"]
     assert lines[-1].split() == ["right", "%", "96.7", "88.7", "100.0", "96.2"]
 

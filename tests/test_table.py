@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treewise import encode
-from treewise.column import Column
 from treewise.errors import ColumnError, DataError, ParameterError
 from treewise.table import Table, read, read_rows
+from treewise.table.column import Column
 
 # -- the same cells in every container -----------------------------------------------------------------------
 
@@ -66,9 +66,7 @@ PANDAS = {"int": "Int64", "float": "float64", "bool": "boolean", "date": object,
 
 
 def as_polars(table):
-    return pl.DataFrame(
-        [pl.Series(name, cells, POLARS.get(form, pl.String)) for name, (form, cells) in table.items()]
-    )
+    return pl.DataFrame([pl.Series(name, cells, POLARS.get(form, pl.String)) for name, (form, cells) in table.items()])
 
 
 def as_pandas(table):
@@ -159,9 +157,7 @@ def column(values, **more) -> Column:
     return read({"x": values}, **more)["x"]
 
 
-@pytest.mark.parametrize(
-    "values", [[1, 2, None], [np.int8(1), np.int64(2), None], pd.array([1, 2, None], "Int64")]
-)
+@pytest.mark.parametrize("values", [[1, 2, None], [np.int8(1), np.int64(2), None], pd.array([1, 2, None], "Int64")])
 def test_whole_numbers_with_gaps_have_a_mask(values):
     made = column(values)
     assert made.form == "int"

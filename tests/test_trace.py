@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.explain.trace import NodeTrace
-from treewise.grow import problem_for
+from treewise.growth import problem_for
 from treewise.search import find_best_split
 
 ADMISSIONS = """\
@@ -168,9 +168,7 @@ def test_penguins_as_a_table(penguins):
 
 
 def test_missing_rows_are_tried_on_both_sides_and_apart(penguins):
-    tests = [
-        t for t in penguins["flipper_length_mm"].tests if t.words.startswith("flipper_length_mm <= 206.5")
-    ]
+    tests = [t for t in penguins["flipper_length_mm"].tests if t.words.startswith("flipper_length_mm <= 206.5")]
     assert [t.words[-9:] for t in tests] == ["issing <=", "missing >"]
     assert penguins["flipper_length_mm"].tests[-1].words == "flipper_length_mm missing"
     apart = tw.candidates("penguins", missing="branch", columns=["sex"])["sex"]
@@ -307,9 +305,7 @@ def test_gains_are_those_of_the_formula(data):
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.sampled_from("uvw"), st.floats(0, 100)), min_size=2, max_size=8)
-)
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("uvw"), st.floats(0, 100)), min_size=2, max_size=8))
 def test_regression_before_is_after_plus_gain(rows):
     data = {"a": [r[0] for r in rows], "b": [r[1] for r in rows], "y": [r[2] for r in rows]}
     for criterion in ("squared_error", "absolute_error", "poisson"):
@@ -344,8 +340,7 @@ def test_units_and_totals():
 def test_a_weight_of_two_is_the_row_twice():
     data = {"x": [1, 2, 3, 4], "y": list("abba")}
     twice = {
-        name: [v for v, w in zip(cells, (2, 1, 1, 3), strict=True) for _ in range(w)]
-        for name, cells in data.items()
+        name: [v for v, w in zip(cells, (2, 1, 1, 3), strict=True) for _ in range(w)] for name, cells in data.items()
     }
     weighted = tw.candidates(data, "y", sample_weight=[2, 1, 1, 3])
     repeated = tw.candidates(twice, "y")
@@ -397,9 +392,7 @@ def test_another_table_is_seen_as_the_tree_parts_it():
     assert trace[2].chosen is None
     text = trace.render(width=120)
     assert "note  GPA: 1 row with a level the tree has never seen, counted as missing here" in text
-    assert (
-        "→ the tree asks Published, which sends all these rows one way; best is University (1.0000)" in text
-    )
+    assert "→ the tree asks Published, which sends all these rows one way; best is University (1.0000)" in text
 
 
 def test_only_the_node_asked_for():
@@ -452,8 +445,6 @@ def test_one_line_representations(admissions):
 
 @pytest.mark.parametrize("size", [1e100, 1e-100, 1e9])
 def test_targets_of_any_size_can_be_shown(size):
-    root = tw.candidates(
-        {"x": [1, 2, 3, 4], "y": [0.5 * size, -size, 1.5 * size, size]}, "y", task="regression"
-    )
+    root = tw.candidates({"x": [1, 2, 3, 4], "y": [0.5 * size, -size, 1.5 * size, size]}, "y", task="regression")
     assert root["x"].words == "x <= 2.5"
     assert "◄ best" in str(root)

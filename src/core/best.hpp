@@ -37,9 +37,9 @@ inline uint64_t draw(uint64_t node, const Key& key) {
 
 struct Offer {
     int128 merit = 0;
-    int128 gain = 0;     // decrease of total impurity
+    int128 gain = 0;  // decrease of total impurity
     Key key;
-    int128 spread = 0;   // Σ m·log m of the branches, for the gain ratio
+    int128 spread = 0;  // Σ m·log m of the branches, for the gain ratio
 };
 
 class Best {

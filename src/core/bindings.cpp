@@ -50,7 +50,8 @@ ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<in
         c.column.codes = codes.data();
         c.size = static_cast<int64_t>(codes.size());
         for (int64_t r = 0; r < c.size; ++r) {
-            if (c.column.codes[r] >= n_levels || c.column.codes[r] < kUnseen) throw nb::value_error("code out of range");
+            if (c.column.codes[r] >= n_levels || c.column.codes[r] < kUnseen)
+                throw nb::value_error("code out of range");
         }
     } else {
         throw nb::type_error("a column must be a contiguous float64, int64 or int32 array");
@@ -98,7 +99,8 @@ struct TargetArrays {
 TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes, int scale,
                          int weight_scale) {
     const auto n_rows = static_cast<int64_t>(y.size());
-    if (weight.size() != y.size() || (n_classes == 0 && raw.size() != y.size())) throw nb::value_error("lengths differ");
+    if (weight.size() != y.size() || (n_classes == 0 && raw.size() != y.size()))
+        throw nb::value_error("lengths differ");
     for (int64_t r = 0; n_classes && r < n_rows; ++r) {
         if (y.data()[r] < 0 || y.data()[r] >= n_classes) throw nb::value_error("class out of range");
     }
@@ -127,9 +129,7 @@ Paths make_paths(const nb::dict& tree) {
 
 nb::dict to_dict(Nodes&& n) {
     nb::dict out;
-    const auto put = [&](const char* name, auto& values) {
-        out[name] = to_numpy(std::move(values));
-    };
+    const auto put = [&](const char* name, auto& values) { out[name] = to_numpy(std::move(values)); };
     put("parent", n.parent);
     put("kind", n.kind);
     put("column", n.column);
@@ -173,7 +173,8 @@ nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::v
     Nodes nodes;
     {
         nb::gil_scoped_release no_python;
-        nodes = estimate(paths, std::span(parent.data(), parent.size()), seen, target.target, settings, monitor(silent));
+        nodes =
+            estimate(paths, std::span(parent.data(), parent.size()), seen, target.target, settings, monitor(silent));
     }
     return to_dict(std::move(nodes));
 }
@@ -200,11 +201,12 @@ NB_MODULE(_core, m) {
     m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
 
     nb::class_<ColumnArray>(m, "Column", "One encoded column and the split kinds it may be tested by.")
-        .def("__init__",
-             [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
-                 new (self) ColumnArray(make_column(array, n_levels, kinds));
-             },
-             "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
+        .def(
+            "__init__",
+            [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+                new (self) ColumnArray(make_column(array, n_levels, kinds));
+            },
+            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
 
     nb::enum_<Criterion>(m, "Criterion")
         .value("entropy", Criterion::entropy)
@@ -233,22 +235,25 @@ NB_MODULE(_core, m) {
         .def_rw("sufficient_accuracy", &Settings::sufficient_accuracy);
 
     nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
-        .def("__init__",
-             [](TargetArrays* self, Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes,
-                int scale, int weight_scale) {
-                 new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale));
-             },
-             "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a);
+        .def(
+            "__init__",
+            [](TargetArrays* self, Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes,
+               int scale, int weight_scale) {
+                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale));
+            },
+            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a);
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
           "Grow a tree; returns its nodes as flat arrays.");
     m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Re-estimate the statistics of a tree's nodes.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
-    m.def("midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
-          "The threshold between two neighbouring numbers.");
-    m.def("nlogn", [](int64_t n) { return static_cast<double>(Nlogn(0)(n)); }, "n"_a,
-          "n·log2(n) in units of 2^-61, as a double.");
+    m.def(
+        "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
+        "The threshold between two neighbouring numbers.");
+    m.def(
+        "nlogn", [](int64_t n) { return static_cast<double>(Nlogn(0)(n)); }, "n"_a,
+        "n·log2(n) in units of 2^-61, as a double.");
 }
 
 }  // namespace treewise

@@ -27,8 +27,13 @@ class Estimator {
 public:
     Estimator(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
               const Target& target, const Settings& settings)
-        : tree_(tree), parent_(parent), columns_(columns), target_(target), settings_(settings),
-          desk_(target, std::accumulate(target.weight, target.weight + target.n_rows, uint64_t{0})), whole_(desk_),
+        : tree_(tree),
+          parent_(parent),
+          columns_(columns),
+          target_(target),
+          settings_(settings),
+          desk_(target, std::accumulate(target.weight, target.weight + target.n_rows, uint64_t{0})),
+          whole_(desk_),
           branch_(desk_) {}
 
     Nodes run(const Monitor& monitor) {

@@ -21,8 +21,8 @@ struct Draft {
     int64_t first_child = -1;
     Segment segment;
     int64_t depth = 0;
-    uint64_t key = 0;         // for random ties: depends on the seed and the path
-    double priority = 0.0;    // total decrease of impurity
+    uint64_t key = 0;       // for random ties: depends on the seed and the path
+    double priority = 0.0;  // total decrease of impurity
     Stop stop = kInner;
     Chosen chosen;
     Summary summary;
@@ -35,8 +35,12 @@ template <class Side>
 class Grower {
 public:
     Grower(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor)
-        : target_(target), settings_(settings), monitor_(monitor), total_weight_(sum_weights(target)),
-          desk_(target, static_cast<uint64_t>(total_weight_)), lists_(columns, target.n_rows, monitor),
+        : target_(target),
+          settings_(settings),
+          monitor_(monitor),
+          total_weight_(sum_weights(target)),
+          desk_(target, static_cast<uint64_t>(total_weight_)),
+          lists_(columns, target.n_rows, monitor),
           finder_(desk_, lists_, columns, settings, total_weight_) {}
 
     Nodes run() {
@@ -133,7 +137,8 @@ private:
         if constexpr (std::derived_from<Side, Counts>) {
             const auto most = static_cast<double>(finder_.whole.counts()[d.summary.label]);
             const bool asked = settings_.sufficient_accuracy < 1;
-            if (asked && most >= settings_.sufficient_accuracy * static_cast<double>(d.weight)) return kSufficientAccuracy;
+            if (asked && most >= settings_.sufficient_accuracy * static_cast<double>(d.weight))
+                return kSufficientAccuracy;
         }
         if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
         if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;

@@ -35,8 +35,13 @@ struct Bucket {
 class SortedLists {
 public:
     SortedLists(const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor)
-        : n_rows_(n_rows), order_(columns.size() + 1), rank_(columns.size()), numbers_(columns.size()),
-          integers_(columns.size()), scratch_(n_rows), branch_(n_rows) {
+        : n_rows_(n_rows),
+          order_(columns.size() + 1),
+          rank_(columns.size()),
+          numbers_(columns.size()),
+          integers_(columns.size()),
+          scratch_(n_rows),
+          branch_(n_rows) {
         if (n_rows >= static_cast<int64_t>(kNoRank)) throw std::length_error("more than 4,294,967,294 rows");
         for (size_t c = 0; c < columns.size(); ++c) {
             rank(columns[c], c);
@@ -122,9 +127,9 @@ private:
     }
 
     int64_t n_rows_;
-    std::vector<std::vector<Row>> order_;      // one list a column, and the rows themselves
-    std::vector<std::vector<uint32_t>> rank_;  // of each row; for a category its code
-    std::vector<std::vector<double>> numbers_; // rank → value
+    std::vector<std::vector<Row>> order_;       // one list a column, and the rows themselves
+    std::vector<std::vector<uint32_t>> rank_;   // of each row; for a category its code
+    std::vector<std::vector<double>> numbers_;  // rank → value
     std::vector<std::vector<int64_t>> integers_;
     std::vector<Row> scratch_;
     std::vector<uint32_t> branch_;

@@ -38,21 +38,21 @@ inline constexpr int32_t kMissingCode = -1;
 
 // One encoded column (encode.py): exactly one of the pointers is set.
 struct Column {
-    const double* numbers = nullptr;   // NaN is missing
-    const int64_t* integers = nullptr; // kMissingInt is missing
-    const int32_t* codes = nullptr;    // kMissingCode is missing; the others are 0 … n_levels-1
+    const double* numbers = nullptr;    // NaN is missing
+    const int64_t* integers = nullptr;  // kMissingInt is missing
+    const int32_t* codes = nullptr;     // kMissingCode is missing; the others are 0 … n_levels-1
     int64_t n_levels = 0;
-    std::vector<Kind> kinds;           // the split kinds it may be tested by, in order of preference
+    std::vector<Kind> kinds;  // the split kinds it may be tested by, in order of preference
 };
 
 struct Target {
-    const int64_t* y = nullptr;    // class number, or scaled target
-    const double* raw = nullptr;   // regression: the target as given
+    const int64_t* y = nullptr;   // class number, or scaled target
+    const double* raw = nullptr;  // regression: the target as given
     const int64_t* weight = nullptr;
     int64_t n_rows = 0;
-    int64_t n_classes = 0;         // 0: regression
-    int scale = 0;                 // regression: y = raw·2^scale
-    int weight_scale = 0;          // weight = given weight·2^weight_scale
+    int64_t n_classes = 0;  // 0: regression
+    int scale = 0;          // regression: y = raw·2^scale
+    int weight_scale = 0;   // weight = given weight·2^weight_scale
 };
 
 struct Settings {
@@ -63,7 +63,7 @@ struct Settings {
     bool empty_from_root = false;  // a branch without rows answers with the root's distribution, not its parent's
     bool random_ties = false;
     uint64_t seed = 0;
-    int64_t max_depth = -1;        // -1: no limit
+    int64_t max_depth = -1;  // -1: no limit
     int64_t max_leaf_nodes = -1;
     int64_t min_samples_split = 2;
     int64_t min_samples_leaf = 1;

@@ -60,8 +60,15 @@ class Finder {
 public:
     Finder(Desk& desk, const SortedLists& lists, const std::vector<Column>& columns, const Settings& settings,
            int64_t total_weight)
-        : whole(desk), desk_(desk), lists_(lists), columns_(columns), settings_(settings), total_weight_(total_weight),
-          left_(desk), right_(desk), part_(desk) {}
+        : whole(desk),
+          desk_(desk),
+          lists_(lists),
+          columns_(columns),
+          settings_(settings),
+          total_weight_(total_weight),
+          left_(desk),
+          right_(desk),
+          part_(desk) {}
 
     Side whole;  // the node's rows; the caller fills it
 
@@ -77,7 +84,7 @@ public:
             look(c, node);
             scan_column();
             seen = seen || seen_;
-            if (best_->found()) bests_.push_back({best_->get(), cuts_});
+            if (best_->found()) bests_.push_back({best_->get(), static_cast<int64_t>(buckets_.size()) - 1});
             tick();
         }
         if (bests_.empty()) return seen ? kMinSamplesLeaf : kNoCandidate;
@@ -113,7 +120,6 @@ private:
     void scan_column() {
         best_.emplace(settings_.random_ties, node_key_);
         seen_ = false;
-        cuts_ = 0;
         if (buckets_.empty()) return;
         if (own_) {
             part_.clear();
@@ -194,8 +200,10 @@ private:
             for (const Bucket& b : buckets_) move(b, right_, left_);
             for (uint32_t mask = 1; mask < (1u << (buckets_.size() - 1)); ++mask) {
                 for (uint32_t turned = mask ^ (mask - 1), j = 0; turned; turned >>= 1, ++j) {
-                    if (mask >> j & 1) move(buckets_[j + 1], left_, right_);
-                    else move(buckets_[j + 1], right_, left_);
+                    if (mask >> j & 1)
+                        move(buckets_[j + 1], left_, right_);
+                    else
+                        move(buckets_[j + 1], right_, left_);
                 }
                 offer_two(kSubset, mask, placement);
             }
@@ -300,7 +308,6 @@ private:
         take(t, left_);
         take(t, right_);
         if (own_) take(t, part_);
-        if (kind == kThreshold && placement == 0 && t.filled > 1 && t.valid && t.fits) ++cuts_;
         offer(t, {0, kind, position, placement});
     }
     void offer(const Tally& t, Key key) {
@@ -310,8 +317,10 @@ private:
         key.column = static_cast<int64_t>(column_);
         Offer o{0, whole_total_ - t.total, key, t.spread};
         o.merit = o.gain;
-        if (settings_.rule == Rule::ratio) o.merit = ratio(o.gain, o.spread);
-        else if (settings_.by_branches && settings_.rule == Rule::gain) o.merit = floor_div(o.gain, t.filled - 1);
+        if (settings_.rule == Rule::ratio)
+            o.merit = ratio(o.gain, o.spread);
+        else if (settings_.by_branches && settings_.rule == Rule::gain)
+            o.merit = floor_div(o.gain, t.filled - 1);
         best_->offer(o, slack());
     }
 
@@ -320,7 +329,8 @@ private:
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
     int128 ratio(int128 gain, int128 spread) const {
         const int128 information = desk_.nlogn(whole.weight) - spread;
-        return static_cast<int128>(std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
+        return static_cast<int128>(
+            std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
     }
 
     Offer strongest(const std::vector<ColumnBest>& bests, int128 slack) const {
@@ -383,25 +393,33 @@ private:
                 break;
             default: presence(chosen); return;
         }
-        if (own_) chosen.missing = chosen.n_branches++;
-        else if (gone_rows()) chosen.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
-        else chosen.missing = heaviest(chosen);
+        if (own_)
+            chosen.missing = chosen.n_branches++;
+        else if (gone_rows())
+            chosen.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
+        else
+            chosen.missing = heaviest(chosen);
     }
 
     void cut_between(size_t at, Chosen& chosen) const {
         const uint32_t a = buckets_[at].rank, b = buckets_[at + 1].rank;
         chosen.last_left = a;
-        if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(a)};
-        else if (columns_[column_].numbers) chosen.cut = midpoint(lists_.number(column_, a), lists_.number(column_, b));
-        else chosen.cut_int = midpoint(lists_.integer(column_, a), lists_.integer(column_, b));
+        if (chosen.kind == kOrdinal)
+            chosen.codes = {static_cast<int32_t>(a)};
+        else if (columns_[column_].numbers)
+            chosen.cut = midpoint(lists_.number(column_, a), lists_.number(column_, b));
+        else
+            chosen.cut_int = midpoint(lists_.integer(column_, a), lists_.integer(column_, b));
     }
 
     // Lists the lighter side (the near one of equals); returns whether that is the far side.
     bool list_subset(size_t position, Chosen& chosen) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
-        if (!exhaustive() && desk_.target.n_classes > 2) order_by_rate(static_cast<int64_t>(position / buckets_.size()));
-        else if (!exhaustive()) order_by_rate(desk_.target.n_classes == 2 ? 1 : 0);
+        if (!exhaustive() && desk_.target.n_classes > 2)
+            order_by_rate(static_cast<int64_t>(position / buckets_.size()));
+        else if (!exhaustive())
+            order_by_rate(desk_.target.n_classes == 2 ? 1 : 0);
         const size_t prefix = desk_.target.n_classes > 2 ? position % buckets_.size() : position;
         for (size_t i = 0; i < buckets_.size(); ++i) {
             const bool far = exhaustive() ? i > 0 && (position >> (i - 1) & 1) : i >= prefix;
@@ -457,7 +475,6 @@ private:
     bool own_ = false;           // they get a branch of their own
     std::optional<Best> best_;
     bool seen_ = false;
-    int64_t cuts_ = 0;
 };
 
 }  // namespace treewise

@@ -25,13 +25,13 @@ struct Desk {
 
     const Target& target;
     Nlogn nlogn;
-    int64_t low = 0, high = 0;     // regression: smallest and largest scaled target of the node
-    int128 slack = 0;              // gains nearer than this are equal
-    double worth = 1.0;            // what one unit is, in total impurity of the user's numbers
-    int128 mean = 0;               // squared error: targets are taken about the node's mean …
-    int shift = 0;                 // … and cut to the bits that matter at this node
-    std::vector<uint32_t> rank;    // absolute error: a row's place among the node's distinct targets, from 1 …
-    std::vector<int64_t> values;   // … which are these, ascending
+    int64_t low = 0, high = 0;    // regression: smallest and largest scaled target of the node
+    int128 slack = 0;             // gains nearer than this are equal
+    double worth = 1.0;           // what one unit is, in total impurity of the user's numbers
+    int128 mean = 0;              // squared error: targets are taken about the node's mean …
+    int shift = 0;                // … and cut to the bits that matter at this node
+    std::vector<uint32_t> rank;   // absolute error: a row's place among the node's distinct targets, from 1 …
+    std::vector<int64_t> values;  // … which are these, ascending
 };
 
 // -- classification ---------------------------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ struct Desk {
 // Weights of the classes of some rows, with the list of classes that occurred, so that clearing costs what is there.
 class Counts {
 public:
-    explicit Counts(Desk& desk) : desk_(&desk), target_(&desk.target), count_(desk.target.n_classes, 0),
-                                   listed_(desk.target.n_classes, 0) {}
+    explicit Counts(Desk& desk)
+        : desk_(&desk), target_(&desk.target), count_(desk.target.n_classes, 0), listed_(desk.target.n_classes, 0) {}
 
     int64_t rows = 0, weight = 0;
 
@@ -247,7 +247,9 @@ public:
         rows = other.rows, weight = other.weight, sum = other.sum;
     }
     // The middle value reached first (2·weight up to it >= m) and the one that passes the middle (> m).
-    std::pair<int64_t, int64_t> medians() const { return {desk_->values[descend(false).at], desk_->values[descend(true).at]}; }
+    std::pair<int64_t, int64_t> medians() const {
+        return {desk_->values[descend(false).at], desk_->values[descend(true).at]};
+    }
     int128 total() const {
         const Prefix low = descend(false);
         const int128 middle = desk_->values[low.at];
@@ -305,7 +307,8 @@ auto with_side(Criterion criterion, const Work& work) {
     throw std::logic_error("unknown criterion");
 }
 
-// -- the order in which a subset's levels are tried ---------------------------------------------------------------------
+// -- the order in which a subset's levels are tried
+// ---------------------------------------------------------------------
 
 // A rate or a mean as an exact fraction.
 struct Rate {

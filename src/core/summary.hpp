@@ -81,11 +81,13 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
     int128 terms = 0;  // Σ w·y·log2 y, each term cut to 64 bits
     for (const uint32_t* row = first; row != last; ++row) {
         const int64_t y = desk.target.y[*row];
-        if (y > 0) terms += desk.target.weight[*row] * (((y >> 8) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> 64);
+        if (y > 0)
+            terms += desk.target.weight[*row] * (((y >> 8) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> 64);
     }
     const int cut = std::max(0, bit_length(static_cast<uint128>(side.sum)) - 62);
-    const int128 log_mean = log2_fixed(static_cast<uint64_t>(side.sum >> cut)) + (static_cast<int128>(cut) << kFraction) -
-                            log2_fixed(static_cast<uint64_t>(side.weight)) - scale;
+    const int128 log_mean = log2_fixed(static_cast<uint64_t>(side.sum >> cut)) +
+                            (static_cast<int128>(cut) << kFraction) - log2_fixed(static_cast<uint64_t>(side.weight)) -
+                            scale;
     const double m = static_cast<double>(side.weight);
     const double ylogy = std::ldexp(static_cast<double>(terms) / m, 64 + 8 - kFraction - desk.target.scale);
     const double of_mean = s.value * std::ldexp(static_cast<double>(log_mean), -kFraction);

@@ -20,7 +20,9 @@ the command line start fast.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treewise._version import __version__
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from treewise.errors import TreewiseError as TreewiseError
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
-    from treewise.grow import grow as grow
+    from treewise.growth import grow as grow
     from treewise.parse import parse as parse
     from treewise.split import Multiway as Multiway
     from treewise.split import OneValue as OneValue
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "read": "table",
     "datasets": "",
-    "grow": "grow",
+    "grow": "growth",
     "candidates": "explain.trace",
     "parse": "parse",
     "load": "files",
@@ -84,13 +86,25 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the names are the table's keys
 
 
+class _Package(ModuleType):
+    """Importing ``treewise.grow`` would put the module where the function belongs; the function stays."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _HOMES.get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'treewise' has no attribute {name!r}")
     home = _HOMES[name]
     found = import_module(f"treewise.{home or name}")
     value = getattr(found, name) if home else found
-    globals()[name] = value  # also over the submodule of the same name: tw.grow is the function
+    globals()[name] = value
     return value
 
 

@@ -1,6 +1,7 @@
 """What the C++ core offers (bindings.cpp)."""
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,18 @@ import numpy.typing as npt
 class Column:
     def __init__(self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = ()) -> None: ...
 
-class Criterion:
-    def __class_getitem__(cls, name: str) -> Criterion: ...
+class Criterion(Enum):
+    entropy = 0
+    gini = 1
+    error = 2
+    squared_error = 3
+    absolute_error = 4
+    poisson = 5
 
-class Rule:
-    def __class_getitem__(cls, name: str) -> Rule: ...
+class Rule(Enum):
+    gain = 0
+    ratio = 1
+    c45 = 2
 
 class Target:
     def __init__(

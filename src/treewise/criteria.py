@@ -112,7 +112,9 @@ def information_gain(
     if per not in ("row", "total"):
         raise ParameterError(f'per="{per}": must be "row" or "total".')
     added = [math.fsum(column) for column in zip(*branches, strict=True)]
-    if len(added) != len(parent) or any(not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)):
+    if len(added) != len(parent) or any(
+        not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
+    ):
         raise ParameterError(f"branches add up to {added}, but parent is {list(parent)}. Each row goes to one branch.")
     kinds: dict[str, Callable[[Sequence[float]], float]] = {
         "entropy": lambda counts: entropy(counts, unit),
@@ -319,5 +321,7 @@ CRITERIA: dict[str, Criterion] = {
 def criterion_named(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if name not in CRITERIA:
-        raise ParameterError(f'criterion="{name}" is not known.{did_you_mean(name, CRITERIA)} One of: {", ".join(CRITERIA)}.')
+        raise ParameterError(
+            f'criterion="{name}" is not known.{did_you_mean(name, CRITERIA)} One of: {", ".join(CRITERIA)}.'
+        )
     return CRITERIA[name]

@@ -16,14 +16,20 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.errors import ParameterError, ParseError
-from treewise.grow import core_columns, core_settings, core_target, problem_like
+from treewise.growth import core_columns, core_settings, core_target, problem_like
 from treewise.predict import subtree_sizes
 from treewise.problem import Problem
-from treewise.split import Multiway, Ordinal, Split, Subset, Threshold
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Tree
 
 BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
-KIND = {"threshold": THRESHOLD, "ordinal": ORDINAL, "one_value": ONE_VALUE, "subset": SUBSET, "multiway": MULTIWAY}
+KIND = {
+    "threshold": THRESHOLD,
+    "ordinal": ORDINAL,
+    "one_value": ONE_VALUE,
+    "subset": SUBSET,
+    "multiway": MULTIWAY,
+}
 
 
 def refit(tree: Tree, data: Any) -> Tree:
@@ -34,15 +40,33 @@ def refit(tree: Tree, data: Any) -> Tree:
 def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
-    found = _core.estimate(tree.core_arrays, a.parent, core_columns(problem), core_target(problem), core_settings(problem))
+    found = _core.estimate(
+        tree.core_arrays, a.parent, core_columns(problem), core_target(problem), core_settings(problem)
+    )
     kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+    said = "label" if tree.task == "classification" else "value"
+    known = getattr(a, said) >= 0 if said == "label" else ~np.isnan(a.value)
+    empty = (a.kind == LEAF) & (found["rows"] == 0)
+    written = empty & (a.stop == BY_HAND) & known  # no row contradicts what somebody wrote: it stays
+    found[said] = np.where(written, getattr(a, said), found[said])
     stop = a.stop.copy()
-    stop[(a.kind == LEAF) & (found["rows"] == 0)] = NO_ROWS
+    stop[empty & ~written] = NO_ROWS
     stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
-    return replace(
-        tree, arrays=read_only(arrays), history=(*tree.history, {**step, "rows": len(problem)}), notes=problem.notes
-    )
+    history = (*tree.history, {**step, "rows": len(problem)})
+    fitted = replace(tree, arrays=read_only(arrays), history=history, notes=problem.notes)
+    return follow_the_heavier(tree, fitted)
+
+
+def follow_the_heavier(before: Tree, after: Tree) -> Tree:
+    """Send missing values with the heavier branch again where that was the reason they went where they did."""
+    missing = after.arrays.missing.copy()
+    silent = (after.arrays.kind != LEAF) & (before.arrays.missing_rows == 0) & (after.arrays.missing_rows == 0)
+    for node in np.flatnonzero(silent).tolist():
+        if missing[node] == before.heavier(node):
+            missing[node] = after.heavier(node)
+    missing.flags.writeable = False
+    return replace(after, arrays=replace(after.arrays, missing=missing))
 
 
 def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
@@ -73,26 +97,38 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
     rows = {name: list(getattr(tree.arrays, name)) for name in per_node(tree)}
     codes, counts = pieces(tree)
     column = tree.columns.index(split.column)
-    names = {"kind": KIND[split.kind], "column": column, "missing": split.missing, "stop": 0}
+    asks: dict[str, Any] = {"kind": KIND[split.kind], "column": column, "missing": split.missing, "stop": 0}
     if isinstance(split, Threshold):
-        names["cut_int" if isinstance(split.cut, int) else "cut"] = split.cut
-    else:
-        levels = split.levels if isinstance(split, Subset | Multiway) else (split.level,)
-        place = {level: i for i, level in enumerate(tree.encodings[column].levels)}
-        codes[node] = np.array([place[level] for level in levels], np.int32)
+        asks["cut_int" if isinstance(split.cut, int) else "cut"] = split.cut
+    place = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+    codes[node] = np.array([place[level] for level in levels_of(split)], np.int32)
     if isinstance(split, Multiway) and split.other:
-        names["other"] = len(split.levels)
-    for name, value in names.items():
+        asks["other"] = len(split.levels)
+    for name, value in asks.items():
         rows[name][node] = value
     after = node + 1
-    for name in rows:
-        rows[name][after:after] = [rows[name][node] if name in ("label", "value") else 0] * k
-    for name, blank in (("column", -1), ("missing", -1), ("other", -1), ("stop", BY_HAND), ("parent", node)):
-        rows[name][after : after + k] = [blank] * k
+    blanks = {
+        "column": -1,
+        "missing": -1,
+        "other": -1,
+        "stop": BY_HAND,
+        "parent": node,
+        "label": -1,
+        "value": np.nan,
+    }
+    for name, entries in rows.items():
+        entries[after:after] = [blanks.get(name, 0)] * k
     rows["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(rows["parent"])]
     codes[after:after] = [codes[0][:0]] * k
     counts[after:after] = [counts[0][:0]] * k
     return rebuild(tree, rows, codes, counts)
+
+
+def levels_of(split: Split) -> tuple[str, ...]:
+    """Return the levels a split names."""
+    if isinstance(split, Subset | Multiway):
+        return split.levels
+    return (split.level,) if isinstance(split, Ordinal | OneValue) else ()
 
 
 def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:

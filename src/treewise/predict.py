@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from treewise import _core, encode
 from treewise.criteria import logarithm
-from treewise.errors import ColumnError, DataError, did_you_mean
-from treewise.problem import Problem, class_numbers
+from treewise.errors import ColumnError, DataError, did_you_mean, listing
+from treewise.problem import class_numbers
 from treewise.table import Table, read
 from treewise.tree import LEAF, Label, Tree
 from treewise.wording import safe
@@ -30,6 +30,7 @@ def apply(tree: Tree, data: Any) -> Any:
     """Return the number of the node each row ends at; for a single row, that number."""
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unsaid(tree, data, nodes)
     return int(nodes[0]) if single else nodes
 
 
@@ -37,6 +38,7 @@ def predict(tree: Tree, data: Any) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unsaid(tree, data, nodes)
     if tree.task == "regression":
         values = tree.arrays.value[nodes]
         return float(values[0]) if single else values
@@ -51,6 +53,7 @@ def predict_proba(tree: Tree, data: Any) -> Floats:
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unsaid(tree, data, nodes)
     reached, place = np.unique(nodes, return_inverse=True)
     shares = np.array([tree.probabilities(int(n)) for n in reached]).reshape(len(reached), len(tree.classes))
     refuse_unanswered(tree, nodes, np.where(shares.sum(axis=1) > 0, 0, -1)[place], table)
@@ -72,19 +75,6 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats") -> float:
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
 
 
-def rows_at(tree: Tree, problem: Problem) -> list[Ints]:
-    """Return, for each node, the rows of a prepared table that pass through it.
-
-    A row is listed at every node on its path, so this is for small trees and for tracing, not for fitting.
-    """
-    ends = find_nodes(tree, problem.columns, len(problem))
-    order = np.argsort(ends, kind="stable")
-    start = np.searchsorted(ends[order], np.arange(len(tree) + 1))
-    size = subtree_sizes(tree)
-    # In pre-order a subtree is a run of numbers, so the rows below a node are a run of the sorted rows.
-    return [np.sort(order[start[n] : start[n + size[n]]]) for n in range(len(tree))]
-
-
 def subtree_sizes(tree: Tree) -> list[int]:
     """Return the number of nodes at and below each node."""
     size = [1] * len(tree)
@@ -100,14 +90,36 @@ def subtree_sizes(tree: Tree) -> list[int]:
 def read_for(tree: Tree, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
-        return read([dict(data)], name="the row"), True
+        # What a row does not say is missing for now; `refuse_unsaid` complains if its path asks for it.
+        return read([{**dict.fromkeys(tree.columns), **data}], name="the row"), True
     if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
         if len(data) != len(tree.columns):
-            raise DataError(f"the row has {len(data)} values; the tree was given {len(tree.columns)} columns: {', '.join(tree.columns)}.")
+            raise DataError(
+                f"the row has {len(data)} values; the tree was given {len(tree.columns)} columns:"
+                f" {listing(tree.columns)}."
+            )
         return read([dict(zip(tree.columns, data, strict=True))], name="the row"), True
-    if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == len(tree.columns) and data.dtype.names is None:
+    if (
+        isinstance(data, np.ndarray)
+        and data.ndim == 2
+        and data.shape[1] == len(tree.columns)
+        and data.dtype.names is None
+    ):
         return read(data, columns=tree.columns), False
     return read(data), False
+
+
+def refuse_unsaid(tree: Tree, data: Any, nodes: Ints) -> None:
+    """Raise when a single row's path asks for a column the row does not mention."""
+    if not isinstance(data, Mapping) or len(nodes) != 1:
+        return
+    for node in tree.path(int(nodes[0])):
+        split = tree.split_at(node)
+        if split and split.column not in data:
+            raise ColumnError(
+                f'the row has no column "{safe(split.column)}", which node {node} asks for.'
+                f"{did_you_mean(split.column, map(str, data))} (None says that it is missing.)"
+            )
 
 
 def is_cell(value: object) -> bool:
@@ -134,8 +146,8 @@ def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
             gone = np.flatnonzero(encode.is_missing(encoding, values))
             if len(gone):
                 raise DataError(
-                    f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name}, and the tree was grown with'
-                    ' missing="error".'
+                    f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name},'
+                    ' and the tree was grown with missing="error".'
                 )
         arrays.append(values)
     return arrays
@@ -163,7 +175,9 @@ def refuse_unanswered(tree: Tree, nodes: Ints, labels: npt.NDArray[Any], table: 
         node = int(nodes[silent[0]])
         split = tree.split_at(node)
         asks = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
-        raise DataError(f"row {silent[0] + 1} of {table.name} stops at node {node}, which {asks}. Add a branch: otherwise.")
+        raise DataError(
+            f"row {silent[0] + 1} of {table.name} stops at node {node}, which {asks}. Add a branch: otherwise."
+        )
 
 
 def label_array(classes: tuple[Label, ...]) -> npt.NDArray[Any]:

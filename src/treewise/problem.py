@@ -116,7 +116,13 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "splits": chosen,
     }
     return assemble(
-        table, target, weighed, scale, settings, (encodings, columns, splits, notes), {k: v for k, v in asked.items() if v}
+        table,
+        target,
+        weighed,
+        scale,
+        settings,
+        (encodings, columns, splits, notes),
+        {k: v for k, v in asked.items() if v},
     )
 
 
@@ -155,12 +161,12 @@ def assemble(
     asked: Mapping[str, Any],
 ) -> Problem:
     """Put the parts of a problem together."""
-    encodings, values, splits, notes = map(tuple, columns)
+    encodings, values, splits, notes = columns
     weight, weight_scale = scale_weights(weighed.weight)
     return Problem(
-        encodings,
-        values,
-        splits,
+        tuple(encodings),
+        tuple(values),
+        tuple(splits),
         target,
         weighed.y,
         weighed.raw,
@@ -169,7 +175,7 @@ def assemble(
         weight_scale,
         settings,
         table.name,
-        notes,
+        tuple(notes),
         asked,
     )
 
@@ -216,8 +222,8 @@ def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Ints) -> 
     if len(gone):
         rows = listing([int(r) + 1 for r in kept[gone]], most=3)
         raise DataError(
-            f'column "{encoding.name}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was asked for.'
-            ' missing="learn" learns where they go; or fill them first.'
+            f'column "{encoding.name}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was asked'
+            ' for. missing="learn" learns where they go; or fill them first.'
         )
 
 
@@ -228,13 +234,17 @@ def take_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
-            raise ParameterError(f'target is not given. Name the column to predict: target="{list(table.columns)[-1]}".')
+            raise ParameterError(
+                f'target is not given. Name the column to predict: target="{list(table.columns)[-1]}".'
+            )
         target = table.target
     if isinstance(target, str):
         return table[target]
     column = read({"y": target}, name="target").columns["y"]
     if len(column) != len(table):
-        raise DataError(f"target has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together.")
+        raise DataError(
+            f"target has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."
+        )
     name = getattr(target, "name", None)
     return replace(column, name=name if isinstance(name, str) and name not in table.columns else "y")
 
@@ -258,7 +268,9 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
 def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64], int]:
     """Decide the task and turn the target into class numbers or scaled integers."""
     if roles.task not in (None, "classification", "regression"):
-        raise ParameterError(f"task={roles.task!r}: must be classification, regression, or None to let the target decide.")
+        raise ParameterError(
+            f"task={roles.task!r}: must be classification, regression, or None to let the target decide."
+        )
     numeric, codes, labels = encode.classes(column)
     task = roles.task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
@@ -272,7 +284,12 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
     order = class_order(labels, roles.positive, column.name)
     place = np.empty(len(labels), np.int64)
     place[order] = np.arange(len(labels))
-    return Target(column.name, "classification", tuple(labels[i] for i in order)), place[codes], np.empty(0), 0
+    return (
+        Target(column.name, "classification", tuple(labels[i] for i in order)),
+        place[codes],
+        np.empty(0),
+        0,
+    )
 
 
 def few_whole_numbers(labels: Sequence[Label]) -> bool:
@@ -287,7 +304,9 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
         return order
     named = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
     if not named:
-        raise ParameterError(f'positive="{positive}": target "{name}" has the classes {listing([str(v) for v in labels])}.')
+        raise ParameterError(
+            f'positive="{positive}": target "{name}" has the classes {listing([str(v) for v in labels])}.'
+        )
     order.remove(named[0])
     return [*order, named[0]]
 
@@ -326,7 +345,11 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
         return np.ones(len(table))
-    column = table[given] if isinstance(given, str) else read({"sample_weight": given}, name="sample_weight")["sample_weight"]
+    column = (
+        table[given]
+        if isinstance(given, str)
+        else read({"sample_weight": given}, name="sample_weight")["sample_weight"]
+    )
     weight = encode.numbers(column)
     if len(weight) != len(table):
         raise DataError(f"sample_weight has {len(weight):,} values, {table.name} has {len(table):,} rows.")
@@ -337,7 +360,9 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     ):
         if len(rows):
             value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
-            raise DataError(f"sample_weight is {fault} in row {rows[0] + 1}{value}. Weights must be 0 or more and finite.")
+            raise DataError(
+                f"sample_weight is {fault} in row {rows[0] + 1}{value}. Weights must be 0 or more and finite."
+            )
     return weight
 
 
@@ -351,7 +376,8 @@ def class_factors(
         raise ParameterError("class_weight: regression has no classes; leave it out.")
     if given == "balanced":
         totals = np.bincount(y, weights=weight, minlength=len(target.classes))
-        return (totals.sum() / (len(totals) * totals))[y]
+        balanced: npt.NDArray[np.float64] = totals.sum() / (len(totals) * totals[y])
+        return balanced
     if not isinstance(given, Mapping):
         raise ParameterError(f'class_weight={given!r}: must be "balanced" or a dict of class → weight.')
     factors = np.ones(len(target.classes))
@@ -383,7 +409,6 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
         return weight.astype(np.int64), 0
     scale = 52 - bits
     return np.maximum(1, np.rint(np.ldexp(weight, scale))).astype(np.int64), scale
-
 
 
 # -- a table for a tree that is there already --------------------------------------------------------------------------
@@ -424,7 +449,7 @@ def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
     if len(strange):
         label = labels[codes[strange[0]]]
         raise DataError(
-            f'{table_name}: target "{column.name}" is "{label}" in row {strange[0] + 1}, a class the tree does not know.'
-            f" Its classes are {listing([str(c) for c in target.classes])}."
+            f'{table_name}: target "{column.name}" is "{label}" in row {strange[0] + 1}, a class the tree does not'
+            f" know. Its classes are {listing([str(c) for c in target.classes])}."
         )
     return y

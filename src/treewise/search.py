@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial, reduce
 from itertools import accumulate
 from operator import add
 from typing import Any
@@ -27,10 +28,20 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
-from treewise.criteria import FRACTION, Group, Measure, log2_fixed, medians, nlogn
+from treewise.criteria import Group, Measure, log2_fixed, medians, nlogn
 from treewise.encode import Encoding
 from treewise.problem import Problem
-from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold, midpoint, midpoint_int
+from treewise.split import (
+    INT64_MAX,
+    Multiway,
+    OneValue,
+    Ordinal,
+    Split,
+    Subset,
+    Threshold,
+    midpoint,
+    midpoint_int,
+)
 
 Rows = npt.NDArray[np.int64]
 EXHAUSTIVE = 10  # up to so many categories present, all subsets are tried when there are more than two classes
@@ -82,7 +93,7 @@ class Scene:
 
     def level(self, bucket: Bucket) -> str:
         """Return the level a bucket of a categorical column holds."""
-        return self.encoding.levels[bucket.value]
+        return self.encoding.levels[int(bucket.value)]
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ class Parting:
 
     position: int
     branches: tuple[Group, ...]
-    make: Callable[[int], Split]
+    make: Callable[..., Split]  # the split, once it is told where missing values go
     placements: tuple[int, ...]  # branches in which missing rows are tried, in order
 
 
@@ -129,7 +140,7 @@ def look(problem: Problem, column: int, rows: Rows) -> Scene:
 def two_sides(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
     """Cut a row of groups in two at every place: (how many are left, their sum, the sum of the rest).
 
-        a | b c d      a b | c d      a b c | d
+    a | b c d      a b | c d      a b c | d
     """
     left = list(accumulate(groups, add))
     right = list(accumulate(reversed(groups), add))[::-1]
@@ -138,21 +149,17 @@ def two_sides(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
 
 def thresholds(scene: Scene) -> Iterator[Parting]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
-    middle: Callable[[Any, Any], float] = midpoint if scene.encoding.kind == "number" else midpoint_int
+    between: Callable[[Any, Any], float] = midpoint if scene.encoding.kind == "number" else midpoint_int
     for i, low, high in two_sides([b.group for b in scene.buckets]):
-        cut = middle(scene.buckets[i - 1].value, scene.buckets[i].value)
-        yield Parting(
-            i - 1, (low, high), lambda m, cut=cut: Threshold(scene.encoding.name, cut, missing=m), placements=(0, 1)
-        )
+        cut = between(scene.buckets[i - 1].value, scene.buckets[i].value)
+        yield Parting(i - 1, (low, high), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))
 
 
 def ordinals(scene: Scene) -> Iterator[Parting]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
     for i, low, high in two_sides([b.group for b in scene.buckets]):
         level = scene.level(scene.buckets[i - 1])
-        yield Parting(
-            i - 1, (low, high), lambda m, level=level: Ordinal(scene.encoding.name, level, missing=m), placements=(0, 1)
-        )
+        yield Parting(i - 1, (low, high), partial(Ordinal, scene.encoding.name, level), placements=(0, 1))
 
 
 def one_values(scene: Scene) -> Iterator[Parting]:
@@ -161,13 +168,8 @@ def one_values(scene: Scene) -> Iterator[Parting]:
         return
     for i, bucket in enumerate(scene.buckets):
         others = [b.group for b in scene.buckets if b is not bucket]
-        level = scene.level(bucket)
-        yield Parting(
-            i,
-            (bucket.group, reduce(add, others)),
-            lambda m, level=level: OneValue(scene.encoding.name, level, missing=m),
-            placements=(0, 1),
-        )
+        make = partial(OneValue, scene.encoding.name, scene.level(bucket))
+        yield Parting(i, (bucket.group, reduce(add, others)), make, placements=(0, 1))
 
 
 def subsets(scene: Scene) -> Iterator[Parting]:
@@ -187,10 +189,10 @@ def subsets(scene: Scene) -> Iterator[Parting]:
             far = [b for b, m in zip(buckets, moved, strict=True) if m]
             yield subset(scene, mask, near, far)
         return
-    for o, key in enumerate(subset_orders(scene)):
+    for place, key in subset_orders(scene):
         ordered = sorted(buckets, key=key)  # stable: equal rates stay in the order of the levels
         for i in range(1, len(ordered)):
-            yield subset(scene, o * len(buckets) + i, ordered[:i], ordered[i:])
+            yield subset(scene, place * len(buckets) + i, ordered[:i], ordered[i:])
 
 
 def subset(scene: Scene, position: int, near: Sequence[Bucket], far: Sequence[Bucket]) -> Parting:
@@ -202,23 +204,34 @@ def subset(scene: Scene, position: int, near: Sequence[Bucket], far: Sequence[Bu
     return Parting(
         position,
         (first, second),
-        lambda m: Subset(scene.encoding.name, levels, missing=m),
+        partial(Subset, scene.encoding.name, levels),
         placements=(1, 0) if swap else (0, 1),
     )
 
 
-def subset_orders(scene: Scene) -> list[Callable[[Bucket], Any]]:
-    """Return the sort keys under which prefixes are tried: exact fractions, no division rounded."""
-    from fractions import Fraction
+def subset_orders(scene: Scene) -> list[tuple[int, Callable[[Bucket], Any]]]:
+    """Return the orders whose prefixes are tried, each with its place: exact fractions, no division rounded."""
+    counts = reduce(add, (b.group for b in scene.buckets), scene.missing).counts
+    if len(counts) == 2:
+        return [(0, partial(rate, cls=1))]
+    if counts:
+        return [(cls, partial(rate, cls=cls)) for cls, count in enumerate(counts) if count]
+    return [(0, middle if scene.problem.criterion.name == "absolute_error" else mean)]
 
-    problem = scene.problem
-    classes = len(problem.target.classes)
-    if classes:
-        tried = [1] if classes == 2 else range(classes)
-        return [lambda b, c=c: Fraction(b.group.counts[c], b.group.weight) for c in tried]
-    if problem.criterion.name == "absolute_error":
-        return [lambda b: sum(medians(b.group))]
-    return [lambda b: Fraction(b.group.total, b.group.weight)]
+
+def rate(bucket: Bucket, cls: int) -> Fraction:
+    """Return the share of a class."""
+    return Fraction(bucket.group.counts[cls], bucket.group.weight)
+
+
+def mean(bucket: Bucket) -> Fraction:
+    """Return the mean target."""
+    return Fraction(bucket.group.total, bucket.group.weight)
+
+
+def middle(bucket: Bucket) -> int:
+    """Return twice the median target."""
+    return sum(medians(bucket.group))
 
 
 def multiways(scene: Scene) -> Iterator[Parting]:
@@ -229,7 +242,7 @@ def multiways(scene: Scene) -> Iterator[Parting]:
     yield Parting(
         0,
         branches,
-        lambda m: Multiway(scene.encoding.name, levels, other, missing=m),
+        partial(Multiway, scene.encoding.name, levels, other),
         placements=tuple(range(len(levels))),
     )
 
@@ -268,7 +281,7 @@ def candidates(problem: Problem, rows: Rows, column: int, node: Group, measure: 
         for parting in PARTINGS[kind](scene):
             for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
                 key = (column, PLACE[kind], parting.position, placement)
-                made = judge(problem, node, measure, parting.make(branch), branches, gone.rows, key)
+                made = judge(problem, node, measure, parting.make(missing=branch), branches, gone.rows, key)
                 if made:
                     yield made
     if gone.rows:
@@ -377,7 +390,7 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
         seen = seen or bool(listed)
         fitting = [c for c in listed if c.eligible]
         if fitting:
-            cuts = sum(c.key[1] == PLACE["threshold"] and c.key[3] == 0 for c in fitting)
+            cuts = len({c.key[2] for c in listed if c.key[1] == PLACE["threshold"]})
             best_of_column.append((pick(fitting, slack, draw), cuts))
     if not best_of_column:
         return "min_samples_leaf" if seen else "no_candidate"
@@ -385,7 +398,10 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
         best = pick(quinlan(problem, node, best_of_column, slack), RATIO_SLACK, draw)
     else:
         best = pick([c for c, _ in best_of_column], slack, draw)
-    if decrease(problem, measure, best.gain + measure.slack, int(problem.weight.sum())) < problem.settings.min_impurity_decrease:
+    if (
+        decrease(problem, measure, best.gain + measure.slack, int(problem.weight.sum()))
+        < problem.settings.min_impurity_decrease
+    ):
         return "min_impurity_decrease"
     return best
 
@@ -400,16 +416,12 @@ def pick(listed: Sequence[Candidate], slack: int, draw: Callable[[Candidate], in
     return best
 
 
-def quinlan(
-    problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]], slack: int
-) -> list[Candidate]:
+def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]], slack: int) -> list[Candidate]:
     """C4.5's second step: of the columns with at least average gain, compare the gain ratio.
 
     A threshold's gain is first lessened by log2(cuts tried)/n, what it takes to say which cut was chosen (Quinlan
     1996, "Improved use of continuous attributes").
     """
-    from dataclasses import replace
-
     lessened = []
     for best, cuts in bests:
         price = log2_fixed(cuts) if best.key[1] == PLACE["threshold"] else 0
@@ -423,17 +435,7 @@ def quinlan(
 
 def decrease(problem: Problem, measure: Measure, gain: int, weight: int) -> float:
     """Turn an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
-    return math.ldexp(float(gain) * measure.worth / weight, -problem.criterion.degree * problem.target_scale)
-
-
-__all__ = [
-    "FRACTION",
-    "Candidate",
-    "candidates",
-    "decrease",
-    "find_best_prediction",
-    "find_best_split",
-    "group_of",
-    "leaf_condition",
-    "look",
-]
+    try:
+        return math.ldexp(float(gain) * measure.worth / weight, -problem.criterion.degree * problem.target_scale)
+    except OverflowError:  # squares of targets past 1e154: larger than any double, as the core says too
+        return math.inf

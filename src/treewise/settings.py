@@ -7,6 +7,7 @@ default and its range; Python, estimators and the command line all fill the same
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -50,7 +51,8 @@ class Settings:
         """Combine a preset with what the user gave (None means "not given"), and check it."""
         chosen: dict[str, Any] = {}
         if preset is not None:
-            chosen |= one_of("preset", preset, PRESETS) and PRESETS[preset]
+            one_of("preset", preset, PRESETS)
+            chosen |= PRESETS[preset]
         chosen |= {name: value for name, value in given.items() if value is not None}
         settings = cls(**chosen)
         settings.check()
@@ -89,12 +91,11 @@ class Settings:
         return max(1, math.ceil(share_or_count * rows))
 
 
-def one_of(name: str, value: object, known: Any) -> bool:
+def one_of(name: str, value: object, known: Collection[str]) -> None:
     """Check a word against the known ones."""
     if not isinstance(value, str) or value not in known:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise ParameterError(f"{name}={value!r}: must be one of {', '.join(known)}.{hint}")
-    return True
 
 
 def whole(name: str, value: object, least: int, none: str = "") -> None:
@@ -102,7 +103,9 @@ def whole(name: str, value: object, least: int, none: str = "") -> None:
     if value is None and none:
         return
     if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
-        raise ParameterError(f"{name}={value!r}: must be a whole number, {least} or more{', or ' + none if none else ''}.")
+        raise ParameterError(
+            f"{name}={value!r}: must be a whole number, {least} or more{', or ' + none if none else ''}."
+        )
 
 
 def count_or_share(name: str, value: object, least: int) -> None:

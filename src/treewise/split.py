@@ -1,6 +1,6 @@
 """The five splits: a split maps a value of one column to a branch number.
 
-They stand between the encodings (``encode.py``: what kind a column is) and the tree (``tree.py``: which split at
+They stand between the encodings (``encode``: what kind a column is) and the tree (``tree.py``: which split at
 which node). Each is a small immutable value that knows three things: how many branches it has, which branch a value
 takes (missing and never-seen values included), and how each branch is said in words. Text, trace, SQL and pictures all
 quote ``words``; the core's ``predict`` must agree with ``branch``.
@@ -289,4 +289,3 @@ def midpoint_int(a: int, b: int) -> int:
     True
     """
     return (a + b) // 2
-

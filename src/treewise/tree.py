@@ -1,10 +1,10 @@
 r"""The tree: an immutable value of nodes, splits and statistics, without any rows.
 
-Stands in the middle of the flow: everything that learns returns one (``grow.py``, ``prune``, ``parse.py``), everything
-that predicts, explains, prints or saves reads one. Nodes are numbered in pre-order (a node before its children, the
-first child's whole subtree before the second child), so numbers increase down the page and a child's is always larger
-than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core returns, the model
-file stores and prediction walks; ``Node`` is a readable view of one row of them, made when asked for.
+Stands in the middle of the flow: everything that learns returns one (``growth.py``, ``edit.py``, ``written``),
+everything that predicts, explains, prints or saves reads one. Nodes are numbered in pre-order (a node before its
+children, the first child's whole subtree before the second child), so numbers increase down the page and a child's is
+always larger than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core
+returns, the model file stores and prediction walks; ``Node`` is a readable view of one row of them, made when asked for.
 
 The methods at the end are doors: what belongs to one tree is a method, but its code lives downstream and is imported
 when used, so that ``import treewise`` stays light.
@@ -206,7 +206,11 @@ class Tree:
         """The arrays the core walks."""
         start, child = self.child_lists
         names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
-        return {**{name: getattr(self.arrays, name) for name in names}, "child_start": start, "children": child}
+        return {
+            **{name: getattr(self.arrays, name) for name in names},
+            "child_start": start,
+            "children": child,
+        }
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return a node's children in branch order."""
@@ -282,7 +286,8 @@ class Tree:
         a = self.arrays
         where = slice(a.count_start[node], a.count_start[node + 1])
         return {
-            self.classes[c]: w for c, w in zip(a.count_class[where].tolist(), a.count_weight[where].tolist(), strict=True)
+            self.classes[c]: w
+            for c, w in zip(a.count_class[where].tolist(), a.count_weight[where].tolist(), strict=True)
         }
 
     def prediction(self, node: int) -> Label | None:
@@ -300,13 +305,14 @@ class Tree:
         hand, which knows only its class, with certainty.
         """
         a, at = self.arrays, node
-        while at > 0 and a.count_start[at] == a.count_start[at + 1] and a.count_start[-1] > 0:
+        while at > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[at] == a.count_start[at + 1]:
             at = 0 if self.empty_branch == "root" else int(a.parent[at])
         shares = np.zeros(len(self.classes))
         where = slice(a.count_start[at], a.count_start[at + 1])
         if a.count_start[at] < a.count_start[at + 1]:
             shares[a.count_class[where]] = a.count_weight[where]
-            return shares / shares.sum()
+            shares /= shares.sum()
+            return shares
         if a.label[node] >= 0:
             shares[a.label[node]] = 1.0
         return shares
@@ -333,7 +339,8 @@ class Tree:
         if parent < 0:
             return "all rows"
         split, branch = self.split_at(parent), self.branch(node)
-        assert split is not None and branch is not None
+        assert split is not None
+        assert branch is not None
         said = split.words(branch, self.encoding_of(split.column))
         own = branch < split.own_branches and not split.asks_presence(self.encoding_of(split.column))
         if own and branch == split.missing and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):

@@ -82,7 +82,7 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(import_module("treewise.grow"), "grow_problem", broken)
+    monkeypatch.setattr(import_module("treewise.growth"), "grow_problem", broken)
     answer = run("grow penguins")
     assert answer.code == 70
     assert re.search(
@@ -96,9 +96,7 @@ def test_stopped_by_hand(capsys):
         raise KeyboardInterrupt
 
     assert guarded(stop) == 130
-    assert re.search(
-        r"treewise: stopped by Ctrl-C after 0\.\d s; nothing was written\.", capsys.readouterr().err
-    )
+    assert re.search(r"treewise: stopped by Ctrl-C after 0\.\d s; nothing was written\.", capsys.readouterr().err)
 
 
 def test_control_characters_cannot_reach_the_terminal(run, tmp_path):
@@ -116,8 +114,7 @@ def test_control_characters_cannot_reach_the_terminal(run, tmp_path):
 
 def test_messages_in_the_words_of_the_command_line():
     assert (
-        in_options('column "bp": If missing: na_values=["n/d"] (--na "n/d").')
-        == 'column "bp": If missing: --na "n/d".'
+        in_options('column "bp": If missing: na_values=["n/d"] (--na "n/d").') == 'column "bp": If missing: --na "n/d".'
     )
     assert in_options("drop_missing_target=True (--drop-missing-target)") == "--drop-missing-target"
     assert in_options("x1=3 is not ours") == "x1=3 is not ours"
@@ -206,9 +203,7 @@ def test_ctrl_c_stops_a_long_growth(tmp_path):
         ",".join(map(str, row)) + f",{label}"
         for row, label in zip(rows.tolist(), rng.integers(0, 2, 120_000), strict=True)
     ]
-    tmp_path.joinpath("t.csv").write_text(
-        ",".join(f"x{i}" for i in range(12)) + ",y\n" + "\n".join(lines) + "\n"
-    )
+    tmp_path.joinpath("t.csv").write_text(",".join(f"x{i}" for i in range(12)) + ",y\n" + "\n".join(lines) + "\n")
     with command_line("grow", "t.csv", "--target", "y", "-o", "m.json", cwd=tmp_path) as process:
         assert any(line.startswith(b"task") for line in process.stderr)
         time.sleep(0.1)
@@ -216,8 +211,6 @@ def test_ctrl_c_stops_a_long_growth(tmp_path):
         started = time.monotonic()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)
-    assert re.fullmatch(
-        r"treewise: stopped by Ctrl-C after \d+\.\d s; nothing was written\.", err.decode().strip()
-    )
+    assert re.fullmatch(r"treewise: stopped by Ctrl-C after \d+\.\d s; nothing was written\.", err.decode().strip())
     assert time.monotonic() - started < 5
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]

@@ -166,10 +166,7 @@ def test_show_by_hand_and_on_the_fly(run, officials):
     assert "├─ GPA = 3.5" in run("show admissions --preset id3").out
     assert "├─ GPA = 4.0" in run("show -", stdin=Path(officials).read_bytes()).out
     assert run("show stnordaf.txt --preset id3").code == 2
-    assert (
-        "--preset is for growing, but stnordaf.txt is a tree already"
-        in run("show stnordaf.txt --preset id3").err
-    )
+    assert "--preset is for growing, but stnordaf.txt is a tree already" in run("show stnordaf.txt --preset id3").err
 
 
 # -- trace --------------------------------------------------------------------------------------------

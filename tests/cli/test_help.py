@@ -9,7 +9,7 @@ import sys
 import treewise as tw
 from treewise.cli.app import VERBS, app
 from treewise.cli.options import GROW_OPTIONS
-from treewise.grow import grow
+from treewise.growth import grow
 from treewise.settings import Settings
 
 # -- help ---------------------------------------------------------------------------------------------
@@ -25,9 +25,7 @@ def test_help_loads_nothing_heavy():
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     for words in (["--help"], ["--version"], ["grow", "--help"], ["evaluate", "--help"], ["trace", "--help"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), words
 
 

@@ -36,10 +36,7 @@ def test_predict_needs_only_what_the_tree_asks(run, model, tmp_path):
 def test_predict_json_lines_from_standard_input(run, model):
     rows = b'{"island": "Dream", "flipper_length_mm": 210, "bill_length_mm": 40}\n' * 2
     assert run(f"predict {model} - --format jsonl", stdin=rows).out == '{"prediction":"Chinstrap"}\n' * 2
-    assert (
-        len(json.loads(run(f"predict {model} - --format json", stdin=b"[" + rows.splitlines()[0] + b"]").out))
-        == 1
-    )
+    assert len(json.loads(run(f"predict {model} - --format json", stdin=b"[" + rows.splitlines()[0] + b"]").out)) == 1
     assert run(f"predict {model} -", stdin=b"{oops").code == 3
     assert run(f"predict - {model}", stdin=b"").code == 4
 
@@ -57,9 +54,7 @@ def test_predict_a_single_row(run, model):
     short = run(f"predict {model} --row island=Dream")
     assert short.code == 3
     assert "can be left open: COLUMN=" in short.err
-    two = run(
-        f"predict {model} --row 'bill_length_mm=44,flipper_length_mm=210,island=Dream' --format csv --proba"
-    )
+    two = run(f"predict {model} --row 'bill_length_mm=44,flipper_length_mm=210,island=Dream' --format csv --proba")
     assert two.lines == ["prediction,p_Adelie,p_Chinstrap,p_Gentoo", "Chinstrap,0.375,0.625,0.0"]
     assert run(f"predict {model}").code == 2
     assert run(f"predict {model} penguins --row a=1").code == 2
@@ -76,9 +71,7 @@ def test_predict_numbers(run, tmp_path):
 
 
 def test_predict_notes_what_was_never_seen(run, model, tmp_path):
-    tmp_path.joinpath("n.csv").write_text(
-        "island,flipper_length_mm,bill_length_mm\nMars,210,40\nDream,210,40\n"
-    )
+    tmp_path.joinpath("n.csv").write_text("island,flipper_length_mm,bill_length_mm\nMars,210,40\nDream,210,40\n")
     assert run(f"predict {model} n.csv").err == 'note  island: never-seen "Mars" in 1 row → node 6\n'
     tmp_path.joinpath("n.csv").write_text("island,flipper_length_mm,bill_length_mm\nMars,190,40\n")
     assert run(f"predict {model} n.csv").err == ""  # its island was never asked for

@@ -1,4 +1,4 @@
-"""The core gives the tree the readable search gives: on thousands of random tables, every option mixed with every other."""
+"""The core gives the tree the readable search gives, on random tables with every option mixed with every other."""
 
 import os
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treewise import grow
-from treewise.grow import grow_problem, problem_for
+from treewise.growth import grow_problem, problem_for
 
 from .readable import build, facts, facts_of
 

@@ -74,11 +74,11 @@ Exit: 0 done, 1 the answer is no, 2 command, 3 table, 4 model file, 130 Ctrl-C.
 class App(click.Group):
     """The group of verbs, each loaded from its own file when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in reading order."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
@@ -94,7 +94,7 @@ class App(click.Group):
             ctx.fail(f'no verb "{args[0]}".{did_you_mean(args[0], VERBS)} There are {", ".join(VERBS)}.')
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))

@@ -25,7 +25,7 @@ ROWS_SHOWN = 2
 def command() -> None:
     """Show the main job on built-in data."""
     from treewise.datasets import load
-    from treewise.grow import grow
+    from treewise.growth import grow
 
     admissions, penguins = load("admissions"), load("penguins")
     learned = grow(admissions, "Class", preset="id3")

@@ -65,7 +65,7 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
 def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[Problem, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
-    from treewise.grow import grow_problem, problem_for
+    from treewise.growth import grow_problem, problem_for
 
     asked = dict(asked)
     table = read_data(data, asked.pop("na_values", ()))

@@ -92,9 +92,7 @@ def read_file(given: str) -> bytes:
     except FileNotFoundError:
         beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
         models = [name for name in beside if looks_like_model(name)]
-        raise ModelFormatError(
-            f'no file "{safe(given)}".{did_you_mean(path.name, models)} {WHAT_A_MODEL_IS}'
-        ) from None
+        raise ModelFormatError(f'no file "{safe(given)}".{did_you_mean(path.name, models)} {WHAT_A_MODEL_IS}') from None
     except OSError as error:
         raise ModelFormatError(f"{safe(given)} cannot be read: {error.strerror}.") from None
 

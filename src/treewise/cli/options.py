@@ -45,9 +45,7 @@ class GrowOption:
 
 GROW_OPTIONS = (
     GrowOption("target", TABLE, "Column to predict; a built-in table knows its own", "COLUMN"),
-    GrowOption(
-        "task", TABLE, "What the target is, when its values leave it open", "classification|regression"
-    ),
+    GrowOption("task", TABLE, "What the target is, when its values leave it open", "classification|regression"),
     GrowOption(
         "ignore",
         TABLE,
@@ -89,9 +87,7 @@ GROW_OPTIONS = (
         "How categories are tested: subset, multiway, one_value, ordinal or any (default subset)",
         "NAME",
     ),
-    GrowOption(
-        "missing", LEARNING, "Missing values: learn, branch (of their own) or error", "NAME", default="learn"
-    ),
+    GrowOption("missing", LEARNING, "Missing values: learn, branch (of their own) or error", "NAME", default="learn"),
     GrowOption(
         "empty_branch",
         LEARNING,
@@ -117,13 +113,9 @@ GROW_OPTIONS = (
         read_count_or_share,
         2,
     ),
-    GrowOption(
-        "min_impurity_decrease", LIMITS, "Least gain of a split, per row of the table", "X", float, 0.0
-    ),
+    GrowOption("min_impurity_decrease", LIMITS, "Least gain of a split, per row of the table", "X", float, 0.0),
     GrowOption("min_weight_fraction_leaf", LIMITS, "Least share of all weight in a leaf", "X", float, 0.0),
-    GrowOption(
-        "sufficient_accuracy", LIMITS, "Share of one class at which a node is left alone", "X", float, 1.0
-    ),
+    GrowOption("sufficient_accuracy", LIMITS, "Share of one class at which a node is left alone", "X", float, 1.0),
     GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
     GrowOption(
         "class_weight",

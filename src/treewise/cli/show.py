@@ -36,9 +36,7 @@ MANY_LEVELS = 6
     " with the options of treewise grow; of a MODEL, --max-depth says how many levels to show.",
 )
 @click.argument("source", metavar="MODEL")
-@option(
-    "--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made."
-)
+@option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
 @option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many.")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @format_option("text", "json")
@@ -64,9 +62,7 @@ def command(source: str, summary: bool, whole: bool, node: int, form: str, **opt
     else:
         lines = None if whole else MOST_LINES
         plain = is_plain(sys.stdout)
-        view = render(
-            tree, max_lines=lines, max_depth=shown_depth, node=node, width=screen_width(), ascii=plain
-        )
+        view = render(tree, max_lines=lines, max_depth=shown_depth, node=node, width=screen_width(), ascii=plain)
         say(in_shell_words(view))
 
 
@@ -76,9 +72,7 @@ def refuse_growing(source: str, asked: dict[str, Any]) -> None:
 
     for each in GROW_OPTIONS:
         if each.parameter in asked:
-            raise ParameterError(
-                f"{each.name} is for growing, but {safe(source)} is a tree already. Leave it out."
-            )
+            raise ParameterError(f"{each.name} is for growing, but {safe(source)} is a tree already. Leave it out.")
 
 
 # -- the summary ----------------------------------------------------------------------------------------

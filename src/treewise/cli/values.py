@@ -56,9 +56,7 @@ def read_class_weight(text: str) -> str | dict[str, float]:
     >>> read_class_weight("balanced"), read_class_weight("yes=5, no=1")
     ('balanced', {'yes': 5.0, 'no': 1.0})
     """
-    return (
-        dict(read_bound(part) for part in split_outside_quotes(text, ",", keep=True)) if "=" in text else text
-    )
+    return dict(read_bound(part) for part in split_outside_quotes(text, ",", keep=True)) if "=" in text else text
 
 
 def read_bound(text: str) -> tuple[str, float]:

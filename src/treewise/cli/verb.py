@@ -44,13 +44,11 @@ class Verb(click.Command):
         lines = [f"{ctx.command_path} {form}".rstrip() for form in self.synopsis.split("\n")]
         formatter.write("Usage: " + "\n       ".join(lines) + "\n")
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the purpose, what the words mean, and the examples."""
         for paragraph in filter(None, (self.help, self.about)):
             formatter.write_paragraph()
-            lines = textwrap.wrap(
-                paragraph, formatter.width, break_on_hyphens=False
-            )  # --max-depth stays whole
+            lines = textwrap.wrap(paragraph, formatter.width, break_on_hyphens=False)  # --max-depth stays whole
             formatter.write("\n".join(lines) + "\n")
         with formatter.section("Examples"):
             for example in self.examples:
@@ -73,9 +71,9 @@ def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> 
     """Make a function the body of a verb."""
 
     def decorate(function: Function) -> Verb:
-        command = click.command(
-            name, cls=Verb, help=VERBS[name], synopsis=synopsis, examples=examples, about=about
-        )(function)
+        command = click.command(name, cls=Verb, help=VERBS[name], synopsis=synopsis, examples=examples, about=about)(
+            function
+        )
         assert isinstance(command, Verb)
         return command
 

@@ -1,6 +1,6 @@
 """Small built-in tables: the lecture notes' own, a sampler with a known truth, and a real one.
 
-Stands beside ``table.py``, which is all it imports: every function returns a ``Table`` with a title and a
+Stands beside ``table``, which is all it imports: every function returns a ``Table`` with a title and a
 usual target. ``NAMES`` is what ``treewise data`` lists, and what may stand for DATA on the command line.
 """
 

@@ -1,6 +1,6 @@
 """The lecture notes' own tables, small enough to check with a pencil.
 
-Stands beside ``table.py``: each function returns a ``Table`` that knows its title, its usual target, and the
+Stands beside ``table``: each function returns a ``Table`` that knows its title, its usual target, and the
 kinds the notes give its columns (levels that never occur included). Where a note printed only a picture, the
 points here are those its counts and numbers imply. They are written as the notes print them: a header, then
 one line a row.
@@ -249,8 +249,6 @@ def _table(
     return Table(name, columns, len(rows), kinds=kinds, target=header[-1], title=title)
 
 
-def _words(
-    name: str, cells: Sequence[str], labels: tuple[str, ...], form: Literal["text", "category"]
-) -> Column:
+def _words(name: str, cells: Sequence[str], labels: tuple[str, ...], form: Literal["text", "category"]) -> Column:
     codes = np.array([labels.index(cell) for cell in cells], np.int32)
     return Column(name, form, codes, labels=labels)

@@ -59,9 +59,7 @@ class ClassEvaluation(Evaluation):
     labels: tuple[Label, ...]
     confusion: Ints
     log_loss: float  # mean of -log P(class of the row), in nats
-    impossible_rows: tuple[
-        int, ...
-    ]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
+    impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
 
@@ -129,9 +127,7 @@ class ClassEvaluation(Evaluation):
             lines.append(f"baseline   {percent(self.baseline_error):>5} %   {said}")
         lines.append(f"log loss   {self._log_loss_in_words()}")
         for label, rows in self.unknown.items():
-            lines.append(
-                f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong'
-            )
+            lines.append(f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong')
         return "\n".join([*lines, *[f"note       {SEEN}"] * self.seen, "", *self._confusion_lines()])
 
     def _log_loss_in_words(self) -> str:

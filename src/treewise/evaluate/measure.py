@@ -24,9 +24,7 @@ from treewise.wording import safe
 Floats = npt.NDArray[np.float64]
 
 
-def evaluate(
-    tree: Tree, data: Any, target: str | None = None, *, drop_missing_target: bool = False
-) -> Evaluation:
+def evaluate(tree: Tree, data: Any, target: str | None = None, *, drop_missing_target: bool = False) -> Evaluation:
     """Compare what a tree predicts with what a table says.
 
     ``target`` names the column with the true answers, by default the one the tree was grown for.
@@ -62,9 +60,7 @@ def evaluate(
 def seen_before(tree: Tree, nodes: Ints) -> bool:
     """Tell whether every node gets as many rows as it kept when the tree was grown."""
     leaves = tree.arrays.kind == LEAF
-    return bool(
-        np.array_equal(np.bincount(nodes, minlength=len(tree)), np.where(leaves, tree.arrays.rows, 0))
-    )
+    return bool(np.array_equal(np.bincount(nodes, minlength=len(tree)), np.where(leaves, tree.arrays.rows, 0)))
 
 
 def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows: Ints) -> ClassEvaluation:

@@ -42,11 +42,7 @@ class RowPath:
     @property
     def wrong(self) -> bool:
         """Whether the table says another class than the tree."""
-        return (
-            self.truth is not None
-            and not isinstance(self.prediction, float)
-            and self.truth != self.prediction
-        )
+        return self.truth is not None and not isinstance(self.prediction, float) and self.truth != self.prediction
 
     def __str__(self) -> str:
         said = " and ".join(self.tests) or "all rows"
@@ -89,9 +85,7 @@ class Paths(Sequence[RowPath]):
         if unseen:
             return tuple(self._test(step, row, missing, unseen) for step in self._steps(node))
         if (node, missing) not in self._said:
-            self._said[node, missing] = tuple(
-                self._test(step, row, missing, unseen) for step in self._steps(node)
-            )
+            self._said[node, missing] = tuple(self._test(step, row, missing, unseen) for step in self._steps(node))
         return self._said[node, missing]
 
     def _test(self, step: int, row: int, missing: frozenset[int], unseen: frozenset[int]) -> str:
@@ -139,9 +133,7 @@ class Paths(Sequence[RowPath]):
         """Write one line a row: number, path, prediction, and the truth where it differs."""
         digits = len(f"{len(self):,}")
         one_a_node = np.unique(self._nodes, return_index=True)[1].tolist()
-        width = max(
-            [w for w in (display_width(str(self[row])) for row in one_a_node) if w <= WIDEST], default=0
-        )
+        width = max([w for w in (display_width(str(self[row])) for row in one_a_node) if w <= WIDEST], default=0)
         for path in self:
             line = f"{path.row:>{digits},}  {pad(str(path), width)}  → {say_answer(path.prediction)}"
             if path.wrong:
@@ -173,9 +165,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     return Paths(tree, table, truths(tree, table, target))
 
 
-def odd_cells(
-    tree: Tree, columns: Sequence[npt.NDArray[Any] | None]
-) -> tuple[dict[int, Any], dict[int, Any]]:
+def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[dict[int, Any], dict[int, Any]]:
     """Return, for the columns that have such cells, where they are missing and where they were never seen."""
     missing, unseen = {}, {}
     for i, (encoding, values) in enumerate(zip(tree.encodings, columns, strict=True)):

@@ -133,9 +133,7 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
     return Contest(bests, scores, cuts, first.key[0], second.key[0], margin, tie)
 
 
-def best_of(
-    tests: Sequence[CandidateTrace], slack: int, drawn: CandidateTrace | None = None
-) -> CandidateTrace:
+def best_of(tests: Sequence[CandidateTrace], slack: int, drawn: CandidateTrace | None = None) -> CandidateTrace:
     """Return the best test of a column; among equals the one that was drawn, if one was."""
     best = pick([t.candidate for t in tests], slack, None)
     equals = [t for t in tests if abs(t.candidate.merit - best.merit) <= slack] if drawn else []

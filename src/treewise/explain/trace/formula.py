@@ -44,9 +44,7 @@ class Formula:
 
     before: Term  # the node itself
     terms: tuple[Term, ...]
-    less: tuple[str, str] | None = (
-        None  # C4.5: the price of choosing among many thresholds, as formula and number
-    )
+    less: tuple[str, str] | None = None  # C4.5: the price of choosing among many thresholds, as formula and number
     divisor: Term | str | None = None  # the split information, or the number of branches less one
 
     def pieces(self, numbers: bool = False, blanks: bool = False) -> list[str]:

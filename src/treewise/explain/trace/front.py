@@ -18,7 +18,7 @@ from treewise.errors import ColumnError, ParameterError, did_you_mean, listing
 from treewise.explain.trace.contest import trace_node
 from treewise.explain.trace.nodes import NodeTrace, Place, View
 from treewise.explain.trace.render import Printing, render
-from treewise.grow import problem_for, problem_like
+from treewise.growth import problem_for, problem_like
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
 from treewise.search import Rows
@@ -206,7 +206,5 @@ def without_unseen(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
         if encoding.categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
             many = plural(int(unseen.sum()), "row")
-            notes.append(
-                f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here"
-            )
+            notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")
     return (replace(problem, columns=tuple(columns)), tuple(notes)) if notes else (problem, ())

@@ -99,9 +99,7 @@ class Lens:
     def branch(self, group: Group, rows: Rows) -> Branch:
         """Describe the rows of a branch (or of the node)."""
         counts = tuple(self.weight(c) for c in group.counts)
-        return Branch(
-            group.rows, self.weight(group.weight), counts, self._centre(group), self._impurity(group, rows)
-        )
+        return Branch(group.rows, self.weight(group.weight), counts, self._centre(group), self._impurity(group, rows))
 
     def _centre(self, group: Group) -> float | None:
         if self.problem.target.task == "classification" or not group.rows:

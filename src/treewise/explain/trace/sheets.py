@@ -124,9 +124,7 @@ SPECIAL = {
 }
 
 
-def latex(
-    nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True
-) -> str:
+def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
     """Return a section a node, its computations in ``align*``: a whole document, or a part of one."""
     parts, last = [], None
     for last in nodes:
@@ -152,9 +150,7 @@ def latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     computed = [e for e in listed if e.formula is not None]
     if computed:
         yield r"\begin{align*}"
-        yield " \\\\[1ex]\n".join(
-            latex_entry(e, e.formula, blanks) for e in computed if e.formula is not None
-        )
+        yield " \\\\[1ex]\n".join(latex_entry(e, e.formula, blanks) for e in computed if e.formula is not None)
         yield r"\end{align*}"
     for e in listed:
         if e.formula is None:
@@ -167,9 +163,7 @@ def latex_entry(entry: Entry, formula: Formula, blanks: bool) -> str:
     """Return the lines of one candidate: formula, arithmetic, result."""
     result = LATEX_BLANK if blanks else entry.result.replace(",", "{,}")
     remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
-    steps = [
-        rf"\text{{{escape_latex(entry.label)}}}\quad & {latex_formula(formula, numbers=False, blanks=blanks)}"
-    ]
+    steps = [rf"\text{{{escape_latex(entry.label)}}}\quad & {latex_formula(formula, numbers=False, blanks=blanks)}"]
     if not entry.dead:
         steps.append(f"& = {latex_formula(formula, numbers=True, blanks=blanks)}")
     steps.append(f"& = {result}" + (rf"\quad\text{{({escape_latex(remark)})}}" if remark else ""))

@@ -153,9 +153,7 @@ def two_lines_each(listed: Sequence[Entry], label_width: int, width: int, blanks
     return lines
 
 
-def written_out(
-    e: Entry, margin: str, width: int, result_width: int, blanks: bool
-) -> tuple[list[str], list[str]]:
+def written_out(e: Entry, margin: str, width: int, result_width: int, blanks: bool) -> tuple[list[str], list[str]]:
     """Return the lines of label and formula, and those that end in the result."""
     fits = display_width(e.label) <= len(margin) - 4
     upper = [] if fits else [f"  {clip(e.label, width - 2)}"]

@@ -1,6 +1,6 @@
 """Columns as the learner sees them, and the way back.
 
-Stands between the table (``table.py``: cells as they came in) and everything that learns or predicts. An
+Stands between the table (``table``: cells as they came in) and everything that learns or predicts. An
 ``Encoding`` says what a column is: it holds no rows and travels inside the tree. ``learn`` finds the encoding
 of a training column; ``apply`` turns any later column into the same numbers, or says clearly why it cannot.
 
@@ -22,17 +22,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from treewise.cells import (
-    as_booleans,
-    as_datetimes,
-    as_numbers,
-    is_marker,
-    number_labels,
-    number_of,
-    read_numbers,
-)
-from treewise.column import WHAT, Column, say_datetime
-from treewise.convert import (
+from treewise.encode.convert import (
     BOOLEANS,
     EXACT,
     INT64_MIN,
@@ -44,9 +34,26 @@ from treewise.convert import (
     to_levels,
     to_numbers,
 )
+from treewise.encode.remarks import (
+    alphabet_note,
+    is_whole,
+    marker_notes,
+    refuse_size,
+    refuse_stray_text,
+    suspicions,
+)
 from treewise.errors import DataError, ParameterError, did_you_mean, listing
-from treewise.remarks import alphabet_note, is_whole, marker_notes, refuse_size, refuse_stray_text, suspicions
 from treewise.table import KindSpec
+from treewise.table.cells import (
+    as_booleans,
+    as_datetimes,
+    as_numbers,
+    is_marker,
+    number_labels,
+    number_of,
+    read_numbers,
+)
+from treewise.table.column import WHAT, Column, say_datetime
 from treewise.wording import number, plural, safe
 
 __all__ = [

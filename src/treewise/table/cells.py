@@ -1,7 +1,7 @@
 """What text says: a number, a mark for "missing", true or false, a point in time.
 
 Stands above ``column.py``. Text is judged label by label, not cell by cell, and in one place, so that a CSV
-file and a dataframe of strings are read alike: ``csvfile.py`` uses this for cells, ``encode.py`` for text
+file and a dataframe of strings are read alike: ``csvfile.py`` uses this for cells, ``encode`` for text
 columns of any origin.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treewise.column import (
+from treewise.table.column import (
     Array,
     Column,
     Mask,
@@ -30,9 +30,7 @@ MARKERS = frozenset({"", "?", "na", "n/a", "nan", "null", ".", "-"})
 LONGEST_MARKER = max(map(len, MARKERS))
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
-NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.IGNORECASE
-)
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
 PADDED = re.compile(r"[+-]?0[0-9]")  # 02134 is a code, not two thousand
 MOMENT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -116,12 +114,8 @@ def read_numbers(labels: Sequence[str]) -> Readings:
     """
     numbers = [number_of(label) for label in labels]
     is_number = np.array([v is not None for v in numbers], np.bool_)
-    marks = np.array(
-        [v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_
-    )
-    padded = any(
-        v is not None and PADDED.match(label.strip()) for v, label in zip(numbers, labels, strict=True)
-    )
+    marks = np.array([v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_)
+    padded = any(v is not None and PADDED.match(label.strip()) for v, label in zip(numbers, labels, strict=True))
     return Readings(numbers, is_number, marks, padded)
 
 

@@ -1,6 +1,6 @@
 """Tables in memory into columns: dataframes of any library, NumPy arrays, dicts and lists.
 
-Stands below ``table.py``, beside ``csvfile.py``. narwhals says what a column is in words that are the same
+Stands below ``table``, beside ``csvfile.py``. narwhals says what a column is in words that are the same
 for pandas, polars, Arrow and DuckDB; the values come out as NumPy arrays.
 """
 
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.cells import number_labels
-from treewise.column import (
+from treewise.errors import DataError, listing
+from treewise.table.cells import number_labels
+from treewise.table.column import (
     NAT,
     Array,
     Column,
@@ -29,8 +30,7 @@ from treewise.column import (
     int_column,
     say_datetime,
 )
-from treewise.errors import DataError, listing
-from treewise.objects import check_names, polars_text, read_objects, unreadable
+from treewise.table.objects import check_names, polars_text, read_objects, unreadable
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> Columns:
     if isinstance(data, Mapping):
         if data and all(is_scalar(v) for v in data.values()):
             return read_dicts([data], name)
-        return gather(
-            data.keys(), [partial(read_values, v) for v in data.values()], name, lengths=data.values()
-        )
+        return gather(data.keys(), [partial(read_values, v) for v in data.values()], name, lengths=data.values())
     if isinstance(data, (list, tuple)):
         if data and all(isinstance(row, Mapping) for row in data):
             return read_dicts(data, name)
@@ -75,9 +73,7 @@ def gather(
     check_names(texts, table)
     for text, values in zip(texts, lengths, strict=False):
         if is_scalar(values):
-            raise DataError(
-                f'column "{safe(text)}" of {table} is a single value ({values!r}), not a column of values.'
-            )
+            raise DataError(f'column "{safe(text)}" of {table} is a single value ({values!r}), not a column of values.')
         if n_rows is None:
             n_rows = len(values)
         elif len(values) != n_rows:
@@ -112,9 +108,7 @@ def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str]
         if len(row) != width:
             raise DataError(f"row {i:,} of {table} has {plural(len(row), 'value')}, row 1 has {width:,}.")
     cells = [list(c) for c in zip(*rows, strict=True)]
-    return gather(
-        numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows)
-    )
+    return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
 def read_array(data: Array, table: str, columns: Sequence[str] | None) -> Columns:
@@ -128,9 +122,7 @@ def read_array(data: Array, table: str, columns: Sequence[str] | None) -> Column
             " (One column: array.reshape(-1, 1). One row: array.reshape(1, -1).)"
         )
     names = numbered(data.shape[1], columns, table)
-    return gather(
-        names, [partial(read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data)
-    )
+    return gather(names, [partial(read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data))
 
 
 def numbered(width: int, columns: Sequence[str] | None, table: str) -> list[str]:

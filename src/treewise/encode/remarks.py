@@ -1,6 +1,6 @@
 """What is said about a training column before anything is learned: notes, and refusals with a way out.
 
-Stands below ``encode.py``, which decides what a column is. A note never changes what is learned; a refusal
+Stands below ``encode``, which decides what a column is. A note never changes what is learned; a refusal
 names the column, the first cell in question, and what the user can do, in Python and on the command line.
 """
 
@@ -11,9 +11,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from treewise.cells import Readings
-from treewise.column import Array, Column, Mask, option
 from treewise.errors import DataError
+from treewise.table.cells import Readings
+from treewise.table.column import Array, Column, Mask, option
 from treewise.wording import count, plural, safe
 
 MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
@@ -25,9 +25,7 @@ def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
     """Say which markers were read as missing, and how often."""
     if not marks.any():
         return []
-    which = ", ".join(
-        f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark
-    )
+    which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark)
     cells = plural(int(np.count_nonzero(column.spread(marks, False))), "cell")
     return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
 

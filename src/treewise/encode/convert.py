@@ -1,6 +1,6 @@
 """Columns into the arrays of a kind, cell by cell, or a clear No.
 
-Stands below ``encode.py``, which knows what kind a column should be and puts a ``MisfitError`` into words.
+Stands below ``encode``, which knows what kind a column should be and puts a ``MisfitError`` into words.
 Training and prediction use the same functions, so the same cells always give the same numbers. Where a number
 must be rounded it is rounded up, which leaves every test ``x <= cut`` as it was; a moment belongs to the day,
 or second, in which it falls.
@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from treewise.cells import (
+from treewise.table.cells import (
     as_datetimes,
     as_float,
     as_numbers,
@@ -24,7 +24,7 @@ from treewise.cells import (
     read_numbers,
     value_of,
 )
-from treewise.column import UNITS, WHAT, Column, say_datetime
+from treewise.table.column import UNITS, WHAT, Column, say_datetime
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -61,9 +61,7 @@ def numeric_form(column: Column) -> Column:
         if strays.any():
             raise MisfitError(column, column.first_row(strays))
         if readings.too_large.any():
-            readings = replace(
-                readings, numbers=[None if v is None else as_float(v) for v in readings.numbers]
-            )
+            readings = replace(readings, numbers=[None if v is None else as_float(v) for v in readings.numbers])
         return as_numbers(column, readings)
     if column.form == "datetime":
         raise refuse_all(column)

@@ -1,7 +1,7 @@
 """One column as it came in: its physical form, and no judgement yet about what it means.
 
 Stands at the bottom of the flow: ``reading.py`` and ``csvfile.py`` make columns from whatever the user gave,
-``table.py`` bundles them, ``encode.py`` decides what they are for the learner.
+``table`` bundles them, ``encode`` decides what they are for the learner.
 
     form       values                                           missing
     float      float64                                          NaN
@@ -160,12 +160,10 @@ def float_column(name: str, values: Array) -> Column:
 
 
 def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
-    """Make a column of whole numbers; those past 2^63-1 stay text, and ``encode.py`` asks what they are."""
+    """Make a column of whole numbers; those past 2^63-1 stay text, and ``encode`` asks what they are."""
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and len(values) and int(values.max()) >= 2**63:
         gone = np.zeros(len(values), np.bool_) if missing is None else missing
-        return text_column(
-            name, [None if g else str(v) for v, g in zip(values.tolist(), gone.tolist(), strict=True)]
-        )
+        return text_column(name, [None if g else str(v) for v, g in zip(values.tolist(), gone.tolist(), strict=True)])
     return Column(name, "int", frozen(np.ascontiguousarray(values, np.int64)), some(missing))
 
 

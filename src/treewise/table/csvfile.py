@@ -1,6 +1,6 @@
 """Delimited text, as bytes, into columns: CSV, TSV and their kin.
 
-Stands below ``table.py``, beside ``reading.py``. Every cell is read as text first and each column is then
+Stands below ``table``, beside ``reading.py``. Every cell is read as text first and each column is then
 judged as a whole, so a code such as 02134 keeps its zero and the form of a column never depends on its first
 rows. polars does the cutting; where it gives up, Python's own reader copes or names the line that is wrong.
 """
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewise.cells import INTEGER, PADDED, as_booleans, as_datetimes, number_of
-from treewise.column import Column, Columns, all_missing, float_column, int_column
 from treewise.errors import DataError, listing
-from treewise.objects import check_names, polars_text
+from treewise.table.cells import INTEGER, PADDED, as_booleans, as_datetimes, number_of
+from treewise.table.column import Column, Columns, all_missing, float_column, int_column
+from treewise.table.objects import check_names, polars_text
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -48,24 +48,19 @@ def read_csv(
         separator = guess_separator(header)
         if separator != ",":
             said = "tabs" if separator == "\t" else f'"{separator}"'
-            notes.append(
-                f"{name}: cells are taken to be separated by {said}, since the first line has no comma"
-            )
+            notes.append(f"{name}: cells are taken to be separated by {said}, since the first line has no comma")
     names = column_names(next(csv.reader(io.StringIO(header, newline=""), delimiter=separator)), name)
     if looks_like_data(names):
         shown = ", ".join(f'"{safe(n)}"' for n in names[:3])
         notes.append(
-            f"{name}: the first line is taken as column names ({shown}, …);"
-            " if it is data, add a line of names above it"
+            f"{name}: the first line is taken as column names ({shown}, …); if it is data, add a line of names above it"
         )
     frame = cut_fast(data, separator, len(names))
     if frame is None:
         frame = cut_slowly(data, separator, names, name)
     if not frame.height:
         raise DataError(f"{name} has a header ({listing([safe(n) for n in names])}) but no rows.")
-    makers = {
-        n: partial(text_cells, n, series, tuple(markers)) for n, series in zip(names, frame, strict=True)
-    }
+    makers = {n: partial(text_cells, n, series, tuple(markers)) for n, series in zip(names, frame, strict=True)}
     return Columns(makers, frame.height), tuple(notes)
 
 
@@ -197,9 +192,7 @@ def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     bare = series.str.strip_chars()
     gone = bare.is_in(["", *markers])
     if gone.any():
-        bare, series = (
-            s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series)
-        )
+        bare, series = (s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series))
     n_missing = bare.null_count()
     if n_missing == len(bare):
         return all_missing(name, len(bare))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.column import (
+from treewise.errors import DataError, listing
+from treewise.table.column import (
     Column,
     Mask,
     all_missing,
@@ -27,7 +28,6 @@ from treewise.column import (
     option,
     text_column,
 )
-from treewise.errors import DataError, listing
 from treewise.wording import safe
 
 if TYPE_CHECKING:
@@ -95,9 +95,7 @@ def mixture(cells: list[Any], name: str) -> DataError:
     for what, row in list(first.items())[:2]:
         cell = f'"{safe(cells[row])}"' if what == "text" else safe(cells[row])
         said.append(f"{what} ({cell} in row {row + 1:,})")
-    return DataError(
-        f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.'
-    )
+    return DataError(f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.')
 
 
 def read_text_objects(cells: list[Any], there: Mask, name: str) -> Column:
@@ -116,13 +114,9 @@ def read_text_objects(cells: list[Any], there: Mask, name: str) -> Column:
 
 def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
     """Read Python numbers: whole ones exactly, as text where 64 bits do not hold them; others as doubles."""
-    whole = all(
-        issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, there, strict=True) if t}
-    )
+    whole = all(issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, there, strict=True) if t})
     if not whole:
-        return float_column(
-            name, np.array([float(c) if t else np.nan for c, t in zip(cells, there, strict=True)])
-        )
+        return float_column(name, np.array([float(c) if t else np.nan for c, t in zip(cells, there, strict=True)]))
     ints = [int(c) if t else 0 for c, t in zip(cells, there.tolist(), strict=True)]
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~there)
@@ -131,9 +125,7 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
 
 def read_bool_objects(cells: list[Any], there: Mask, name: str) -> Column:
     """Read Python booleans."""
-    return bool_column(
-        name, np.array([bool(c) if t else False for c, t in zip(cells, there, strict=True)]), ~there
-    )
+    return bool_column(name, np.array([bool(c) if t else False for c, t in zip(cells, there, strict=True)]), ~there)
 
 
 def read_date_objects(cells: list[Any], there: Mask, name: str) -> Column:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from treewise import _core
 from treewise._version import __version__
 from treewise.errors import ParameterError, did_you_mean
@@ -16,10 +18,21 @@ from treewise.problem import Problem, Roles, conform, prepare
 from treewise.settings import Settings
 from treewise.table import KindSpec
 from treewise.tree import Arrays, Label, Task, Tree
+from treewise.wording import safe
 
 Progress = Callable[[float], None]
 
-ROLES = ("task", "kinds", "ignore", "columns", "na_values", "positive", "sample_weight", "class_weight", "drop_missing_target")
+ROLES = (
+    "task",
+    "kinds",
+    "ignore",
+    "columns",
+    "na_values",
+    "positive",
+    "sample_weight",
+    "class_weight",
+    "drop_missing_target",
+)
 KIND_NUMBERS = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5}
 
 
@@ -107,13 +120,9 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
 
 def problem_like(tree: Tree, data: Any) -> Problem:
     """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
-    return conform(data, tree.encodings, tree.target, settings_of(tree))
-
-
-def settings_of(tree: Tree) -> Settings:
-    """Return the settings a tree was grown with; a hand-written one has the defaults."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
-    return Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})})
+    asked = {"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})}
+    return conform(data, tree.encodings, tree.target, Settings.of(**asked), made)
 
 
 def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
@@ -127,17 +136,30 @@ def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
         "treewise": __version__,
         "rows": len(problem),
         "settings": settings.given(),
+        **problem.asked,
     }
     assert settings.criterion is not None
-    return Tree(
+    tree = Tree(
         problem.encodings,
         problem.target,
         Arrays(**grown),
         settings.criterion,
         settings.empty_branch,
         history=(step,),
-        notes=problem.notes,
     )
+    return tree.with_(notes=(*problem.notes, *notes_on(tree)))
+
+
+def notes_on(tree: Tree) -> list[str]:
+    """Say what looks too good to be true: one column that tells all rows apart by itself."""
+    leaves = tree.arrays.rows[1:] > 0
+    if tree.depth != 1 or tree[0].rows < 20 or not np.all(tree.arrays.impurity[1:][leaves] == 0):
+        return []
+    column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
+    return [
+        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
+        f' ignore=["{column}"] (--ignore {column})'
+    ]
 
 
 def core_columns(problem: Problem) -> list[_core.Column]:
@@ -173,4 +195,3 @@ def core_settings(problem: Problem) -> _core.Settings:
     core.min_impurity_decrease = asked.min_impurity_decrease
     core.sufficient_accuracy = asked.sufficient_accuracy
     return core
-

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.cells import blank
-from treewise.column import Column, Columns
-from treewise.csvfile import read_csv
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
-from treewise.reading import read_dicts, read_frame, read_memory
+from treewise.table.cells import blank
+from treewise.table.column import Column, Columns
+from treewise.table.csvfile import read_csv
+from treewise.table.reading import read_dicts, read_frame, read_memory
 from treewise.wording import number, plural, safe
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ class Table:
     name: str  # as errors call it: "admissions.csv", "admissions", "the table"
     columns: Mapping[str, Column]
     n_rows: int
-    kinds: Mapping[str, KindSpec] = field(
-        default_factory=dict
-    )  # what a built-in table says about its columns
+    kinds: Mapping[str, KindSpec] = field(default_factory=dict)  # what a built-in table says about its columns
     target: str | None = None  # what a built-in table is usually asked to predict
     notes: tuple[str, ...] = ()
     title: str = ""  # one line on what a built-in table is
@@ -88,9 +86,7 @@ class Table:
         out = set(names)
         for name in out - set(self.columns):
             self[name]  # says what is wrong
-        return self._with(
-            {name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out}
-        )
+        return self._with({name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out})
 
     def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
         return replace(self, columns=Columns(makers, self.n_rows))
@@ -101,13 +97,13 @@ class Table:
         >>> read({"age": [31, None]}).to_polars().rows()
         [(31,), (None,)]
         """
-        from treewise.reading import to_polars
+        from treewise.table.reading import to_polars
 
         return to_polars(self.columns)
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas dataframe (pandas must be installed)."""
-        from treewise.reading import to_pandas
+        from treewise.table.reading import to_pandas
 
         return to_pandas(self.columns)
 
@@ -177,9 +173,7 @@ def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
     given = [na_values] if isinstance(na_values, (str, int, float)) else list(na_values)
     for value in given:
         if not isinstance(value, (str, int, float)):
-            raise ParameterError(
-                f'na_values holds {value!r}: markers are text or numbers, such as na_values=["?"].'
-            )
+            raise ParameterError(f'na_values holds {value!r}: markers are text or numbers, such as na_values=["?"].')
     return tuple(value.strip() if isinstance(value, str) else number(value) for value in given)
 
 
@@ -238,6 +232,4 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
     try:
         return pl.read_parquet(data)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]})."
-        ) from None
+        raise DataError(f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]}).") from None

@@ -1,0 +1,77 @@
+"""The core's small parts against their readable twins."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from treewise import _core
+from treewise.criteria import FRACTION, log2_fixed, nlogn
+from treewise.split import midpoint
+
+finite_or_not = st.floats(allow_nan=False)
+
+
+@given(finite_or_not, finite_or_not)
+@example(-math.inf, math.inf)
+@example(-math.inf, -1.7976931348623157e308)
+@example(1.7976931348623157e308, math.inf)
+@example(-0.0, 5e-324)
+@example(-5e-324, 0.0)
+@example(0.1, 0.2)
+def test_midpoint_lies_between_and_is_the_same_in_both_languages(a, b):
+    if a == b:
+        return
+    a, b = min(a, b), max(a, b)
+    t = midpoint(a, b)
+    assert a <= t < b
+    assert math.copysign(1, t) == 1 or t != 0
+    assert np.float64(t).tobytes() == np.float64(_core.midpoint(a, b)).tobytes()
+
+
+@given(st.integers(0, 2**53))
+def test_nlogn_is_the_same_in_both_languages(n):
+    assert _core.nlogn(n) == float(nlogn(n))
+
+
+@given(st.integers(1, 2**53))
+def test_log2_is_right_to_sixty_bits(n):
+    from decimal import Decimal, localcontext
+
+    with localcontext() as context:
+        context.prec = 40
+        exact = Decimal(n).ln() / Decimal(2).ln()
+        assert abs(Decimal(log2_fixed(n)) / Decimal(2**FRACTION) - exact) < Decimal(2) ** -58
+
+
+def test_powers_of_two_have_exact_logarithms():
+    assert all(log2_fixed(2**k) == k << FRACTION for k in range(53))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: _core.Column(np.zeros(3, np.float32)), "float64, int64 or int32"),
+        (lambda: _core.Column(np.zeros((3, 2))[:, 0]), "contiguous"),
+        (lambda: _core.Column(np.array([0, 5], np.int32), 2), "code out of range"),
+        (
+            lambda: _core.Target(np.array([0, 7]), np.empty(0), np.ones(2, np.int64), 2, 0, 0),
+            "class out of range",
+        ),
+        (
+            lambda: _core.Target(np.array([0, 1]), np.empty(0), np.ones(3, np.int64), 2, 0, 0),
+            "lengths differ",
+        ),
+    ],
+)
+def test_the_core_refuses_what_it_cannot_trust(call, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        call()
+
+
+def test_columns_must_be_of_one_length():
+    target = _core.Target(np.array([0, 1]), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
+    with pytest.raises(ValueError, match="length"):
+        _core.grow([_core.Column(np.zeros(3), 0, [1])], target, _core.Settings())

@@ -1,0 +1,110 @@
+"""Changing a tree by hand: each change gives a new tree with every number re-estimated."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.edit import cut
+
+
+def test_suppose_we_pick():
+    data = tw.datasets.four_points()
+    root = tw.grow(data, "y", max_depth=0)
+    one = root.split(0, "x1 <= 0.5", data)
+    two = one.split(1, "x2 <= 0.5", data)
+    assert [t.n_leaves for t in (root, one, two)] == [1, 2, 3]
+    assert [two.words(i) for i in range(len(two))] == [
+        "all rows",
+        "x1 <= 0.5",
+        "x2 <= 0.5",
+        "x2 > 0.5",
+        "x1 > 0.5",
+    ]
+    assert [n.rows for n in two] == [4, 2, 1, 1, 2]
+    assert (two.predict(data) == [1, 0, 0, 0]).all()
+    assert [step["did"] for step in two.history] == ["grow", "split", "split"]
+    assert root.n_leaves == 1, "the tree itself never changes"
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("GPA = 4.0", ["GPA = 4.0", "GPA otherwise"]),
+        ("GPA in {3.5, 3.7}", ["GPA in {3.5, 3.7}", "GPA = 4.0"]),
+        ("University", ["University = top10", "University = top20", "University = top30"]),
+    ],
+)
+def test_categories_can_be_split_by_hand(condition, words):
+    tree = tw.grow("admissions", max_depth=0).split(0, condition, "admissions")
+    assert [tree.words(c) for c in tree[0].children] == words
+    assert sum(tree[c].rows for c in tree[0].children) == 12
+
+
+def test_splitting_in_the_middle_renumbers():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    deeper = tree.split(2, "sex = MALE", "penguins")
+    assert len(deeper) == len(tree) + 2
+    assert deeper.words(5) == tree.words(3)
+    assert [n.rows for n in deeper][5:] == [n.rows for n in tree][3:]
+    assert all(p < i for i, p in enumerate(deeper.arrays.parent.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("node", "condition", "says"),
+    [
+        (0, "GPA = 4.0", "node 0 is split already"),
+        (99, "GPA = 4.0", "no node 99"),
+        (1, "GPAA = 4.0", "GPAA"),
+        (1, "GPA = 9.9", "9.9"),
+        (1, "nonsense here", "nonsense here"),
+    ],
+)
+def test_refusals(node, condition, says):
+    tree = tw.grow("admissions", preset="id3")
+    with pytest.raises(tw.TreewiseError, match=says):
+        tree.split(node, condition, "admissions")
+
+
+def test_refit_takes_the_numbers_of_the_new_table():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    half = tw.datasets.penguins().take(np.arange(0, 344, 2))
+    again = tree.refit(half)
+    assert [n.split for n in again] == [n.split for n in tree]
+    assert again[0].rows == 172
+    assert again[0].counts == {"Adelie": 76.0, "Chinstrap": 34.0, "Gentoo": 62.0}
+
+
+def test_a_hand_written_tree_learns_its_counts():
+    tree = tw.parse("GPA = 4.0 -> P\nGPA = 3.7 -> P\nGPA = 3.5 -> N", target="Class").refit("admissions")
+    assert [n.rows for n in tree] == [12, 3, 5, 4]
+    assert [tree.words(n.id) for n in tree][1:] == ["GPA = 4.0", "GPA = 3.7", "GPA = 3.5"]
+    assert tree[2].counts == {"N": 2.0, "P": 3.0}
+
+
+def test_steps_go_from_the_root_to_the_tree_one_split_at_a_time():
+    tree = tw.grow("penguins", max_leaf_nodes=6)
+    seen = list(tree.steps())
+    assert [t.n_leaves for t in seen] == list(range(1, 7))
+    assert seen[-1] == tree
+    for smaller, larger in pairwise(seen):
+        assert larger.log_likelihood("penguins") >= smaller.log_likelihood("penguins")
+    assert {n.stop for n in seen[1] if n.is_leaf} <= {"not_yet", "pure", "max_leaf_nodes"}
+    for k, step in enumerate(seen, 1):
+        assert [n.split for n in step] == [n.split for n in tw.grow("penguins", max_leaf_nodes=k)]
+
+
+def test_cutting_keeps_the_rest():
+    tree = tw.grow("admissions", preset="id3")
+    small = cut(tree, [3])
+    assert [small.words(i) for i in range(len(small))] == [
+        "all rows",
+        "GPA = 3.5",
+        "GPA = 3.7",
+        "Published = no",
+        "Published = yes",
+        "GPA = 4.0",
+    ]
+    assert small[3].counts == tree[3].counts
+    assert small[3].prediction == "N"

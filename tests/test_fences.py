@@ -1,0 +1,121 @@
+"""Fences as code: imports point one way, heavy modules load only when used, public names are the ones we mean."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import treewise
+
+PACKAGE = Path(treewise.__file__).parent
+
+# From the ground up. A module may import from lower floors and from its own.
+FLOORS = [
+    {"_version", "errors", "wording"},
+    {"table"},
+    {"encode"},
+    {"split"},
+    {"tree"},
+    {"criteria"},
+    {"settings"},
+    {"problem"},
+    {"search", "predict"},
+    {"evaluate", "growth"},
+    {"written"},
+    {"edit", "files"},
+    {"draw", "explain", "export"},
+    {"cli", "__main__"},
+]
+BESIDE = {"datasets", "_core", "__init__"}  # built-in tables stand on table alone; the core on nothing
+
+
+def floor(name):
+    return next((i for i, names in enumerate(FLOORS) if name in names), None)
+
+
+def home(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(tree):
+    """Names of our own modules imported at the top level of a file (not inside functions or TYPE_CHECKING)."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "treewise":
+            parts = node.module.split(".")
+            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("treewise."))
+
+
+def test_imports_point_one_way():
+    for path in PACKAGE.rglob("*.py"):
+        here = home(path)
+        if here in BESIDE:
+            continue
+        assert floor(here) is not None, f"{path.name} has no floor"
+        for other in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            if other in BESIDE:
+                continue
+            assert floor(other) is not None, f"{here} imports {other}, which has no floor"
+            assert floor(other) <= floor(here), f"{here} imports {other}, which stands above it"
+
+
+def test_only_the_table_knows_dataframes():
+    libraries = {"polars", "pandas", "narwhals", "pyarrow", "duckdb"}
+    for path in PACKAGE.rglob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {a.name.split(".")[0] for a in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+        if home(path) != "table":
+            assert not names & libraries, f"{path.name} imports {names & libraries}"
+
+
+def loaded(code):
+    """Names of the top-level modules loaded after running some code in a new interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_treewise_is_light():
+    heavy = {"numpy", "polars", "pandas", "narwhals", "pyarrow", "sklearn", "matplotlib", "rich", "click"}
+    assert not loaded("import treewise") & heavy
+    assert not loaded("import treewise as tw\ntw.entropy([3, 2])") & heavy
+
+
+def test_growing_in_memory_needs_no_dataframe_library():
+    code = "import treewise as tw, numpy as np\ntw.grow(np.eye(4), ['a', 'b', 'a', 'b']).predict(np.eye(4))"
+    assert not loaded(code) & {"polars", "pandas", "pyarrow", "sklearn", "matplotlib", "click"}
+
+
+def test_functions_win_over_modules_of_the_same_name():
+    for code in (
+        "import treewise.written.parse",
+        "import treewise.growth",
+        "import treewise as tw; tw.candidates('food')",
+    ):
+        loaded(f"{code}\nimport treewise\nassert callable(treewise.grow) and callable(treewise.parse)")
+
+
+def test_public_names_are_pinned():
+    assert treewise.__all__ == [
+        "__version__", "read", "datasets", "grow", "candidates", "parse", "load", "entropy", "gini",
+        "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Node", "Threshold", "Ordinal",
+        "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError", "ParameterError", "ParseError",
+        "ModelFormatError",
+    ]  # fmt: skip
+    assert all(getattr(treewise, name) is not None for name in treewise.__all__)
+
+
+def test_every_file_says_what_it_is_and_none_is_long():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert ast.get_docstring(ast.parse(text)), f"{path.name} has no docstring"
+        assert len(text.splitlines()) <= 600, f"{path.name} is long"

@@ -1,0 +1,326 @@
+"""tw.grow: the promises of growth that hold for every table, and its refusals."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treewise as tw
+from treewise.growth import grow_problem, problem_for
+
+CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45"]
+
+
+@st.composite
+def tables(draw, regression=False):
+    n = draw(st.integers(2, 25))
+    cells = {
+        "a": st.one_of(st.none(), st.integers(0, 5).map(float)),
+        "b": st.floats(-3, 3, width=16),
+        "c": st.sampled_from(["u", "v", "w", "x", None]),
+    }
+    data = {name: draw(st.lists(cell, min_size=n, max_size=n)) for name, cell in cells.items()}
+    data["a"][0] = 1.0
+    y = st.integers(0, 4).map(lambda v: v + 0.5) if regression else st.sampled_from(["no", "yes", "maybe"])
+    data["y"] = draw(st.lists(y, min_size=n, max_size=n))
+    return data
+
+
+def rows_of(data, order):
+    return {name: [column[i] for i in order] for name, column in data.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.randoms(use_true_random=False), st.sampled_from(CRITERIA))
+def test_the_order_of_rows_does_not_matter(data, random, criterion):
+    order = list(range(len(data["y"])))
+    random.shuffle(order)
+    assert tw.grow(data, "y", criterion=criterion) == tw.grow(rows_of(data, order), "y", criterion=criterion)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(regression=True), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter_to_numbers(data, random):
+    order = list(range(len(data["y"])))
+    random.shuffle(order)
+    for criterion in ("squared_error", "absolute_error", "poisson"):
+        assert tw.grow(data, "y", task="regression", criterion=criterion) == tw.grow(
+            rows_of(data, order), "y", task="regression", criterion=criterion
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.data(), st.sampled_from(CRITERIA))
+def test_a_weight_of_two_is_the_row_twice_and_zero_is_no_row(data, draw, criterion):
+    n = len(data["y"])
+    weight = draw.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
+    repeated = rows_of(data, [i for i in range(n) for _ in range(weight[i])])
+    weighted = tw.grow(data, "y", sample_weight=weight, criterion=criterion)
+    plain = tw.grow(repeated, "y", criterion=criterion)
+    assert [n.split for n in weighted] == [n.split for n in plain]
+    assert [n.counts for n in weighted] == [n.counts for n in plain]
+    assert weighted.encodings == plain.encodings
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_scaling_all_weights_changes_nothing_but_the_weights(data):
+    n = len(data["y"])
+    plain = tw.grow(data, "y")
+    for factor in (0.5, 1024.0, 2.0**-40):
+        scaled = tw.grow(data, "y", sample_weight=np.full(n, factor))
+        assert [n.split for n in scaled] == [n.split for n in plain]
+        assert scaled.arrays.weight.tolist() == (plain.arrays.weight * factor).tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]))
+def test_a_full_tree_errs_only_where_rows_cannot_be_told_apart(data, categorical):
+    tree = tw.grow(data, "y", categorical=categorical)
+    wrong = np.asarray(tree.predict(data)) != np.array(data["y"])
+    alike = {}
+    for row in zip(data["a"], data["b"], data["c"], data["y"], strict=True):
+        alike.setdefault(row[:3], []).append(row[3])
+    unavoidable = sum(len(ys) - max(map(ys.count, ys)) for ys in alike.values())
+    assert wrong.sum() == unavoidable
+    assert all(node.stop in ("", "pure", "no_candidate", "no_rows") for node in tree)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tables(),
+    st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]),
+    st.sampled_from(["learn", "branch"]),
+)
+def test_rows_add_up_and_land_where_the_counts_say(data, categorical, missing):
+    tree = tw.grow(data, "y", categorical=categorical, missing=missing)
+    ends = tree.apply(data)
+    for node in tree:
+        if node.children:
+            assert node.rows == sum(tree[c].rows for c in node.children)
+            assert node.gain >= -1e-12
+            for label, weight in node.counts.items():
+                assert weight == sum(tree[c].counts.get(label, 0) for c in node.children)
+        else:
+            assert node.rows == int((ends == node.id).sum())
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(), st.sampled_from(CRITERIA))
+def test_refit_on_the_training_table_is_the_same_tree(data, criterion):
+    tree = tw.grow(data, "y", criterion=criterion, missing="branch")
+    again = tree.refit(data)
+    for name in ("rows", "missing_rows", "weight", "impurity", "gain", "label", "count_weight"):
+        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(regression=True), st.sampled_from(["squared_error", "absolute_error"]))
+def test_refit_of_numbers_is_the_same_tree(data, criterion):
+    tree = tw.grow(data, "y", task="regression", criterion=criterion)
+    again = tree.refit(data)
+    for name in ("rows", "weight", "impurity", "gain", "value", "spread"):
+        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_best_first_growth_is_nested_and_depth_limits_are_prefixes(data):
+    def splits(tree):
+        return {(tuple(tree.words(a) for a in tree.path(n.id)), n.split) for n in tree if n.split}
+
+    trees = [tw.grow(data, "y", max_leaf_nodes=k) for k in range(1, 6)]
+    for small, large in pairwise(trees):
+        assert splits(small) <= splits(large)
+    shallow, deep = tw.grow(data, "y", max_depth=1), tw.grow(data, "y", max_depth=2)
+    assert splits(shallow) <= splits(deep)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables())
+def test_the_input_library_does_not_matter(data):
+    frame = pd.DataFrame({**data, "a": pd.array(data["a"], "Float64")})
+    assert tw.grow(data, "y") == tw.grow(frame, "y") == tw.grow(pl.DataFrame(data, strict=False), "y")
+
+
+def test_int_float_and_nullable_columns_give_the_same_model():
+    ints, y = [3, 1, 2, 2, 9], ["a", "b", "a", "b", "b"]
+    trees = [
+        tw.grow({"x": np.array(ints, dtype), "y": y}, "y")
+        for dtype in ("int8", "int64", "uint16", "float32", "float64")
+    ]
+    trees.append(tw.grow(pd.DataFrame({"x": pd.array(ints, "Int64"), "y": y}), "y"))
+    assert all(tree == trees[0] for tree in trees)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)],
+        [-1.7e308, 0.0, 1.7e308],
+        [-np.inf, 0.0, np.inf],
+        [5e-324, 1e-323, 1.5e-323],
+        [2**53, 2**53 + 1, 2**53 + 2],
+        [2**62, 2**62 + 1, 2**62 + 2],
+        [1_700_000_000, 1_700_000_060, 1_700_000_120],
+        [0.0, 1e-7, 2e-7],
+    ],
+    ids=["neighbours", "overflow", "infinite", "denormal", "2^53", "2^62", "seconds", "close"],
+)
+def test_every_value_given_is_the_value_compared(values):
+    data = {"x": values * 20, "y": ["a", "b", "a"] * 20}
+    tree = tw.grow(data, "y")
+    assert (tree.predict(data) == np.array(data["y"])).all()
+    assert tree.n_leaves == 3
+
+
+def test_zero_gain_is_no_reason_to_stop():
+    tree = tw.grow("xor")
+    assert tree[0].gain == 0.0
+    assert (tree.predict("xor") == [0, 1, 1, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("limit", "stop"),
+    [
+        ({"max_depth": 0}, "max_depth"),
+        ({"min_samples_split": 13}, "min_samples_split"),
+        ({"min_samples_leaf": 7}, "min_samples_leaf"),
+        ({"min_impurity_decrease": 2.0}, "min_impurity_decrease"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes"),
+        ({"sufficient_accuracy": 0.5}, "sufficient_accuracy"),
+        ({"columns": []}, "no_candidate"),
+        ({"min_weight_fraction_leaf": 0.5, "categorical": "multiway"}, "min_samples_leaf"),
+    ],
+)
+def test_a_leaf_says_why_it_stopped(limit, stop):
+    tree = tw.grow("admissions", **limit)
+    assert (len(tree), tree[0].stop) == (1, stop)
+
+
+def test_pure_indistinguishable_and_empty_leaves():
+    tree = tw.grow("food", preset="id3", columns=["Hunger"])
+    assert {node.stop for node in tree if node.is_leaf} == {"pure", "no_rows", "no_candidate"}
+    empty = next(node for node in tree if node.stop == "no_rows")
+    assert tree.words(empty.id) == "Hunger = can-eat"
+    assert tree.probabilities(empty.id).tolist() == tree.probabilities(empty.parent).tolist()
+
+
+def test_a_share_of_rows_is_a_limit_too():
+    assert tw.grow("penguins", min_samples_leaf=0.1) == tw.grow("penguins", min_samples_leaf=35)
+
+
+def test_presets_give_way_to_what_is_given():
+    assert tw.grow("admissions", preset="cart").criterion == "gini"
+    assert tw.grow("admissions", preset="cart", criterion="entropy").criterion == "entropy"
+    assert tw.grow({"x": [1, 2, 3], "y": [0.5, 1.5, 9]}, "y", preset="cart").criterion == "squared_error"
+
+
+def test_class_weights():
+    data = {"x": [1, 1, 1, 2], "y": ["a", "a", "b", "b"]}
+    assert tw.grow(data, "y", class_weight={"b": 5}, max_depth=0)[0].counts == {"a": 2.0, "b": 10.0}
+    balanced = tw.grow({"x": [1, 1, 1, 2], "y": ["a", "a", "a", "b"]}, "y", class_weight="balanced", max_depth=0)
+    assert balanced[0].counts["a"] == pytest.approx(balanced[0].counts["b"])
+    assert tw.grow(data, "y", class_weight={"b": 0}).depth == 0
+
+
+def test_positive_moves_a_class_last():
+    assert tw.grow("admissions", positive="N").classes == ("P", "N")
+
+
+def test_missing_in_a_branch_of_its_own():
+    data = {"x": [1.0, 2.0, None, None], "y": ["a", "b", "c", "c"]}
+    tree = tw.grow(data, "y", missing="branch", max_depth=1)
+    assert [tree.words(c) for c in tree[0].children] == ["x <= 1.5", "x > 1.5", "x missing"]
+    assert tree.predict({"x": None}) == "c"
+
+
+def test_missing_against_present_is_itself_a_candidate():
+    data = {"x": [1.0, 2.0, 3.0, None, None, None], "y": ["a", "a", "a", "b", "b", "b"]}
+    tree = tw.grow(data, "y")
+    assert [tree.words(c) for c in tree[0].children] == ["x present", "x missing"]
+    assert tree.predict(data).tolist() == data["y"]
+    text = {"x": ["u", "v", None, None], "y": ["a", "a", "b", "b"]}
+    tree = tw.grow(text, "y", categorical="multiway")
+    assert [tree.words(c) for c in tree[0].children] == ["x missing", "x present"]
+
+
+def test_a_column_that_gives_the_target_away_is_noted():
+    n = 40
+    data = {"leak": ["yes", "no"] * (n // 2), "x": list(range(n)), "y": [1, 0] * (n // 2)}
+    notes = tw.grow(data, "y").notes
+    assert any("leak: it alone tells every y apart" in note for note in notes)
+
+
+def test_random_ties_are_the_seeds_and_nothing_elses():
+    grown = [tw.grow("xor", ties="random", random_state=s) for s in range(30)]
+    assert {tree[0].split.column for tree in grown} == {"x1", "x2"}
+    assert grown == [tw.grow("xor", ties="random", random_state=s) for s in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_depth": -1}, "max_depth=-1: must be a whole number, 0 or more, or None for no limit."),
+        (
+            {"min_samples_leaf": 0},
+            "min_samples_leaf=0: must be a whole number, 1 or more, or a share between 0 and 1.",
+        ),
+        ({"min_samples_split": 1.5}, "min_samples_split=1.5"),
+        ({"max_leaf_nodes": True}, "max_leaf_nodes=True"),
+        ({"sufficient_accuracy": 2}, "sufficient_accuracy=2: must be a number between 0 and 1."),
+        ({"criterion": "entropie"}, 'criterion="entropie" is not known. Did you mean "entropy"?'),
+        ({"criterion": "squared_error"}, 'is for regression, but target "Class" has 2 classes (N, P)'),
+        ({"preset": "id4"}, 'Did you mean "id3"?'),
+        ({"categorical": "multi"}, "categorical='multi': must be one of subset, multiway"),
+        ({"ignore": ["GPAA"]}, 'ignore: no column "GPAA" in admissions. Did you mean "GPA"?'),
+        ({"ignore": "GPA"}, 'must be a list of names, ["GPA"]'),
+        ({"positive": "X"}, 'positive="X": target "Class" has the classes N, P.'),
+        ({"class_weight": {"X": 1}}, "class_weight names 'X'; the classes are N, P."),
+        ({"sample_weight": [1.0] * 11}, "sample_weight has 11 values, admissions has 12 rows."),
+        ({"sample_weight": [1.0] * 11 + [-1.0]}, "sample_weight is negative in row 12 (-1)."),
+        ({"sample_weight": [1.0] * 11 + [float("nan")]}, "sample_weight is missing in row 12"),
+        ({"sample_weight": [0.0] * 12}, "no row has a target and a positive weight"),
+        ({"target": "Clas"}, 'no column "Clas" in admissions. Did you mean "Class"?'),
+        ({"target": [1, 2]}, "target has 2 values, admissions has 12 rows."),
+        ({"task": "regression"}, 'target "Class" is not a column of numbers'),
+        ({"task": "cluster"}, "task='cluster': must be classification, regression"),
+    ],
+)
+def test_refusals_say_what_where_and_what_next(options, says):
+    with pytest.raises(tw.TreewiseError) as caught:
+        tw.grow("admissions", **options)
+    assert says in str(caught.value)
+
+
+def test_missing_targets_are_named():
+    data = {"x": [1, 2, 3, 4], "y": ["a", None, "b", None]}
+    with pytest.raises(tw.DataError, match=r'target "y" is missing in 2 rows \(2, 4\)'):
+        tw.grow(data, "y")
+    assert tw.grow(data, "y", drop_missing_target=True)[0].rows == 2
+
+
+def test_missing_can_be_refused():
+    with pytest.raises(tw.DataError, match=r'column "x" is missing in 1 rows \(row 2\)'):
+        tw.grow({"x": [1.0, None, 2.0], "y": ["a", "b", "a"]}, "y", missing="error")
+    tree = tw.grow({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", missing="error")
+    with pytest.raises(tw.DataError, match="missing in row 1 of the row"):
+        tree.predict({"x": None})
+
+
+def test_targets_may_be_infinite_for_nobody():
+    with pytest.raises(tw.DataError, match='target "y" is inf in row 2'):
+        tw.grow({"x": [1, 2, 3], "y": [0.5, float("inf"), 1.0]}, "y")
+
+
+def test_progress_is_told_and_never_goes_back():
+    rng = np.random.default_rng(0)
+    data = {**{f"x{i}": rng.normal(size=20000) for i in range(8)}, "y": rng.integers(0, 2, 20000).astype(str)}
+    told = []
+    grow_problem(problem_for(data, "y"), told.append)
+    assert told == sorted(told)
+    assert all(0 <= t <= 1 for t in told)

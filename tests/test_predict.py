@@ -1,0 +1,139 @@
+"""Prediction: columns by name, any order, one row or many, and clear words when a column will not do."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treewise as tw
+from treewise.encode import decode
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return tw.grow("penguins", max_depth=4)
+
+
+def test_a_table_and_its_rows_one_by_one_agree(penguins):
+    table = tw.datasets.penguins()
+    rows = table.to_polars().to_dicts()
+    assert [penguins.predict(row) for row in rows] == penguins.predict(table).tolist()
+    assert [penguins.apply(row) for row in rows] == penguins.apply(table).tolist()
+    np.testing.assert_array_equal([penguins.predict_proba(row) for row in rows], penguins.predict_proba(table))
+
+
+def test_columns_are_found_by_name_and_extra_ones_ignored(penguins):
+    frame = tw.datasets.penguins().to_pandas()
+    expected = penguins.predict(frame)
+    turned = frame[frame.columns[::-1]].assign(extra=1)
+    assert (penguins.predict(turned) == expected).all()
+    assert (penguins.predict(pl.from_pandas(turned)) == expected).all()
+
+
+def test_only_the_columns_the_tree_asks_about_are_needed():
+    tree = tw.grow("admissions", preset="id3")
+    assert tree.predict({"GPA": 4.0, "University": "top10", "Published": "no"}) == "P"
+    with pytest.raises(tw.ColumnError, match='the row has no column "Published", which node 2 asks for'):
+        tree.predict({"GPA": 3.7, "University": "top10"})
+
+
+def test_a_list_is_a_row_in_column_order():
+    tree = tw.grow("admissions", preset="id3")
+    assert tree.predict(["3.7", "top20", "no", "good"]) == "P"
+    with pytest.raises(tw.DataError, match="the row has 2 values; the tree was given 4 columns"):
+        tree.predict(["3.7", "top20"])
+
+
+def test_an_array_without_names_goes_by_position():
+    data = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0]])
+    tree = tw.grow(data, ["a", "b", "b"])
+    assert tree.columns == ("x1", "x2")
+    assert tree.predict(data).tolist() == ["a", "b", "b"]
+
+
+def test_the_wrong_kind_is_said(penguins):
+    frame = tw.datasets.penguins().to_pandas().head(1).assign(flipper_length_mm=["wide"])
+    with pytest.raises(
+        tw.DataError, match=r'column "flipper_length_mm": the model was grown on numbers.*"wide" in row 1'
+    ):
+        penguins.predict(frame)
+
+
+def test_never_seen_categories_take_the_documented_way():
+    data = {"x": ["a", "a", "b", "c", "c", "c"], "y": ["p", "p", "q", "q", "q", "q"]}
+    assert tw.grow(data, "y", categorical="subset").predict({"x": "new"}) == "q"
+    multiway = tw.grow(data, "y", categorical="multiway")
+    assert multiway.apply({"x": "new"}) == 0, "no branch for it: the node answers"
+    assert multiway.predict({"x": "new"}) == "q"
+    declared = tw.grow({**data}, "y", categorical="multiway", kinds={"x": {"a", "b", "c", "d"}})
+    assert declared[declared.apply({"x": "d"})].stop == "no_rows"
+    assert declared.apply({"x": "new"}) == declared.apply({"x": "d"})
+    ordinal = tw.grow(data, "y", kinds={"x": ["a", "b", "c"]})
+    assert ordinal.apply({"x": "new"}) == ordinal.apply({"x": None})
+
+
+def test_a_hand_written_tree_has_no_answer_for_what_it_does_not_name():
+    tree = tw.parse("GPA = 4.0 -> P\nGPA = 3.5 -> N")
+    assert tree.predict({"GPA": "4.0"}) == "P"
+    with pytest.raises(tw.DataError, match='row 1 of the row stops at node 0, which has no branch for its "GPA"'):
+        tree.predict({"GPA": "2.0"})
+
+
+def test_probabilities_are_for_classes():
+    with pytest.raises(tw.DataError, match="predicts numbers"):
+        tw.grow({"x": [1, 2], "y": [0.5, 1.5]}, "y").predict_proba({"x": 1})
+
+
+def test_classes_come_back_as_they_were():
+    assert tw.grow({"x": [1, 2], "y": [True, False]}, "y").predict({"x": 1}) is True
+    assert tw.grow({"x": [1, 2], "y": [3, 4]}, "y").predict({"x": [1, 2]}).tolist() == [3, 4]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_prediction_is_walking_the_printed_rule(data):
+    n = data.draw(st.integers(3, 15))
+    column = st.one_of(st.none(), st.floats(allow_nan=False))
+    table = {
+        "x": data.draw(st.lists(column, min_size=n, max_size=n)),
+        "z": data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)),
+        "y": data.draw(st.lists(st.sampled_from("pq"), min_size=n, max_size=n)),
+    }
+    table["x"][0] = 0.0
+    table["z"][0] = "a"
+    kind = data.draw(st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]))
+    tree = tw.grow(table, "y", categorical=kind)
+    cuts = [n.split.cut for n in tree if n.split and n.split.kind == "threshold"]
+    probes = [v for c in cuts for v in (c, np.nextafter(c, np.inf), np.nextafter(c, -np.inf))]
+    probes += [None, -np.inf, np.inf, 0.0, -0.0, 5e-324, 1.7976931348623157e308]
+    for x in probes:
+        for z in ("a", "b", "c", "never", None):
+            node = 0
+            while tree[node].split:
+                split = tree[node].split
+                encoding = tree.encoding_of(split.column)
+                value = x if split.column == "x" else z
+                branch = split.branch(None if value is None else value, encoding)
+                if branch is None:
+                    break
+                node = tree[node].children[branch]
+            assert tree.apply({"x": x, "z": z}) == node
+
+
+def test_decode_is_the_way_back():
+    tree = tw.grow("penguins", max_depth=0)
+    for encoding in tree.encodings:
+        column = tw.datasets.penguins()[encoding.name]
+        from treewise import encode
+
+        values = encode.apply(encoding, column, "penguins")
+        assert [v is None for v in decode(encoding, values)] == column.is_missing().tolist()
+
+
+def test_log_likelihood_of_a_contradicted_leaf_is_minus_infinity():
+    tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
+    assert tree.log_likelihood({"x": [1, 2], "y": ["a", "b"]}) == 0.0
+    assert tree.log_likelihood({"x": [1, 2], "y": ["b", "b"]}) == -np.inf
+    with pytest.raises(tw.DataError, match='is "z" in row 2, a class the tree does not know'):
+        tree.log_likelihood({"x": [1, 2], "y": ["a", "z"]})
