@@ -7,7 +7,10 @@ so that 42.35 is never once ``42.349999999999994``, and no name can smuggle a ne
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
+
+NOT_ONE_WIDE = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]")
 
 
 def number(value: float) -> str:
@@ -65,3 +68,52 @@ def safe(name: object) -> str:
         ch if ch == " " or unicodedata.category(ch)[0] not in "CZ" else ch.encode("unicode_escape").decode()
         for ch in text
     )
+
+
+def display_width(text: str) -> int:
+    """Return how many terminal columns a text takes: East Asian wide letters two, combining marks none.
+
+    >>> display_width("Rome"), display_width("東京"), display_width("e\u0301")
+    (4, 4, 1)
+    """
+    if not NOT_ONE_WIDE.search(text):
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(ch) in "WF" for ch in text)
+    return len(text) + wide - sum(unicodedata.category(ch) in ("Mn", "Me") for ch in text)
+
+
+def pad(text: str, width: int) -> str:
+    """Fill up with spaces to a display width.
+
+    >>> pad("東京", 6) + "|"
+    '東京  |'
+    """
+    return text + " " * (width - display_width(text))
+
+
+def clip(text: str, width: int, dots: str = "…") -> str:
+    """Cut a text to a display width, marking the cut.
+
+    >>> clip("flipper_length_mm <= 206.5", 12), clip("short", 12)
+    ('flipper_len…', 'short')
+    """
+    if display_width(text) <= width:
+        return text
+    kept, left = [], width - len(dots)
+    for ch in text:
+        left -= display_width(ch)
+        if left < 0:
+            break
+        kept.append(ch)
+    return "".join(kept) + dots
+
+
+def figure(value: float) -> str:
+    """Write a mean or a spread to five significant digits, whole numbers whole.
+
+    >>> figure(3932.7997), figure(1234567.8), figure(0.000123456), figure(4.0), figure(1 / 3)
+    ('3,932.8', '1,234,568', '0.00012346', '4', '0.33333')
+    """
+    if value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return number(float(f"{value:.5g}"))
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.5g}"

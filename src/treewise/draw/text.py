@@ -1,0 +1,193 @@
+"""The text tree: numbered lines, one a node, with columns for what it predicts and what reached it.
+
+Stands among the outlets. ``print(tree)`` is ``render`` without bounds, ``tree.show()`` is bounded
+(``folding.py`` chooses what is folded). The conditions are the splits' own words (``speech.py``);
+``treewise.parse`` reads the text back. Here the lines (``lines.py``) and their numbers (``counts.py``) are
+laid out under each other.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TextIO
+
+import numpy as np
+
+from treewise.draw.counts import Cells, error_in_words, training_error
+from treewise.draw.folding import choose
+from treewise.draw.lines import ASCII, UNICODE, Line, Page
+from treewise.draw.speech import Speaker, counted
+from treewise.errors import ParameterError
+from treewise.tree import LEAF, ORDINAL, Label, Tree
+from treewise.wording import clip, display_width, pad, plural
+from treewise.written.notation import write_label, write_name, write_ordered_level
+
+# The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
+ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
+LONGEST = 48  # of a condition in a bounded view
+__all__ = ["header", "render", "training_error"]
+
+
+def render(
+    tree: Tree,
+    *,
+    max_lines: int | None = None,
+    max_depth: int | None = None,
+    node: int = 0,
+    ascii: bool | None = None,
+    width: int | None = None,
+) -> str:
+    """Return the tree as text: whole, or within ``max_lines`` and ``max_depth``, or from ``node`` down.
+
+    >>> from treewise.written.parse import parse
+    >>> tree = parse('''
+    ... GPA = 3.5 -> N
+    ... GPA = 3.7
+    ...     Published = no  -> N
+    ...     Published = yes -> P
+    ... GPA = 4.0 -> P''')
+    >>> print(render(tree))
+    0  all rows
+    1  ├─ GPA = 3.5           → N
+    2  ├─ GPA = 3.7
+    3  │  ├─ Published = no   → N
+    4  │  └─ Published = yes  → P
+    5  └─ GPA = 4.0           → P
+    """
+    bounds = (("max_lines", max_lines, 1), ("max_depth", max_depth, 0), ("width", width, 20))
+    for name, value, least in bounds:
+        if value is not None and value < least:
+            raise ParameterError(f"{name}={value}: must be {least} or more, or None for no limit.")
+    if not 0 <= node < len(tree):
+        raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
+    plain = _is_ascii(sys.stdout) if ascii is None else ascii
+    glyphs = ASCII if plain else UNICODE
+    view, known = choose(tree, node, max_lines, max_depth)
+    page = Page(tree, view, known, Speaker(tree, plain, None if view.whole else LONGEST), glyphs)
+    lines = list(page.lines())
+    text = _lay_out(lines, Cells(tree, glyphs.nothing, plain), len(str(known.end[node] - 1)), width)
+    text.extend(legend(tree, plain, None if view.whole else width or ALIGNED_LEFT))
+    if not view.whole:
+        text.append(_bounded_note(page, len(lines)))
+    return "\n".join(text)
+
+
+def header(tree: Tree, ascii: bool | None = None) -> str:
+    """Return the one-line summary of a tree, and a second line where it has memorised its table.
+
+    >>> from treewise.written.parse import parse
+    >>> header(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)), target="y"))
+    'y: a, b · 2 leaves · depth 1'
+    """
+    plain = _is_ascii(sys.stdout) if ascii is None else ascii
+    what = "a number" if tree.task == "regression" else _list_classes(tree.classes, 4, plain)
+    facts = [f"{write_name(tree.target.name, plain)}: {what}"]
+    rows = int(tree.arrays.rows[0])
+    if counted(tree):
+        facts.append(plural(rows, "row"))
+    facts += [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
+    line = f" {ASCII.dot if plain else UNICODE.dot} ".join(facts)
+    if counted(tree) and training_error(tree) == 0 and tree.n_leaves >= max(20, rows / 20):
+        line += (
+            f"\nevery training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
+            "the tree has memorised its table. max_leaf_nodes, min_samples_leaf and max_depth limit its size."
+        )
+    return line
+
+
+# -- the columns --------------------------------------------------------------------------------------------
+
+
+def _lay_out(lines: list[Line], cells: Cells, digits: int, width: int | None) -> list[str]:
+    """Put the parts of the lines under each other, below headings if there are columns of numbers."""
+    headings = cells.headings
+    if cells.regression:
+        lines = _align_values(lines)
+    rows = [[] if line.node is None else cells.of(line.node) for line in lines]
+    widths = [widest([heading, *column], ALIGNED_NUMBER, 5) for heading, *column in _columns(headings, rows)]
+    predicts = widest([line.prediction for line in lines], ALIGNED_LABEL, 8 if headings else 0)
+    room = None if width is None else width - predicts - sum(widths) - 2 * len(widths) - 2
+    dots = ASCII.dots if cells.ascii else UNICODE.dots
+    lefts = [_left(line, digits, room, dots) for line in lines]
+    aligned = widest(lefts, ALIGNED_LEFT)
+    text = []
+    if headings:
+        titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, widths, strict=True)]
+        text.append("  ".join([" " * aligned, pad("predicts", predicts), *titles]))
+    for line, left, row in zip(lines, lefts, rows, strict=True):
+        numbers = [cell.rjust(w) for cell, w in zip(row, widths, strict=False)]
+        parts = [pad(left, aligned), pad(line.prediction, predicts), *numbers, line.tail]
+        text.append("  ".join(parts).rstrip())
+    return text
+
+
+def _align_values(lines: list[Line]) -> list[Line]:
+    """Put predicted numbers under each other by their last digit."""
+    parts = [line.prediction.partition(" ") for line in lines]
+    width = max(len(value) for _, _, value in parts)
+    aligned = [f"{arrow} {value.rjust(width)}" if value else "" for arrow, _, value in parts]
+    return [replace(line, prediction=text) for line, text in zip(lines, aligned, strict=True)]
+
+
+def _columns(headings: list[str], rows: list[list[str]]) -> list[tuple[str, ...]]:
+    """Turn rows of cells into columns, headings first; lines without cells are left out."""
+    return list(zip(headings, *(row for row in rows if row), strict=True))
+
+
+def widest(texts: list[str], most: int, least: int = 0) -> int:
+    """Return the width that holds the texts, those wider than ``most`` excepted."""
+    return max([least, *(w for w in map(display_width, texts) if w <= most)])
+
+
+def _left(line: Line, digits: int, room: int | None, dots: str) -> str:
+    """Return number, lead and condition, cut to the room there is (16 columns of condition always stay)."""
+    number = "" if line.node is None else str(line.node)
+    before = f"{number.rjust(digits)}  {line.lead}"
+    return before + (line.said if room is None else clip(line.said, max(16, room - len(before)), dots))
+
+
+def legend(tree: Tree, ascii: bool, width: int | None) -> list[str]:
+    """Return what the lines do not say: the order of levels that are compared, and the classes."""
+    a = tree.arrays
+    said = []
+    for column in np.unique(a.column[a.kind == ORDINAL]).tolist():
+        encoding = tree.encodings[column]
+        if encoding.kind == "boolean":
+            continue
+        levels = " < ".join(write_ordered_level(level, ascii) for level in encoding.levels)
+        said.append(f"order {write_name(encoding.name, ascii)}: {levels}")
+    if tree.task == "classification" and not Cells(tree).name_the_classes():
+        said.append(f"classes: {_list_classes(tree.classes, len(tree.classes), ascii)}")
+    dots = ASCII.dots if ascii else UNICODE.dots
+    return said if width is None else [clip(line, width, dots) for line in said]
+
+
+def _list_classes(classes: tuple[Label, ...], most: int, ascii: bool) -> str:
+    """List the first few classes."""
+    shown = ", ".join(write_label(label, ascii) for label in classes[:most])
+    if len(classes) <= most:
+        return shown
+    return f"{shown}, {(ASCII if ascii else UNICODE).dots} {len(classes):,} classes"
+
+
+def _bounded_note(page: Page, shown: int) -> str:
+    """Say how much is not shown, and how to see it, in Python and on the command line."""
+    tree, view = page.tree, page.view
+    assert view.opened is not None
+    reached = {view.top, *(child for node in view.opened for child in tree.children(node))}
+    closed = [i for i in sorted(reached) if tree.arrays.kind[i] != LEAF and i not in view.opened]
+    mixed = [i for i in closed if not page.shape.agree[i]] or closed or [view.top]
+    start = max(mixed, key=lambda i: tree.arrays.weight[i])
+    total = int(page.shape.end[view.top]) - view.top
+    note = f"{page.glyphs.dots} {shown:,} lines shown of {total:,}; every line: print(tree) or --all"
+    return note if start == view.top else f"{note}; from node {start} down: node={start} or --node {start}"
+
+
+def _is_ascii(out: TextIO) -> bool:
+    """Tell whether a stream cannot take the tree's glyphs; one without an encoding takes everything."""
+    try:
+        "├─└│→…–·".encode(getattr(out, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,215 @@
+"""The complete text form: a tree that reads like ``print(tree)`` and carries every number.
+
+Stands among the outlets; ``treewise.parse`` reads it back to an equal tree, bit for bit.
+
+    # treewise tree 1
+    # target {"name": "Class", "task": "classification", "classes": ["N", "P"]}
+    # column {"name": "GPA", "kind": "nominal", "levels": ["3.5", "3.7"]}
+    0  all rows               # {"split": "multiway", "column": "GPA", "levels": ["3.5", "3.7"], "rows": 9, …}
+    1  ├─ GPA = 3.5    → N    # {"stop": "pure", "rows": 4, "weight": 4.0, "counts": [["N", 4.0]], …}
+
+The numbers after ``#`` are what is read (floats in the shortest form that gives the same bits). The words
+left of them must agree: who changes a threshold there and not here is told so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from treewise.draw.folding import View, shape
+from treewise.draw.lines import UNICODE, Page
+from treewise.draw.speech import Speaker
+from treewise.draw.text import ALIGNED_LABEL, ALIGNED_LEFT, widest
+from treewise.encode import Encoding
+from treewise.errors import ParseError
+from treewise.tree import LEAF, STOPS, Arrays, Target, Tree
+from treewise.wording import pad
+from treewise.written.assemble import KIND_NUMBERS, UNSAID, check_split, pack, with_parents
+from treewise.written.notation import cut_comment
+
+MAGIC = "# treewise tree "
+VERSION = 1
+KIND_NAMES = {number: name for name, number in KIND_NUMBERS.items()}
+_PLAIN = [name for name in UNSAID if name not in ("parent", "kind", "column", "stop", "label")]
+
+
+def write(tree: Tree) -> str:
+    """Return the complete text form.
+
+    >>> from treewise.written.parse import parse
+    >>> print(write(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))), end="")
+    # treewise tree 1
+    # target {"name": "class", "task": "classification", "classes": ["a", "b"]}
+    # settings {"criterion": "entropy", "empty_branch": "parent"}
+    # column {"name": "x", "kind": "number"}
+    0  all rows        # {"split": "threshold", "column": "x", "cut": 1.0, "missing": 0}
+    1  ├─ x <= 1  → a  # {"stop": "by_hand", "label": "a"}
+    2  └─ x > 1   → b  # {"stop": "by_hand", "label": "b"}
+    """
+    facts = _facts(tree)
+    body = [words if node is None else f"{words}  # {_json(facts[node])}" for words, node in _words(tree)]
+    return "\n".join([*_preamble(tree), *body, ""])
+
+
+def _preamble(tree: Tree) -> Iterator[str]:
+    yield f"{MAGIC}{VERSION}"
+    yield f"# target {_json(asdict(tree.target))}"
+    yield f"# settings {_json({'criterion': tree.criterion, 'empty_branch': tree.empty_branch})}"
+    for encoding in tree.encodings:
+        said = {key: value for key, value in asdict(encoding).items() if value or key == "name"}
+        yield f"# column {_json(said)}"
+    for step in tree.history:
+        yield f"# history {_json(dict(step))}"
+    for note in tree.notes:
+        yield f"# note {_json(note)}"
+
+
+def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
+    """Yield each line's words, with its node; None where a block repeats a node's line."""
+    page = Page(tree, View(0), shape(tree), Speaker(tree), UNICODE)
+    digits, lines = len(str(len(tree) - 1)), list(page.lines())
+    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.said}" for line in lines]
+    wide = widest(left, ALIGNED_LEFT), widest([line.prediction for line in lines], ALIGNED_LABEL)
+    for line, text in zip(lines, left, strict=True):
+        words = f"{pad(text, wide[0])}  {pad(line.prediction, wide[1])}"
+        yield f"{words}  {line.tail}" if line.tail else words, None if line.repeated else line.node
+
+
+def _facts(tree: Tree) -> list[dict[str, Any]]:
+    """Return all there is to know of each node, in words where there are words; the usual is left out."""
+    a = tree.arrays
+    plain = {name: (getattr(a, name).tolist(), UNSAID[name]) for name in _PLAIN if len(getattr(a, name))}
+    labels = a.label.tolist() if len(a.label) else [-1] * len(tree)
+    facts = []
+    for i in range(len(tree)):
+        node: dict[str, Any] = {}
+        if a.kind[i] != LEAF:
+            node["split"] = KIND_NAMES[int(a.kind[i])]
+        if a.column[i] >= 0:
+            node["column"] = tree.encodings[a.column[i]].name
+        if a.stop[i]:
+            node["stop"] = STOPS[a.stop[i]]
+        codes = a.codes[a.code_start[i] : a.code_start[i + 1]].tolist()
+        if codes:
+            node["levels"] = [tree.encodings[a.column[i]].levels[code] for code in codes]
+        node |= {name: values[i] for name, (values, usual) in plain.items() if not _same(values[i], usual)}
+        if labels[i] >= 0:
+            node["label"] = tree.classes[labels[i]]
+        if len(counts := tree.counts(i)):
+            node["counts"] = list(counts.items())
+        facts.append(node)
+    return facts
+
+
+def _same(value: float, usual: float) -> bool:
+    return value == usual or (value != value and usual != usual)
+
+
+def _json(value: Any) -> str:
+    """Write JSON on one line, readable where that is safe: escapes only where a letter cannot be printed."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if text.isprintable() else json.dumps(value, default=str)
+
+
+# -- and back -----------------------------------------------------------------------------------------------
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether a text is in the complete form."""
+    return text.lstrip().startswith(MAGIC)
+
+
+def read(text: str) -> Tree:
+    """Read the complete text form."""
+    version = text.lstrip().partition("\n")[0].removeprefix(MAGIC).strip()
+    if version != str(VERSION):
+        raise ParseError(f"this tree is in format {version}; this treewise reads {VERSION}. pip install -U treewise.")
+    reader = _Reader()
+    for number, line in enumerate(text.split("\n"), start=1):
+        reader.take(line.rstrip("\r"), number)
+    tree = reader.tree()
+    _check_words(tree, reader.words)
+    return tree
+
+
+class _Reader:
+    """Collects what the lines say."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, list[Any]] = {key: [] for key in ("target", "settings", "column", "history", "note")}
+        self.nodes: list[dict[str, Any]] = []
+        self.words: list[tuple[int, str]] = []
+
+    def take(self, line: str, number: int) -> None:
+        """Read one line: a word and JSON after ``#``, or a node's words and its JSON."""
+        words, comment = cut_comment(line)
+        if words:
+            self.words.append((number, words))
+        head, brace, _ = comment.partition(" ")
+        try:
+            if words and comment:
+                self.nodes.append(json.loads(comment) | {"line": number})
+            elif brace and head in self.said:
+                self.said[head].append(json.loads(comment[len(head) :]))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ParseError(f"line {number}: the part after # is damaged ({error}).") from None
+
+    def tree(self) -> Tree:
+        """Put together what was read."""
+        try:
+            goal, settings = self.said["target"][0], self.said["settings"][0]
+            target = Target(**{**goal, "classes": tuple(goal["classes"])})
+            columns = [{**column, "levels": tuple(column.get("levels", ()))} for column in self.said["column"]]
+            encodings = tuple(Encoding(**column) for column in columns)
+        except (IndexError, KeyError, TypeError):
+            raise ParseError('the lines "# target", "# settings" and "# column" at the top are damaged.') from None
+        return Tree(
+            encodings,
+            target,
+            _arrays(self.nodes, encodings, target),
+            **settings,
+            history=tuple(self.said["history"]),
+            notes=tuple(self.said["note"]),
+        )
+
+
+def _arrays(nodes: list[dict[str, Any]], encodings: tuple[Encoding, ...], target: Target) -> Arrays:
+    """Turn the words back into numbers."""
+    columns = {encoding.name: i for i, encoding in enumerate(encodings)}
+    places = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
+    classes = {label: i for i, label in enumerate(target.classes)}
+    facts = []
+    for node in nodes:
+        try:
+            column = columns[node["column"]] if "column" in node else -1
+            raw = {name: node[name] for name in _PLAIN if name in node}
+            raw |= {"column": column, "kind": KIND_NUMBERS[node["split"]] if "split" in node else LEAF}
+            raw["stop"] = STOPS.index(node.get("stop", ""))
+            raw["label"] = classes[node["label"]] if "label" in node else -1
+            raw["codes"] = [places[column][level] for level in node.get("levels", ())]
+            raw["counts"] = [(classes[label], weight) for label, weight in node.get("counts", ())]
+            if raw["kind"] != LEAF:
+                check_split(raw, encodings[columns[node["column"]]].categorical)
+            facts.append(raw)
+        except (LookupError, ValueError, TypeError) as error:
+            raise ParseError(f"line {node['line']}: the part after # is damaged ({error}).") from None
+    try:
+        return pack(with_parents(facts), target.task)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ParseError(f"the numbers after # do not make a tree: {error}") from None
+
+
+def _check_words(tree: Tree, words: list[tuple[int, str]]) -> None:
+    """Refuse a text whose words and numbers differ."""
+    again = [text for text, _ in _words(tree)]
+    if len(again) != len(words):
+        raise ParseError(f"of the tree's {len(again):,} lines {len(words):,} are there: some were lost or added.")
+    for (number, mine), theirs in zip(words, again, strict=True):
+        if mine.split() != theirs.split():
+            raise ParseError(
+                f'line {number}: the words say "{mine.strip()}", but the numbers say "{theirs.strip()}". '
+                "Change both, or delete everything after # in the whole file to read the words alone."
+            )

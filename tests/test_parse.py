@@ -1,0 +1,508 @@
+"""Reading trees: as people write them, as ``print(tree)`` prints them, and in the complete form."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, note, settings
+from hypothesis import strategies as st
+
+from treewise.draw.text import header, render
+from treewise.encode import Encoding
+from treewise.errors import ParameterError, ParseError
+from treewise.export import export
+from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.tree import Target, Tree
+from treewise.written.condition import ANY_OTHER
+from treewise.written.parse import parse
+from treewise.written.siblings import split_of
+
+from .handmade import N_P, chain, leaf, make, node, trees
+
+ST_NORDAF = """\
+GPA = 4.0
+    Recommendation = good -> P
+    Recommendation = normal
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.7
+    Published = yes -> P
+    Published = no
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.5 -> N
+"""
+
+
+def first_split(text: str, **more: Any) -> Split:
+    split = parse(text, **more).split_at(0)
+    assert split is not None
+    return split
+
+
+def two(first: str, second: str) -> str:
+    return f"{first} -> N\n{second} -> P"
+
+
+# -- as people write them ----------------------------------------------------------------------------------
+
+
+def test_the_officials_tree_of_st_nordaf() -> None:
+    tree = parse(ST_NORDAF, target="Class")
+    assert tree.target == Target("Class", "classification", ("N", "P"))
+    assert tree.encodings == (
+        Encoding("GPA", "nominal", ("3.5", "3.7", "4.0")),
+        Encoding("Recommendation", "nominal", ("good", "normal")),
+        Encoding("University", "nominal", ("top10", "top20", "top30")),
+        Encoding("Published", "nominal", ("no", "yes")),
+    )
+    assert tree.split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.5"))
+    assert [tree.words(i) for i in tree.path(4)] == [
+        "all rows",
+        "GPA = 4.0",
+        "Recommendation = normal",
+        "University = top10",
+    ]
+    assert [tree.prediction(i) for i in (2, 4, 5, 6, 8, 10, 11, 12, 13)] == list("PNPNPNPNN")
+    assert {tree[i].stop for i in range(len(tree)) if not tree.children(i)} == {"by_hand"}
+    assert tree.arrays.rows.sum() == 0
+    assert parse(export(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ST_NORDAF.replace("->", "→"),
+        ST_NORDAF.replace("    ", "\t"),
+        ST_NORDAF.replace("    ", "|   "),
+        ST_NORDAF.replace("    ", " "),
+        ST_NORDAF.replace("        University", "             University"),
+        ST_NORDAF.replace(" -> ", ": "),
+        ST_NORDAF.replace(" ->", ": ->"),
+        ST_NORDAF.replace("\n    ", ":\n    ").replace("N:", "N").replace("P:", "P"),
+        ST_NORDAF.replace(" = ", "="),
+        "# the officials' tree\n\n" + ST_NORDAF.replace("\n", "   # a remark\n\n"),
+        "\n".join("      " + line for line in ST_NORDAF.split("\n")),
+        ST_NORDAF.replace("\n", "\r\n"),
+        "all rows\n" + ST_NORDAF,
+        ST_NORDAF.replace("top10", '"top10"').replace("GPA", '"GPA"').replace("-> P", '-> "P"'),
+    ],
+)
+def test_the_same_tree_in_other_spellings(variant: str) -> None:
+    assert parse(variant, target="Class") == parse(ST_NORDAF, target="Class")
+
+
+def test_what_weka_prints() -> None:
+    tree = parse(
+        """\
+outlook = sunny
+|   humidity <= 75: yes (2.0)
+|   humidity > 75: no (3.0/1.0)
+outlook = overcast: yes (4.0)
+outlook = rainy
+|   windy is true: no (2.0)
+|   windy is false: yes (3.0)
+"""
+    )
+    assert tree.split_at(1) == Threshold("humidity", 75.0)
+    assert tree.encoding_of("windy") == Encoding("windy", "boolean", ("false", "true"))
+    assert [tree.prediction(i) for i in (2, 3, 4, 6, 7)] == ["yes", "no", "yes", "no", "yes"]
+
+
+def test_indentation_need_not_be_even() -> None:
+    uneven = "a <= 1\n  b <= 1 -> x\n  b > 1\n         c = u -> x\n       c = v -> y\na > 1 -> y"
+    even = "a <= 1\n    b <= 1 -> x\n    b > 1\n        c = u -> x\n        c = v -> y\na > 1 -> y"
+    assert parse(uneven) == parse(even)
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        (two("x <= 3.2", "x > 3.2"), Threshold("x", 3.2)),
+        (two("x > 3.2", "x <= 3.2"), Threshold("x", 3.2)),
+        (two("x < 3", "x >= 3"), Threshold("x", math.nextafter(3.0, -math.inf))),
+        (two("x ≤ -1e-3", "x otherwise"), Threshold("x", -0.001)),
+        (two("x <= -0.0", "x > 0"), Threshold("x", 0.0)),
+        (two("x <= inf", "x > inf"), Threshold("x", math.inf)),
+        (two("x > 1 or missing", "x <= 1"), Threshold("x", 1.0, missing=1)),
+        (two("x <= 1", "x > 1") + "\nx missing -> N", Threshold("x", 1.0, missing=2)),
+        (two("x <= 9007199254740993", "x > 9007199254740993"), Threshold("x", 9007199254740993)),
+        (two("x < 9007199254740993", "x >= 9007199254740993"), Threshold("x", 9007199254740992)),
+        (two("day <= 1970-01-03", "day > 1970-01-03"), Threshold("day", 2)),
+        (two("at < 1970-01-01 00:01:00.5", "at >= 1970-01-01 00:01:00.5"), Threshold("at", 60_499)),
+        (two("x = a", "x = b"), Multiway("x", ("a", "b"))),
+        (two("x = b", "x = a") + "\nx otherwise -> P", Multiway("x", ("b", "a"), other=True)),
+        (two("x = a", "x missing"), Multiway("x", ("a",), missing=1)),
+        (two("x = a", "x otherwise or missing"), OneValue("x", "a", missing=1)),
+        (two("x otherwise", "x = a"), OneValue("x", "a")),
+        (two("x in {a, b}", "x otherwise"), Subset("x", ("a", "b"))),
+        (two("x in {a, b}", "x = c"), Subset("x", ("a", "b"))),
+        (two("x otherwise", "x in {a, b}"), Subset("x", ("a", "b"))),
+        (two("x is true", "x is false"), Multiway("x", ("true", "false"))),
+        (two("x present", "x missing"), Threshold("x", math.inf, missing=1)),
+        (two("x missing", "x present"), Subset("x", (), missing=0)),
+        (two("bill length (mm) <= 3", "bill length (mm) > 3"), Threshold("bill length (mm)", 3.0)),
+        (two('"a <= b" = "c, d"', '"a <= b" otherwise'), OneValue("a <= b", "c, d")),
+        (two("path = C:\\new", "path otherwise"), OneValue("path", "C:\\new")),
+        (two(r'path = "C:\\new\n"', "path otherwise"), OneValue("path", "C:\\new\n")),
+        (two("time = 10:30", "time otherwise"), OneValue("time", "10:30")),
+        (two("is it = yes", "is it = no"), Multiway("is it", ("yes", "no"))),
+        (
+            two("sort = x # y", "sort = C#").replace("x # y ->", '"x # y" ->'),
+            Multiway("sort", ("x # y", "C#")),
+        ),
+    ],
+)
+def test_each_condition_stands_for_its_split(text: str, split: Split) -> None:
+    assert first_split(text) == split
+
+
+def test_branches_are_put_in_their_order() -> None:
+    tree = parse("x > 1 -> big\nx <= 1\n  c otherwise -> other\n  c = a -> a")
+    assert [tree.words(i) for i in range(5)] == ["all rows", "x <= 1", "c = a", "c otherwise", "x > 1"]
+    assert [tree.prediction(i) for i in (2, 3, 4)] == ["a", "other", "big"]
+
+
+def test_otherwise_stays_open_when_one_other_level_is_named_elsewhere() -> None:
+    tree = parse("city = Rome -> a\ncity otherwise\n  city = Bari -> b\n  city otherwise -> c")
+    assert [tree.words(i) for i in range(1, 5)] == [
+        "city = Rome",
+        "city otherwise",
+        "city = Bari",
+        "city otherwise",
+    ]
+    assert tree.encodings[0].levels == ("Bari", "Rome", "(any other)")
+
+
+def test_an_ordered_column_is_declared() -> None:
+    order = "order size: small < medium < large\n"
+    ordered = Encoding("size", "ordered", ("small", "medium", "large"))
+    assert parse(order + two("size <= medium", "size = large")).encodings == (ordered,)
+    assert first_split(order + two("size <= medium", "size = large")) == Ordinal("size", "medium")
+    assert first_split(order + two("size > small", "size = small")) == Ordinal("size", "small")
+    assert first_split(order + two("size < large", "size >= large")) == Ordinal("size", "medium")
+    assert first_split(order + two("size present", "size missing")) == Ordinal("size", "large", missing=1)
+    with pytest.raises(ParseError, match=r"line 1: .* compares levels, but their order is not known. Declare it"):
+        parse(two("size <= medium", "size > medium"))
+
+
+def test_a_table_says_what_the_columns_are() -> None:
+    data = {"GPA": ["3.5", "3.7", "4.0"], "age": [1.5, 2.5, 3.5], "y": ["N", "P", "P"]}
+    tree = parse(two("age missing", "age present"), data=data)
+    assert tree.encodings == (Encoding("age", "number"),)
+    assert tree.split_at(0) == Threshold("age", math.inf, missing=1)
+    with pytest.raises(ParseError, match=r"line 1: .*names a level, but this is a column of numbers"):
+        parse(two("age = young", "age otherwise"), data=data)
+    ordered = {"size": ["S", "L"]}
+    assert parse(two("size = XL", "size otherwise"), data=ordered).encodings[0].levels == ("L", "S", "XL")
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (("1", "0"), (0, 1)),
+        (("2.5", "10"), (2.5, 10)),
+        (("yes", "1"), ("1", "yes")),
+        (("true", "false"), (False, True)),
+        (('"1"', '"0"'), ("0", "1")),
+        (("a b", "→"), None),
+    ],
+)
+def test_classes_are_numbers_or_truth_values_where_all_are(labels: tuple[str, str], classes: Any) -> None:
+    text = f"x <= 1 -> {labels[0]}\nx > 1 -> {labels[1]}"
+    if classes is None:
+        classes = tuple(sorted(labels))
+    tree = parse(text)
+    assert tree.task == "classification"
+    assert tree.classes == classes
+    assert [type(label) for label in tree.classes] == [type(label) for label in classes]
+
+
+def test_the_positive_class_is_declared_last() -> None:
+    assert parse("classes: yes, no, maybe\n" + "x <= 1 -> no\nx > 1 -> yes").classes == ("yes", "no", "maybe")
+
+
+def test_a_single_leaf() -> None:
+    for text in ("-> P", "all rows -> P", "0  all rows  → P"):
+        tree = parse(text)
+        assert len(tree) == 1
+        assert tree.prediction(0) == "P"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no tree in this text"),
+        ("# nothing", "there is no tree in this text"),
+        ("x = a -> P", r'line 1: "x = a" stands alone. A node needs two branches'),
+        (
+            "x = a -> P\nx = b",
+            r'line 2: "x = b" has neither a prediction nor lines below it. Write "-> class"',
+        ),
+        ("x = a -> P\nx = b ->", r'line 2: "x = b ->" predicts nothing'),
+        ("x = a -> P\nx = a -> N", r'line 2: "x = a" names "a", which line 1 has already'),
+        ("x in {a, b} -> P\nx in {b, c} -> N", r'line 2: .* names "b", which line 1 has already'),
+        ("x <= 1 -> P\nx > 2 -> N", r'line 2: "x > 2" does not fit "x <= 1" \(line 1\). .* the same cut'),
+        ("x <= 1 -> P\nx >= 1 -> N", "line 2: .* does not fit"),
+        ("x <= 1 -> P\nx <= 1 -> N", "line 2: .* does not fit"),
+        ("x <= 1 -> P\nx > 1 -> N\nx > 2 -> N", "line 3: .* a comparison has two sides"),
+        ("x <= 1 -> P\nx = 2 -> N", r'line 2: "x = 2" names a level, but "x <= 1" \(line 1\) compares'),
+        ("x <= 1 -> P\nx > 2020-01-01 -> N", "line 1: .* compares with a number, but line 2 with a date"),
+        (
+            "x <= 1 or missing -> P\nx > 1 or missing -> N",
+            "line 2: .* takes missing values, and so does line 1",
+        ),
+        (
+            "x = a or missing -> P\nx = b -> N\nx missing -> N",
+            "line 1: .* takes missing values, and so does line 3",
+        ),
+        ("x missing -> P\nx missing -> N", "line 2: .* says the same as line 1"),
+        ("x = a -> P\nx otherwise -> N\nx otherwise -> N", "line 3: .* says the same as line 2"),
+        ("x otherwise -> P\nx missing -> N", "line 1: .* does not say other than what"),
+        ("x present -> P\nx otherwise -> N", 'line 1: .* goes with "x missing" and nothing else'),
+        ("x missing or missing -> P\nx present -> N", "line 1: .* asks about missing values already"),
+        ("x in {a, b} -> P\nx in {c, d} -> N\nx otherwise -> N", "line 1: .* A set has one sibling"),
+        ("x is what it is -> P\n? -> N", 'line 2: cannot read "\\?". A condition looks like'),
+        ("x = -> P\nx = b -> N", 'line 1: "x =" breaks off'),
+        ("x in {a, b -> P\nx otherwise -> N", "line 1: .* does not close"),
+        ("x in {a,, b} -> P\nx otherwise -> N", "line 1: .* an empty place"),
+        ('x = "a" b -> P\nx otherwise -> N', "line 1: .* a quote that does not close at the end"),
+        ("x = a -> P\n  y = b -> N\nx = b -> N", 'line 2: "y = b" is below line 1, which predicts already'),
+        ("x = a\n\ty = b -> N\n    y = c -> P\nx = b -> N", "line 3: tabs and spaces are mixed"),
+        ("x = a -> P\n-> N", 'line 2: "-> N" has no condition'),
+        ("all rows", 'line 1: "all rows" has neither a prediction nor lines below it'),
+        ("classes: a, b\nx = a -> a\nx = b -> c", "line 3: c is not one of the declared classes: a, b"),
+        ("order x: a < b\nx <= a -> P\nx = c -> N", 'line 3: "x = c" names "c". The levels are a, b'),
+        ("0  all rows\n1  ├─ x = a  → P\n   │     … 7 leaves, all P", "line 3: this is a shortened view"),
+        ("0  all rows\n1  ├─ x in {a, +3}  → P\n2  └─ x otherwise  → N", "line 2: .* is shortened"),
+        (
+            "0  all rows\n1  ├─ x = a  → P\n2  x = b  → P",
+            "line 3: node 2 is at the margin, but no line above",
+        ),
+        ("0  all rows\n1  ├─ x = a  → P\nand so on", 'line 3: "and so on" has no node number'),
+        (
+            "predicts  rows\n0  all rows  12\n1  ├─ x=a  → P  many\n2  └─ x=b  → P  3",
+            'line 3: "many" stands where',
+        ),
+        ("predicts  rows  P  %\n0  all rows  12", "line 2: .* should end with 3 numbers"),
+    ],
+)
+def test_errors_name_the_line_and_what_to_do(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        parse(text)
+
+
+def test_siblings_must_ask_about_one_column(tmp_path: Path) -> None:
+    file = tmp_path / "stnordaf.txt"
+    file.write_text(ST_NORDAF.replace("        University", "    University", 3))
+    with pytest.raises(ParseError) as caught:
+        parse(file)
+    assert str(caught.value) == (
+        'stnordaf.txt line 4: "University = top10" is at the same depth as "Recommendation = normal" '
+        "but asks about another column. Siblings must ask about one column."
+    )
+
+
+def test_files_are_read_and_missing_ones_named(tmp_path: Path) -> None:
+    file = tmp_path / "tree.txt"
+    file.write_text(ST_NORDAF, encoding="utf-8-sig")
+    assert parse(file) == parse(str(file)) == parse(ST_NORDAF)
+    with pytest.raises(ParseError, match=r"cannot read .*other.txt: No such file"):
+        parse(str(tmp_path / "other.txt"))
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ParseError, match="not a text file in UTF-8"):
+        parse(file)
+
+
+# -- as print(tree) prints them ----------------------------------------------------------------------------
+
+
+def assert_same_splits_and_classes(back: Tree, tree: Tree) -> None:
+    """The same tests lead to the same leaves: every level, and missing, takes the same branch everywhere."""
+    assert back.arrays.parent.tolist() == tree.arrays.parent.tolist()
+    assert back.target == tree.target
+    assert [type(label) for label in back.classes] == [type(label) for label in tree.classes]
+    for i in range(len(tree)):
+        mine, theirs = back.split_at(i), tree.split_at(i)
+        if theirs is None or mine is None:
+            assert theirs is mine
+            assert tree.task == "regression" or back.prediction(i) == tree.prediction(i)
+            continue
+        assert (mine.column, mine.n_branches, mine.missing) == (
+            theirs.column,
+            theirs.n_branches,
+            theirs.missing,
+        )
+        if isinstance(theirs, Threshold) and theirs.cut not in (math.inf, INT64_MAX):
+            assert mine == theirs
+        was, now = tree.encoding_of(theirs.column), back.encoding_of(mine.column)
+        for level in was.levels:
+            # A column that is only asked for presence has no levels in the text: any present value will do.
+            assert mine.branch(level if now.categorical else 0.0, now) == theirs.branch(level, was)
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees(), st.booleans())
+def test_what_is_printed_reads_back(tree: Tree, ascii: bool) -> None:
+    text = render(tree, ascii=ascii)
+    note(text)
+    assert not ascii or text.isascii()
+    assert_same_splits_and_classes(parse(text, target=tree.target.name), tree)
+    assert_same_splits_and_classes(parse(f"{header(tree, ascii=ascii)}\n{text}"), tree)
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees())
+def test_printing_what_was_read_prints_the_same(tree: Tree) -> None:
+    text = render(tree, ascii=False)
+    # Not in the text: how many rows had a missing value, counts beyond six classes, all digits of weights,
+    # whether two levels were compared (``= small``, ``= large``) or told apart, and levels never named.
+    back = parse(text)
+    told = not any(words in text for words in ("or missing", "\norder ", "  weight"))
+    if told and len(tree.classes) <= 6 and not any(ANY_OTHER in e.levels for e in back.encodings):
+        assert render(back, ascii=False) == text
+
+
+def test_the_numbers_are_kept_as_printed() -> None:
+    root = node(Threshold("x", 0.5), leaf("N", {"N": 1500, "P": 2}), leaf("P", {"P": 7}))
+    back = parse(render(make([Encoding("x", "number")], N_P, root), ascii=False))
+    assert back[0].counts == {"N": 1500.0, "P": 9.0}
+    assert back[1].rows == 1502
+    assert back[0].prediction == "N"
+    assert math.isnan(back[0].gain)
+    price = Target("price", "regression")
+    root = node(Threshold("x", 0.5), leaf(1234.5, rows=3, spread=2.25), leaf(-0.5, rows=1500, spread=0.0))
+    back = parse(render(make([Encoding("x", "number")], price, root), ascii=False), target="price")
+    assert back.target == price
+    assert (back[1].prediction, back[1].spread, back[2].prediction, back[2].rows) == (
+        1234.5,
+        2.25,
+        -0.5,
+        1500,
+    )
+
+
+def test_a_subtree_that_was_printed_alone_reads_back() -> None:
+    tree = parse(ST_NORDAF)
+    back = parse(render(tree, node=7, ascii=False))
+    assert back.split_at(0) == tree.split_at(7)
+    assert len(back) == 6
+
+
+# -- the complete form -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees())
+@example(chain(3))
+def test_the_complete_form_gives_back_an_equal_tree(tree: Tree) -> None:
+    text = export(tree)
+    assert text.replace("\n", "").isprintable()
+    back = parse(text)
+    assert back == tree
+    assert (back.history, back.notes) == (tree.history, tree.notes)
+    assert [type(label) for label in back.classes] == [type(label) for label in tree.classes]
+    assert export(back) == text
+
+
+def test_a_chain_in_complete_form() -> None:
+    tree = chain(2_000)
+    text = export(tree)
+    assert len(text) < 400 * len(tree)
+    assert parse(text) == tree
+
+
+def test_without_its_numbers_the_complete_form_is_a_tree_written_by_hand() -> None:
+    bare = "\n".join(line.partition("  # {")[0] for line in export(parse(ST_NORDAF)).split("\n") if line[:1] != "#")
+    assert parse(bare) == parse(ST_NORDAF)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("tree 1", "tree 99", "this tree is in format 99; this treewise reads 1"),
+        ("GPA = 3.5  ", "GPA = 3.6  ", r'line \d+: the words say ".*3.6 .* but the numbers say ".*3.5'),
+        (
+            '"levels": ["4.0", "3.7", "3.5"]',
+            '"levels": ["4.0", "3.7"]',
+            "do not make a tree: node 13 comes after",
+        ),
+        ('"split": "multiway"', '"split": "thresh"', "line .* is damaged"),
+        (
+            '"split": "multiway"',
+            '"split": "threshold"',
+            r"line .* damaged \(this test does not go with this kind of column",
+        ),
+        ('"missing": 0', '"missing": 77', r"line .* damaged \(missing values cannot take branch 77"),
+        ('{"stop"', '{"stop', "line .* the part after # is damaged"),
+        ('{"stop": "by_hand", "label": "P"}', "[1]", "line .* the part after # is damaged"),
+        ('"label": "P"', '"label": "Q"', "line .* the part after # is damaged"),
+        ('"stop": "by_hand"', '"rows": 1e400', "do not make a tree"),
+        ("# target", "# targets", "at the top are damaged"),
+    ],
+)
+def test_a_damaged_complete_form_is_refused(old: str, new: str, message: str) -> None:
+    text = export(parse(ST_NORDAF))
+    assert old in text
+    with pytest.raises(ParseError, match=message):
+        parse(text.replace(old, new, 1))
+
+
+def test_a_lost_line_is_noticed() -> None:
+    text = export(parse(ST_NORDAF)).rstrip("\n").split("\n")
+    with pytest.raises(ParseError, match="some nodes are lost"):
+        parse("\n".join(text[:-1]))
+
+
+def test_unknown_formats_are_named() -> None:
+    with pytest.raises(ParameterError, match=r'format="txt" is not known. Did you mean "text"\?'):
+        export(parse(ST_NORDAF), "txt")
+
+
+# -- one condition -----------------------------------------------------------------------------------------
+
+COLUMNS = (
+    Encoding("age", "number"),
+    Encoding("city", "nominal", ("Bari", "Rome", "Turin")),
+    Encoding("size", "ordered", ("S", "M", "L")),
+    Encoding("sick", "boolean", ("false", "true")),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("age <= 71.5", Threshold("age", 71.5)),
+        ("age > 71.5 or missing", Threshold("age", 71.5, missing=1)),
+        ("city = Rome", OneValue("city", "Rome")),
+        ("city in {Bari, Rome}", Subset("city", ("Bari", "Rome"))),
+        ("city", Multiway("city", ("Bari", "Rome", "Turin"))),
+        ("size <= M", Ordinal("size", "M")),
+        ("sick is true", OneValue("sick", "true")),
+        ("age missing", Threshold("age", math.inf, missing=1)),
+        ("city missing", Subset("city", (), missing=0)),
+    ],
+)
+def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
+    assert split_of(text, COLUMNS) == split
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("agee <= 3", 'no column "agee". Did you mean "age"\\? Columns: age, city'),
+        ("city = Paris", 'names "Paris". The levels are Bari, Rome, Turin'),
+        ("age = 3", "this is a column of numbers: compare it with <= or >"),
+        ("age <= old", "does not fit a column of numbers"),
+        ("age", 'cannot read "age"'),
+        ("city otherwise", "does not say other than what"),
+    ],
+)
+def test_one_condition_that_does_not_fit_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        split_of(text, COLUMNS)
