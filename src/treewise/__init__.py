@@ -20,9 +20,7 @@ the command line start fast.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treewise._version import __version__
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
     from treewise.growth import grow as grow
-    from treewise.parse import parse as parse
     from treewise.split import Multiway as Multiway
     from treewise.split import OneValue as OneValue
     from treewise.split import Ordinal as Ordinal
@@ -53,6 +50,7 @@ if TYPE_CHECKING:
     from treewise.table import read as read
     from treewise.tree import Node as Node
     from treewise.tree import Tree as Tree
+    from treewise.written.parse import parse as parse
 
 # public name → where it lives; "" is a module of its own
 _HOMES = {
@@ -60,7 +58,7 @@ _HOMES = {
     "datasets": "",
     "grow": "growth",
     "candidates": "explain.trace",
-    "parse": "parse",
+    "parse": "written.parse",
     "load": "files",
     "entropy": "criteria",
     "gini": "criteria",
@@ -84,18 +82,6 @@ _HOMES = {
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the names are the table's keys
-
-
-class _Package(ModuleType):
-    """Importing ``treewise.grow`` would put the module where the function belongs; the function stays."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _HOMES.get(name) == name:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -83,7 +83,7 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
 
 def read_condition(tree: Tree, condition: str) -> Split:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns."""
-    from treewise.siblings import split_of
+    from treewise.written.siblings import split_of
 
     try:
         return split_of(condition, tree.encodings)

@@ -396,9 +396,9 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
 
     >>> scale_weights(np.array([1.0, 2.0, 3.0]))[0].tolist()
     [1, 2, 3]
-    >>> scaled, scale = scale_weights(np.array([0.1, 0.2]))
+    >>> scaled, scale = scale_weights(np.array([0.25, 1.5]))
     >>> np.ldexp(scaled, -scale).tolist()
-    [0.1, 0.2]
+    [0.25, 1.5]
     """
     if not len(weight):
         return np.empty(0, np.int64), 0

@@ -4,7 +4,7 @@ Stands in the middle of the flow: everything that learns returns one (``growth.p
 everything that predicts, explains, prints or saves reads one. Nodes are numbered in pre-order (a node before its
 children, the first child's whole subtree before the second child), so numbers increase down the page and a child's is
 always larger than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core
-returns, the model file stores and prediction walks; ``Node`` is a readable view of one row of them, made when asked for.
+returns, the model file stores and prediction walks; ``Node`` is a readable view of one row of them, made on demand.
 
 The methods at the end are doors: what belongs to one tree is a method, but its code lives downstream and is imported
 when used, so that ``import treewise`` stays light.
@@ -420,7 +420,7 @@ class Tree:
         """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1).
 
         >>> import treewise as tw
-        >>> tree = tw.grow("food", preset="id3", max_depth=1)
+        >>> tree = tw.grow("food", preset="id3", columns=["Hunger"])
         >>> round(tree.log_likelihood("food"), 3)                       # −4·H(3/4), the one impure leaf
         -2.249
         """
@@ -470,7 +470,7 @@ class Tree:
         >>> import treewise as tw
         >>> tree = tw.parse("x1 <= 0.5 -> 1\\nx1 > 0.5 -> 0", target="y").refit(tw.datasets.four_points())
         >>> tree[1].counts
-        {'0': 1.0, '1': 1.0}
+        {0: 1.0, 1: 1.0}
         """
         from treewise.edit import refit
 

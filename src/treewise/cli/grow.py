@@ -176,7 +176,7 @@ def task_line(problem: Problem) -> str:
     """Say what is being predicted, so that a wrong guess is seen at once."""
     import numpy as np
 
-    from treewise.notation import figure
+    from treewise.wording import figure
 
     target = problem.target
     name = safe(target.name)

@@ -75,7 +75,7 @@ def read_model(given: str, target: str | None = None) -> Model:
 
 def parse_text(text: str, name: str, target: str | None) -> Tree:
     """Read a tree written by hand."""
-    from treewise.parse import parse
+    from treewise.written.parse import parse
 
     try:
         return parse(text if "\n" in text else text + "\n", **({"target": target} if target else {}))

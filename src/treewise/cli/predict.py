@@ -204,7 +204,7 @@ def answers_in_words(tree: Tree, table: Table, proba: bool = False) -> list[str]
 
 def answer(tree: Tree, node: int) -> str:
     """Say what a node predicts, and on what grounds."""
-    from treewise.notation import figure
+    from treewise.wording import figure
 
     facts = tree[node]
     rows = plural(facts.rows, "row")

@@ -38,7 +38,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     name  rows
     food     6
     """
-    from treewise.notation import display_width, pad
+    from treewise.wording import display_width, pad
 
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     lines = []

@@ -13,9 +13,8 @@ import numpy as np
 
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
-from treewise.notation import clip, display_width, figure, pad
 from treewise.tree import Label
-from treewise.wording import percent, plural, safe
+from treewise.wording import clip, display_width, figure, pad, percent, plural, safe
 
 Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead

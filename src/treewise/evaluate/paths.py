@@ -18,11 +18,10 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.answers import Ints, answers, class_places
-from treewise.notation import display_width, figure, pad
 from treewise.predict import encoded, find_nodes, read_for
 from treewise.table import Table
 from treewise.tree import Label, Tree
-from treewise.wording import plural, safe
+from treewise.wording import display_width, figure, pad, plural, safe
 
 LONGEST = 50  # tests; a longer path shows its beginning and its end, so that text stays linear in rows
 WIDEST = 100  # columns that paths are filled up to; what is longer just pushes its own answer to the right

@@ -16,9 +16,8 @@ from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.formula import BLANK
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.words import FEW, branches_text, left_out, ranked, say_column_score, say_score
-from treewise.notation import clip, display_width, pad
 from treewise.split import Threshold
-from treewise.wording import plural, safe
+from treewise.wording import clip, display_width, pad, plural, safe
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LONGEST_NAME, LONGEST_TEST = 32, 34
