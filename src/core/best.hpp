@@ -1,8 +1,8 @@
 // The competition of candidates: what an offer is, and which of two wins.
 //
-// Larger merit wins. Merits nearer than the slack of the arithmetic are a tie, and ties are decided by the key (earlier
-// column, then kind, then position, then placement of the missing rows) or, on request, by a draw that depends only on
-// the seed, the node and the candidate. search.py (pick) is the specification.
+// Larger merit wins. Merits nearer than rounding may have moved them are a tie, and ties are decided by the key
+// (earlier column, then kind, then position, then placement of the missing rows) or, on request, by a draw that depends
+// only on the seed, the node and the candidate. search.py (pick) is the specification.
 
 #pragma once
 
@@ -39,6 +39,8 @@ struct Offer {
     int128 merit = 0;
     int128 gain = 0;  // decrease of total impurity
     Key key;
+    int128 slack = 0;   // by how much rounding may have moved the merit
+    int filled = 0;     // branches with rows
     int128 spread = 0;  // Σ m·log m of the branches, for the gain ratio
 };
 
@@ -46,8 +48,8 @@ class Best {
 public:
     Best(bool random, uint64_t node) : random_(random), node_(node) {}
 
-    bool offer(const Offer& o, int128 slack) {
-        if (found_ && !beats(o, slack)) return false;
+    bool offer(const Offer& o) {
+        if (found_ && !beats(o)) return false;
         found_ = true;
         best_ = o;
         return true;
@@ -56,7 +58,8 @@ public:
     const Offer& get() const { return best_; }
 
 private:
-    bool beats(const Offer& o, int128 slack) const {
+    bool beats(const Offer& o) const {
+        const int128 slack = o.slack + best_.slack;
         if (o.merit > best_.merit + slack) return true;
         if (o.merit < best_.merit - slack) return false;
         if (random_) {

@@ -232,7 +232,8 @@ NB_MODULE(_core, m) {
         .def_rw("min_samples_leaf", &Settings::min_samples_leaf)
         .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
         .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
-        .def_rw("sufficient_accuracy", &Settings::sufficient_accuracy);
+        .def_rw("accuracy_over", &Settings::accuracy_over)
+        .def_rw("accuracy_under", &Settings::accuracy_under);
 
     nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
         .def(

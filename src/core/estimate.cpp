@@ -32,7 +32,7 @@ public:
           columns_(columns),
           target_(target),
           settings_(settings),
-          desk_(target, std::accumulate(target.weight, target.weight + target.n_rows, uint64_t{0})),
+          desk_(target),
           whole_(desk_),
           branch_(desk_) {}
 

@@ -44,23 +44,22 @@ inline int128 log2_fixed(uint64_t n) {
     return (static_cast<int128>(whole) << kFraction) | bits;
 }
 
-// n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are looked up.
+// n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are remembered.
 class Nlogn {
 public:
-    explicit Nlogn(uint64_t largest) {
-        const uint64_t size = largest < kTable ? largest + 1 : kTable;
-        table_.resize(size);
-        for (uint64_t n = 1; n < size; ++n) table_[n] = static_cast<int128>(n) * log2_fixed(n);
-    }
-    int128 operator()(int64_t n) const {
+    explicit Nlogn(uint64_t expected) : seen_(expected < kMost ? expected + 1 : kMost, 0) {}
+
+    int128 operator()(int64_t n) {
         const auto u = static_cast<uint64_t>(n);
-        if (u < table_.size()) return table_[u];
-        return static_cast<int128>(n) * log2_fixed(u);
+        if (u < 2) return 0;
+        if (u >= seen_.size()) return static_cast<int128>(n) * log2_fixed(u);
+        if (seen_[u] == 0) seen_[u] = static_cast<int128>(n) * log2_fixed(u);
+        return seen_[u];
     }
 
 private:
-    static constexpr uint64_t kTable = 1 << 20;
-    std::vector<int128> table_;
+    static constexpr uint64_t kMost = 1 << 20;
+    std::vector<int128> seen_;
 };
 
 }  // namespace treewise

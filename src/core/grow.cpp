@@ -39,7 +39,7 @@ public:
           settings_(settings),
           monitor_(monitor),
           total_weight_(sum_weights(target)),
-          desk_(target, static_cast<uint64_t>(total_weight_)),
+          desk_(target),
           lists_(columns, target.n_rows, monitor),
           finder_(desk_, lists_, columns, settings, total_weight_) {}
 
@@ -135,10 +135,10 @@ private:
     Stop leaf_condition(const Draft& d, bool pure) const {
         if (pure) return kPure;
         if constexpr (std::derived_from<Side, Counts>) {
-            const auto most = static_cast<double>(finder_.whole.counts()[d.summary.label]);
-            const bool asked = settings_.sufficient_accuracy < 1;
-            if (asked && most >= settings_.sufficient_accuracy * static_cast<double>(d.weight))
-                return kSufficientAccuracy;
+            const auto most = static_cast<int128>(finder_.whole.counts()[d.summary.label]);
+            const bool asked = settings_.accuracy_over < settings_.accuracy_under;
+            const auto enough = static_cast<int128>(settings_.accuracy_over) * d.weight;
+            if (asked && most * settings_.accuracy_under >= enough) return kSufficientAccuracy;
         }
         if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
         if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;

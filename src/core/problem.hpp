@@ -69,7 +69,8 @@ struct Settings {
     int64_t min_samples_leaf = 1;
     int64_t min_leaf_weight = 0;
     double min_impurity_decrease = 0.0;
-    double sufficient_accuracy = 1.0;
+    int64_t accuracy_over = 1;  // sufficient accuracy as the fraction over/under; 1: never stops
+    int64_t accuracy_under = 1;
 };
 
 // Called now and then with the share of work done; may throw to stop (Ctrl-C).

@@ -20,7 +20,7 @@ namespace treewise {
 
 inline constexpr size_t kExhaustive = 10;  // with more than two classes, all subsets of up to so many levels
 inline constexpr int kRatioBits = 60;
-inline constexpr int128 kRatioSlack = 1 << 16;
+inline constexpr int128 kRatioSlack = 1 << 15;
 
 // A split that won, ready to be stored and applied.
 struct Chosen {
@@ -88,8 +88,8 @@ public:
             tick();
         }
         if (bests_.empty()) return seen ? kMinSamplesLeaf : kNoCandidate;
-        const Offer winner = settings_.rule == Rule::c45 ? quinlan() : strongest(bests_, slack());
-        if (too_little(winner.gain)) return kMinImpurityDecrease;
+        const Offer winner = settings_.rule == Rule::c45 ? quinlan() : strongest(bests_);
+        if (too_little(winner.gain + slack(winner.filled))) return kMinImpurityDecrease;
         look(winner.key.column, node);
         describe(winner, chosen);
         return kInner;
@@ -315,16 +315,20 @@ private:
         seen_ = true;
         if (!t.fits) return;
         key.column = static_cast<int64_t>(column_);
-        Offer o{0, whole_total_ - t.total, key, t.spread};
-        o.merit = o.gain;
+        Offer o;
+        o.key = key;
+        o.filled = t.filled;
+        o.spread = t.spread;
+        o.gain = o.merit = whole_total_ - t.total;
+        o.slack = slack(t.filled);
         if (settings_.rule == Rule::ratio)
-            o.merit = ratio(o.gain, o.spread);
+            o.merit = ratio(o.gain, o.spread), o.slack = kRatioSlack;
         else if (settings_.by_branches && settings_.rule == Rule::gain)
             o.merit = floor_div(o.gain, t.filled - 1);
-        best_->offer(o, slack());
+        best_->offer(o);
     }
 
-    int128 slack() const { return settings_.rule == Rule::ratio ? kRatioSlack : desk_.slack; }
+    int128 slack(int filled) const { return desk_.rounding + desk_.per_branch * filled; }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
     int128 ratio(int128 gain, int128 spread) const {
@@ -333,9 +337,9 @@ private:
             std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
     }
 
-    Offer strongest(const std::vector<ColumnBest>& bests, int128 slack) const {
+    Offer strongest(const std::vector<ColumnBest>& bests) const {
         Best best(settings_.random_ties, node_key_);
-        for (const ColumnBest& b : bests) best.offer(b.offer, slack);
+        for (const ColumnBest& b : bests) best.offer(b.offer);
         return best.get();
     }
 
@@ -353,16 +357,18 @@ private:
         }
         std::vector<ColumnBest> enough;
         for (ColumnBest b : bests_) {
-            if (b.offer.merit + desk_.slack + n < average) continue;
+            if (b.offer.merit + 2 * b.offer.slack + n < average) continue;
             b.offer.merit = ratio(b.offer.merit, b.offer.spread);
+            b.offer.slack = kRatioSlack;
             enough.push_back(b);
         }
-        return strongest(enough, kRatioSlack);
+        return strongest(enough);
     }
 
     bool too_little(int128 gain) const {
-        const double total = static_cast<double>(gain + desk_.slack) * desk_.worth / static_cast<double>(total_weight_);
-        return std::ldexp(total, -degree() * desk_.target.scale) < settings_.min_impurity_decrease;
+        const double total = static_cast<double>(gain) * desk_.worth / static_cast<double>(total_weight_);
+        return std::ldexp(total, -degree() * desk_.target.scale) <
+               settings_.min_impurity_decrease * (1 - 0x1p-40);  // met to twelve digits is met
     }
     int degree() const {
         if (desk_.target.n_classes) return 0;

@@ -21,15 +21,17 @@ namespace treewise {
 
 // What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
 struct Desk {
-    explicit Desk(const Target& t, uint64_t total_weight) : target(t), nlogn(total_weight) {}
+    explicit Desk(const Target& t) : target(t), nlogn(static_cast<uint64_t>(t.n_rows)) {}
 
     const Target& target;
     Nlogn nlogn;
     int64_t low = 0, high = 0;    // regression: smallest and largest scaled target of the node
-    int128 slack = 0;             // gains nearer than this are equal
+    int128 rounding = 0;          // by how many units a gain may be off …
+    int128 per_branch = 0;        // … and by how many more for each branch
     double worth = 1.0;           // what one unit is, in total impurity of the user's numbers
     int128 mean = 0;              // squared error: targets are taken about the node's mean …
-    int shift = 0;                // … and cut to the bits that matter at this node
+    int shift = 0;                // … and cut to the bits that matter at this node,
+    int fraction = 0;             // with so many more after the point
     std::vector<uint32_t> rank;   // absolute error: a row's place among the node's distinct targets, from 1 …
     std::vector<int64_t> values;  // … which are these, ascending
 };
@@ -49,12 +51,13 @@ public:
     bool valid() const { return true; }
 
     static void open(Desk&, const uint32_t*, const uint32_t*) {}
-    void measure() const {  // this side holds all rows of the node
-        desk_->slack = static_cast<int128>(16) * weight;
-        desk_->worth = std::ldexp(1.0, -kFraction);
-    }
 
 protected:
+    void set_rounding(int128 rounding, int128 per_branch) const {
+        desk_->rounding = rounding;
+        desk_->per_branch = per_branch;
+        desk_->worth = std::ldexp(1.0, -kFraction);
+    }
     int64_t take(uint32_t row, int64_t sign) {  // returns the class count before
         const auto c = static_cast<int32_t>(target_->y[row]);
         const int64_t w = target_->weight[row];
@@ -94,6 +97,10 @@ public:
     void assign(const EntropySide& other) { copy(other), sum_ = other.sum_; }
     int128 total() const { return desk_->nlogn(weight) - sum_; }
 
+    // Called on the side that holds all rows of the node. Each logarithm is off by less than two units, times its
+    // count, and the counts of all terms add up to 4·m at most.
+    void measure() const { set_rounding(static_cast<int128>(8) * weight, 0); }
+
 private:
     void step(uint32_t row, int64_t sign) {
         const int64_t before = take(row, sign);
@@ -116,6 +123,8 @@ public:
         return (static_cast<int128>(weight) << kFraction) -
                static_cast<int128>((whole << kFraction) + (rest << kFraction) / m);
     }
+
+    void measure() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
 
 private:
     void step(uint32_t row, int64_t sign) {
@@ -146,6 +155,8 @@ public:
     void assign(const ErrorSide& other) { copy(other), most_ = other.most_; }
     int128 total() const { return static_cast<int128>(weight - most_) << kFraction; }
 
+    void measure() const { set_rounding(0, 0); }  // exact
+
 private:
     int64_t most_ = 0;
 };
@@ -175,7 +186,8 @@ protected:
     const Target* target_;
 };
 
-// −S²/m about the node's mean; Σ y² is the same for every split of a node.
+// −S²/m about the node's mean; Σ y² is the same for every split of a node. In 126 bits there is room for the square of
+// S and a fraction; where S is longer than 62 bits its tail is cut, at the node's own scale.
 class SquaredSide : public Sums {
 public:
     using Sums::Sums;
@@ -183,14 +195,18 @@ public:
     void assign(const SquaredSide& other) { *this = other; }
     int128 total() const {
         const int128 centred = (sum - weight * desk_->mean) >> desk_->shift;
-        return -(centred * centred / weight);
+        return -static_cast<int128>((static_cast<uint128>(centred * centred) << desk_->fraction) /
+                                    static_cast<uint128>(weight));
     }
     void measure() const {
         const auto spread = static_cast<int128>(desk_->high) - desk_->low + 1;
+        const int bits = bit_length(static_cast<uint128>(weight * spread));
         desk_->mean = floor_div(sum, weight);
-        desk_->shift = std::max(0, bit_length(static_cast<uint128>(weight * spread)) - 62);
-        desk_->slack = 8 * (spread >> desk_->shift) + 16;
-        desk_->worth = std::ldexp(1.0, 2 * desk_->shift);
+        desk_->shift = std::max(0, bits - 62);
+        desk_->fraction = std::min(kFraction, 126 - 2 * (bits - desk_->shift));
+        desk_->rounding = (desk_->shift ? 4 * ((spread >> desk_->shift) + 1) << desk_->fraction : 0) + 1;
+        desk_->per_branch = 1;
+        desk_->worth = std::ldexp(1.0, 2 * desk_->shift - desk_->fraction);
     }
 };
 
@@ -206,7 +222,8 @@ public:
     }
     void measure() const {
         desk_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
-        desk_->slack = static_cast<int128>(512) << kFraction;
+        desk_->per_branch = desk_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
+        desk_->rounding = 8 * (sum >> desk_->shift) + desk_->per_branch;
         desk_->worth = 0.6931471805599453 * std::ldexp(1.0, desk_->shift - kFraction);
     }
 };
@@ -220,7 +237,7 @@ public:
     int128 sum = 0;
 
     bool valid() const { return true; }
-    void measure() const { desk_->slack = 0, desk_->worth = 1.0; }
+    void measure() const { desk_->rounding = desk_->per_branch = 0, desk_->worth = 1.0; }
 
     // Rank the targets of the node's rows, once for all sides.
     static void open(Desk& desk, const uint32_t* first, const uint32_t* last) {

@@ -78,18 +78,27 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
     s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
     if (side.sum <= 0) return s;
     const auto scale = static_cast<int128>(desk.target.scale) << kFraction;
-    int128 terms = 0;  // Σ w·y·log2 y, each term cut to 64 bits
+    // Σ w·y·log2 y: y is cut to 53 bits, and each term to what leaves room for the sum.
+    const auto magnitude = [&](int64_t y) {
+        const int128 log = log2_fixed(static_cast<uint64_t>(y)) - scale;
+        return log < 0 ? -log : log;
+    };
+    const int spare = std::max(0, bit_length(static_cast<uint128>(desk.high)) - 53);
+    const int128 largest = (desk.high >> spare) * (std::max(magnitude(desk.high), magnitude(1)) + 1);
+    const int down =
+        std::max(0, bit_length(static_cast<uint128>(largest)) + bit_length(static_cast<uint128>(side.weight)) - 125);
+    int128 terms = 0;
     for (const uint32_t* row = first; row != last; ++row) {
         const int64_t y = desk.target.y[*row];
-        if (y > 0)
-            terms += desk.target.weight[*row] * (((y >> 8) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> 64);
+        if (y <= 0) continue;
+        terms += desk.target.weight[*row] * (((y >> spare) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> down);
     }
     const int cut = std::max(0, bit_length(static_cast<uint128>(side.sum)) - 62);
     const int128 log_mean = log2_fixed(static_cast<uint64_t>(side.sum >> cut)) +
                             (static_cast<int128>(cut) << kFraction) - log2_fixed(static_cast<uint64_t>(side.weight)) -
                             scale;
     const double m = static_cast<double>(side.weight);
-    const double ylogy = std::ldexp(static_cast<double>(terms) / m, 64 + 8 - kFraction - desk.target.scale);
+    const double ylogy = std::ldexp(static_cast<double>(terms) / m, spare + down - kFraction - desk.target.scale);
     const double of_mean = s.value * std::ldexp(static_cast<double>(log_mean), -kFraction);
     s.impurity = std::max(0.0, kLn2 * (ylogy - of_mean));
     return s;

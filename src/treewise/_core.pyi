@@ -48,7 +48,8 @@ class Settings:
     min_samples_leaf: int
     min_leaf_weight: int
     min_impurity_decrease: float
-    sufficient_accuracy: float
+    accuracy_over: int
+    accuracy_under: int
 
 Arrays = dict[str, npt.NDArray[Any]]
 

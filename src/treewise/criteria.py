@@ -15,8 +15,8 @@ last digits apart: who wins then depends on rows, threads and compilers. So clas
     poisson         − S·log2(S / m)
     absolute error  Σ |y − median|
 
-Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by a known, tiny ``slack``;
-gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
+Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by a known, tiny bound
+(``Measure.slack``); gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
-from treewise.errors import ParameterError, did_you_mean
+from treewise.errors import ParameterError, did_you_mean, shown
 
 Unit = Literal["bits", "nats"]
 Per = Literal["row", "total"]
@@ -38,11 +38,25 @@ Per = Literal["row", "total"]
 
 def shares(counts: Sequence[float]) -> list[float]:
     """Turn counts or probabilities into probabilities, refusing what is neither."""
-    values = [float(c) for c in counts]
+    try:
+        values = [float(c) for c in counts]
+    except (TypeError, ValueError, OverflowError):
+        values = []
     if not values or any(not math.isfinite(v) or v < 0 for v in values) or sum(values) <= 0:
-        raise ParameterError(f"{list(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
+        raise ParameterError(f"{shown(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
     total = math.fsum(values)
     return [v / total for v in values]
+
+
+def number_table(name: str, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Read rows of counts, all of one length, or say that they are none."""
+    try:
+        table = [[float(cell) for cell in row] for row in rows]
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name}={shown(rows)}: must be rows of numbers, such as [[3, 0], [1, 2]].") from None
+    if len({len(row) for row in table}) != 1:
+        raise ParameterError(f"{name}={shown(rows)}: every row must have the same number of cells.")
+    return table
 
 
 def entropy(counts: Sequence[float], unit: Unit = "bits") -> float:
@@ -85,11 +99,9 @@ def conditional_entropy(
     >>> round(conditional_entropy([[1/3, 1/3], [1/3, 0]], given="columns", unit="nats"), 3)     # ID3 notes: 2/3 log 2
     0.462
     """
-    if given not in ("rows", "columns"):
-        raise ParameterError(f'given="{given}": must be "rows" or "columns", whichever holds the known variable.')
-    table = [list(row) for row in joint]
-    if len({len(row) for row in table}) != 1:
-        raise ParameterError("joint: every row must have the same number of cells.")
+    if not isinstance(given, str) or given not in ("rows", "columns"):
+        raise ParameterError(f'given={shown(given)}: must be "rows" or "columns", whichever holds the known variable.')
+    table = number_table("joint", joint)
     groups = table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
     weights = shares([math.fsum(group) for group in groups])
     return math.fsum(w * entropy(group, unit) for w, group in zip(weights, groups, strict=True) if w > 0)
@@ -109,8 +121,10 @@ def information_gain(
     >>> round(information_gain([3, 4], [[2, 1], [1, 3]], criterion="gini"), 3)        # chapter 8, example 8-3
     0.085
     """
-    if per not in ("row", "total"):
-        raise ParameterError(f'per="{per}": must be "row" or "total".')
+    if not isinstance(per, str) or per not in ("row", "total"):
+        raise ParameterError(f'per={shown(per)}: must be "row" or "total".')
+    shares(parent)  # refuses what are no counts
+    branches = number_table("branches", branches)
     added = [math.fsum(column) for column in zip(*branches, strict=True)]
     if len(added) != len(parent) or any(
         not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
@@ -121,8 +135,10 @@ def information_gain(
         "gini": gini,
         "error": error,
     }
-    if criterion not in kinds:
-        raise ParameterError(f'criterion="{criterion}": must be one of {", ".join(kinds)}.')
+    if not isinstance(criterion, str) or criterion not in kinds:
+        raise ParameterError(
+            f"criterion={shown(criterion)}: must be one of {', '.join(kinds)}.{did_you_mean(criterion, kinds)}"
+        )
     impurity = kinds[criterion]
     total = math.fsum(parent)
     after = math.fsum(math.fsum(b) * impurity(b) for b in branches if math.fsum(b) > 0)
@@ -136,8 +152,8 @@ def logarithm(unit: str) -> Callable[[float], float]:
     >>> logarithm("bits")(8.0)
     3.0
     """
-    if unit not in ("bits", "nats"):
-        raise ParameterError(f'unit="{unit}": must be "bits" or "nats".')
+    if not isinstance(unit, str) or unit not in ("bits", "nats"):
+        raise ParameterError(f'unit={shown(unit)}: must be "bits" or "nats".')
     return math.log2 if unit == "bits" else math.log
 
 
@@ -212,9 +228,14 @@ class Measure:
     """A criterion set up for one node: measures its branches in integers."""
 
     total: Callable[[Group], int]  # total impurity, up to a constant of the node
-    slack: int  # gains nearer than this are equal
     worth: float  # what one unit is, in total impurity of the user's numbers
+    rounding: int = 0  # by how many units a gain may be off …
+    per_branch: int = 0  # … and by how many more for each branch
     valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
+
+    def slack(self, branches: int) -> int:
+        """Return by how much the gain of a split into so many branches may be off."""
+        return self.rounding + self.per_branch * branches
 
 
 @dataclass(frozen=True)
@@ -229,9 +250,21 @@ class Criterion:
     degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
 
 
-def class_measure(total: Callable[[Group], int]) -> Callable[[Group], Measure]:
-    """Set up a criterion on class counts: each rounded term is off by a few units a row."""
-    return lambda node: Measure(total, slack=16 * node.weight, worth=2.0**-FRACTION)
+def entropy_at(node: Group) -> Measure:
+    """Each logarithm is off by less than two units, times its count: the counts of all terms add up to 4·m at most."""
+    return Measure(entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
+
+
+def gini_at(node: Group) -> Measure:
+    """Exact but for one quotient a branch, and the node's own."""
+    del node
+    return Measure(gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
+
+
+def error_at(node: Group) -> Measure:
+    """Exact."""
+    del node
+    return Measure(error_total, worth=2.0**-FRACTION)
 
 
 def entropy_total(group: Group) -> int:
@@ -253,18 +286,22 @@ def error_total(group: Group) -> int:
 def squared_error_at(node: Group) -> Measure:
     """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the node's own: compare −S²/m.
 
-    S is taken about the node's mean and cut to 62 bits of the node's own range, so that a node of small differences
-    far from zero is measured as finely as any other.
+    S is taken about the node's mean; in 126 bits there is room for its square and a fraction, so targets of few digits
+    are measured exactly but for one quotient a branch. Where S is longer than 62 bits its tail is cut, at the node's
+    own scale, so that a node of small differences far from zero is measured as finely as any other.
     """
     mean = node.total // node.weight
     spread = node.high - node.low + 1
-    shift = max(0, (node.weight * spread).bit_length() - 62)
+    bits = (node.weight * spread).bit_length()
+    shift = max(0, bits - 62)
+    fraction = min(FRACTION, 126 - 2 * (bits - shift))
 
     def total(group: Group) -> int:
         centred = (group.total - group.weight * mean) >> shift
-        return -(centred * centred // group.weight)
+        return -((centred * centred << fraction) // group.weight)
 
-    return Measure(total, slack=8 * (spread >> shift) + 16, worth=4.0**shift)
+    cut = 4 * ((spread >> shift) + 1) << fraction if shift else 0
+    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=cut + 1, per_branch=1)
 
 
 def poisson_at(node: Group) -> Measure:
@@ -275,13 +312,15 @@ def poisson_at(node: Group) -> Measure:
         s = group.total >> shift
         return s * log2_fixed(group.weight) - nlogn(s)
 
-    return Measure(total, 512 << FRACTION, worth=math.log(2) * 2.0 ** (shift - FRACTION), valid=lambda g: g.total > 0)
+    worth = math.log(2) * math.ldexp(1.0, shift - FRACTION)
+    cut = 64 << FRACTION if shift else 0  # what a cut tail of S may weigh, in a branch and in the node
+    return Measure(total, worth, 8 * (node.total >> shift) + cut, per_branch=cut, valid=lambda g: g.total > 0)
 
 
 def absolute_error_at(node: Group) -> Measure:
     """Σ |y − median|, exact."""
     del node
-    return Measure(absolute_deviation, slack=0, worth=1.0)
+    return Measure(absolute_deviation, worth=1.0)
 
 
 def medians(group: Group) -> tuple[int, int]:
@@ -306,11 +345,11 @@ def absolute_deviation(group: Group) -> int:
 CRITERIA: dict[str, Criterion] = {
     c.name: c
     for c in (
-        Criterion("entropy", "classification", "bits", class_measure(entropy_total)),
-        Criterion("gini", "classification", "", class_measure(gini_total)),
-        Criterion("error", "classification", "", class_measure(error_total)),
-        Criterion("gain_ratio", "classification", "bits", class_measure(entropy_total), rule="ratio"),
-        Criterion("c45", "classification", "bits", class_measure(entropy_total), rule="c45"),
+        Criterion("entropy", "classification", "bits", entropy_at),
+        Criterion("gini", "classification", "", gini_at),
+        Criterion("error", "classification", "", error_at),
+        Criterion("gain_ratio", "classification", "bits", entropy_at, rule="ratio"),
+        Criterion("c45", "classification", "bits", entropy_at, rule="c45"),
         Criterion("squared_error", "regression", "", squared_error_at, degree=2),
         Criterion("absolute_error", "regression", "", absolute_error_at, degree=1),
         Criterion("poisson", "regression", "nats", poisson_at, degree=1),
@@ -320,8 +359,9 @@ CRITERIA: dict[str, Criterion] = {
 
 def criterion_named(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
-    if name not in CRITERIA:
+    if not isinstance(name, str) or name not in CRITERIA:
+        said = f'"{name}"' if isinstance(name, str) and name.isprintable() else shown(name)
         raise ParameterError(
-            f'criterion="{name}" is not known.{did_you_mean(name, CRITERIA)} One of: {", ".join(CRITERIA)}.'
+            f"criterion={said} is not known.{did_you_mean(name, CRITERIA)} One of: {', '.join(CRITERIA)}."
         )
     return CRITERIA[name]

@@ -5,7 +5,7 @@ that is decided once per table is decided here: which columns take part and as w
 the order of the classes, which rows count, and how weights and targets become integers.
 
     weights   w → w·2^weight_scale    whole numbers stay as they are; others are scaled until their sum has 52 bits
-    targets   y → y·2^target_scale    regression: the largest |y| gets 61 bits
+    targets   y → y·2^target_scale    regression: as few bits as all targets need, 61 at most
 
 Scales are powers of two, so nothing is rounded that fits; a positive weight never becomes 0. They depend on the sum of
 the weights and the largest |y| only, not on the number of rows, so a row of weight 2 is the same as two rows.
@@ -14,8 +14,11 @@ the weights and the largest |y| only, not on the number of rows, so a row of wei
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,14 +27,16 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
-from treewise.settings import Settings
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.settings import Settings, as_written
 from treewise.table import Column, KindSpec, Table, read
 from treewise.tree import Label, Target, Task
-from treewise.wording import number
+from treewise.wording import number, plural, safe
 
 Ints = npt.NDArray[np.int64]
 MOST_CLASSES_OF_WHOLE_NUMBERS = 20
+LARGEST = 1.7976931348623157e308
+TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,12 @@ class Problem:
     @property
     def least_leaf_weight(self) -> int:
         """The least weight of a leaf, in scaled units."""
-        return math.ceil(self.settings.min_weight_fraction_leaf * int(self.weight.sum()))
+        return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
 
 
 def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
+    roles = check_roles(roles)
     table = read(data, na_values=roles.na_values)
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
@@ -112,7 +118,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         chosen |= {name: learned.splits} if learned.splits else {}
     asked = {
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
-        "class_weight": roles.class_weight,
+        "class_weight": said_class_weight(roles.class_weight),
         "splits": chosen,
     }
     return assemble(
@@ -124,6 +130,35 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         (encodings, columns, splits, notes),
         {k: v for k, v in asked.items() if v},
     )
+
+
+def check_roles(roles: Roles) -> Roles:
+    """Refuse what can be no role, whatever the table is; return names as lists of text."""
+    if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in TASKS):
+        raise ParameterError(
+            f"task={shown(roles.task)}: must be classification, regression, or None to let the target decide."
+            f"{did_you_mean(roles.task, TASKS)}"
+        )
+    if roles.kinds is not None and not isinstance(roles.kinds, Mapping):
+        raise ParameterError(f'kinds={shown(roles.kinds)}: must be a dict of column → kind, {{"GPA": "nominal"}}.')
+    if not isinstance(roles.drop_missing_target, bool | np.bool_):
+        raise ParameterError(f"drop_missing_target={shown(roles.drop_missing_target)}: must be True or False.")
+    if roles.positive is not None and not isinstance(roles.positive, str | int | float | np.generic):
+        raise ParameterError(f"positive={shown(roles.positive)}: must be one of the classes.")
+    columns = None if roles.columns is None else names_in("columns", roles.columns)
+    return replace(roles, ignore=names_in("ignore", roles.ignore), columns=columns)
+
+
+def names_in(parameter: str, given: Any) -> list[str]:
+    """Return column names as text; a table whose columns are numbered is asked by number too."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        listed = f'["{safe(given)}"]' if isinstance(given, str) else '["age", "town"]'
+        raise ParameterError(f"{parameter}={shown(given)}: must be a list of names, {listed}.")
+    names = list(given)
+    for name in names:
+        if not isinstance(name, str | int | np.integer):
+            raise ParameterError(f"{parameter} holds {shown(name)}: must be a list of column names.")
+    return [str(name) for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +178,21 @@ class Weighed:
 
 def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | str | None, table_name: str) -> Weighed:
     """Multiply class weights in; rows of a class of weight 0 are absent."""
-    weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+        weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+    wild = np.flatnonzero(~np.isfinite(weighed.weight))
+    if len(wild):
+        raise DataError(
+            f"sample_weight times class_weight is past the largest number in row {weighed.rows[wild[0]] + 1:,}."
+            " Scale the weights down: only their proportions matter."
+        )
     if not np.all(weighed.weight):
         weighed = weighed.take(np.flatnonzero(weighed.weight))
     if not len(weighed.rows):
-        raise DataError(f"{table_name}: no row has a positive weight; there is nothing to learn from.")
+        raise DataError(
+            f"{table_name}: no row has a positive weight; there is nothing to learn from."
+            " Give some class a class_weight above 0."
+        )
     return weighed
 
 
@@ -190,15 +235,16 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
-                    f'{parameter}: no column "{name}" in {table.name}.{did_you_mean(name, table.columns)}'
-                    f" Columns: {listing(list(table.columns))}."
+                    f'{parameter}: no column "{safe(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f" Columns: {listing([safe(n) for n in table.columns])}."
                 )
     out = {target, *roles.ignore}
     if isinstance(roles.sample_weight, str):
         out.add(roles.sample_weight)
     chosen = [name for name in asked if name not in out]
     if len(set(chosen)) < len(chosen):
-        raise ParameterError("columns: a column is named twice.")
+        twice = next(name for name, times in Counter(chosen).items() if times > 1)
+        raise ParameterError(f'columns: "{safe(twice)}" is named twice. Name each column once.')
     return chosen
 
 
@@ -222,8 +268,8 @@ def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Ints) -> 
     if len(gone):
         rows = listing([int(r) + 1 for r in kept[gone]], most=3)
         raise DataError(
-            f'column "{encoding.name}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was asked'
-            ' for. missing="learn" learns where they go; or fill them first.'
+            f'column "{safe(encoding.name)}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was'
+            ' asked for. missing="learn" learns where they go; or fill them first.'
         )
 
 
@@ -234,19 +280,33 @@ def take_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
-            raise ParameterError(
-                f'target is not given. Name the column to predict: target="{list(table.columns)[-1]}".'
-            )
+            last = safe(list(table.columns)[-1])
+            raise ParameterError(f'target is not given. Name the column to predict: target="{last}".')
         target = table.target
     if isinstance(target, str):
         return table[target]
-    column = read({"y": target}, name="target").columns["y"]
+    column = read_array(table, "target", target)
+    name = getattr(target, "name", None)
+    if isinstance(name, str) and name in table.columns and column.same_cells(table[name]):
+        return table[name]  # data["y"] was given, and means that column
+    names = chain([name] if isinstance(name, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
+    return replace(column, name=next(n for n in names if n not in table.columns))
+
+
+def read_array(table: Table, parameter: str, given: Any) -> Column:
+    """Read what is given beside the table: one value for each of its rows."""
+    kind = type(given)
+    if isinstance(given, Mapping | int | float) or hasattr(kind, "columns") or not hasattr(kind, "__len__"):
+        raise ParameterError(
+            f"{parameter}={shown(given)}: must be the name of a column, or an array with a value for each row."
+            f" Columns: {listing([safe(n) for n in table.columns])}."
+        )
+    column = read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):
         raise DataError(
-            f"target has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."
+            f"{parameter} has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."
         )
-    name = getattr(target, "name", None)
-    return replace(column, name=name if isinstance(name, str) and name not in table.columns else "y")
+    return column
 
 
 def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Ints:
@@ -256,26 +316,28 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
     if len(gone) and not roles.drop_missing_target:
         rows = listing([int(r) + 1 for r in gone], most=5)
         raise DataError(
-            f'target "{column.name}" is missing in {len(gone):,} row{"s" if len(gone) > 1 else ""} ({rows}).'
+            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).'
             " Remove them first, or drop_missing_target=True (--drop-missing-target)."
         )
     counts[gone] = False
     if not counts.any():
-        raise DataError(f"{table_name}: no row has a target and a positive weight; there is nothing to learn from.")
+        raise DataError(
+            f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
+            " Give some rows a weight above 0."
+        )
     return np.flatnonzero(counts)
 
 
 def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64], int]:
     """Decide the task and turn the target into class numbers or scaled integers."""
-    if roles.task not in (None, "classification", "regression"):
-        raise ParameterError(
-            f"task={roles.task!r}: must be classification, regression, or None to let the target decide."
-        )
     numeric, codes, labels = encode.classes(column)
     task = roles.task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
         if not numeric:
-            raise DataError(f'target "{column.name}" is not a column of numbers, so task="regression" does not fit.')
+            raise DataError(
+                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}), so'
+                ' task="regression" does not fit. Leave task out, or give numbers.'
+            )
         if roles.positive is not None:
             raise ParameterError("positive: regression has no classes; leave it out.")
         raw = encode.numbers(column)
@@ -304,20 +366,28 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
         return order
     named = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
     if not named:
+        words = [safe(v) for v in labels]
         raise ParameterError(
-            f'positive="{positive}": target "{name}" has the classes {listing([str(v) for v in labels])}.'
+            f'positive="{safe(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
+            f"{did_you_mean(positive, words)}"
         )
     order.remove(named[0])
     return [*order, named[0]]
 
 
 def scale_targets(raw: npt.NDArray[np.float64], name: str, kept: Ints) -> tuple[Ints, int]:
-    """Write targets as integers of at most 61 bits: y·2^scale."""
+    """Write targets as integers of at most 61 bits, and of no more than they need: y·2^scale."""
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
-        raise DataError(f'target "{name}" is {raw[bad[0]]} in row {kept[bad[0]] + 1}. Regression needs finite numbers.')
+        raise DataError(
+            f'target "{safe(name)}" is {raw[bad[0]]} in row {kept[bad[0]] + 1:,}. Regression needs finite numbers.'
+            " Leave that row out, or correct it."
+        )
     scale = 61 - math.frexp(float(np.max(np.abs(raw))))[1] if np.any(raw) else 0
-    return np.rint(np.ldexp(raw, scale)).astype(np.int64), scale
+    y = np.rint(np.ldexp(raw, scale)).astype(np.int64)
+    used = int(np.bitwise_or.reduce(np.abs(y)))
+    spare = (used & -used).bit_length() - 1 if used else 0  # zeros all of them end with
+    return y >> spare, scale - spare
 
 
 def settle_criterion(settings: Settings, target: Target) -> Settings:
@@ -329,10 +399,10 @@ def settle_criterion(settings: Settings, target: Target) -> Settings:
     if meant != target.task:
         what = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
-            what += f" ({listing([str(c) for c in target.classes], most=4)})"
+            what += f" ({listing([safe(c) for c in target.classes], most=4)})"
         use = "entropy" if target.task == "classification" else "squared_error"
         raise ParameterError(
-            f'criterion="{settings.criterion}" is for {meant}, but target "{target.name}" {what}.'
+            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.'
             f' Use criterion="{use}", or task="{meant}".'
         )
     return settings
@@ -345,14 +415,8 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
         return np.ones(len(table))
-    column = (
-        table[given]
-        if isinstance(given, str)
-        else read({"sample_weight": given}, name="sample_weight")["sample_weight"]
-    )
+    column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
     weight = encode.numbers(column)
-    if len(weight) != len(table):
-        raise DataError(f"sample_weight has {len(weight):,} values, {table.name} has {len(table):,} rows.")
     for fault, rows in (
         ("missing", np.flatnonzero(np.isnan(weight))),
         ("infinite", np.flatnonzero(np.isinf(weight))),
@@ -361,7 +425,8 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
         if len(rows):
             value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
             raise DataError(
-                f"sample_weight is {fault} in row {rows[0] + 1}{value}. Weights must be 0 or more and finite."
+                f"sample_weight is {fault} in row {rows[0] + 1:,}{value}. Weights must be 0 or more and finite;"
+                " 0 leaves a row out."
             )
     return weight
 
@@ -374,21 +439,32 @@ def class_factors(
         return np.ones(len(y))
     if target.task == "regression":
         raise ParameterError("class_weight: regression has no classes; leave it out.")
-    if given == "balanced":
-        totals = np.bincount(y, weights=weight, minlength=len(target.classes))
+    if isinstance(given, str) and given == "balanced":
+        top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
+        totals = np.bincount(y, weights=np.ldexp(weight, -top), minlength=len(target.classes))
         balanced: npt.NDArray[np.float64] = totals.sum() / (len(totals) * totals[y])
         return balanced
     if not isinstance(given, Mapping):
-        raise ParameterError(f'class_weight={given!r}: must be "balanced" or a dict of class → weight.')
+        raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')
     factors = np.ones(len(target.classes))
     names = {str(c): i for i, c in enumerate(target.classes)}
     for label, factor in given.items():
         if str(label) not in names:
-            raise ParameterError(f"class_weight names {label!r}; the classes are {listing(list(names))}.")
-        if not (math.isfinite(factor) and factor >= 0):
-            raise ParameterError(f"class_weight of {label!r} is {factor}: must be 0 or more and finite.")
+            raise ParameterError(
+                f"class_weight names {shown(label)}; the classes are {listing([safe(n) for n in names])}."
+                f"{did_you_mean(label, names)}"
+            )
+        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= LARGEST:
+            raise ParameterError(
+                f"class_weight of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+            )
         factors[names[str(label)]] = factor
     return factors[y]
+
+
+def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+    """Return class weights as the tree's history keeps them: classes as text, as in a file."""
+    return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given
 
 
 def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
@@ -449,7 +525,7 @@ def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
     if len(strange):
         label = labels[codes[strange[0]]]
         raise DataError(
-            f'{table_name}: target "{column.name}" is "{label}" in row {strange[0] + 1}, a class the tree does not'
-            f" know. Its classes are {listing([str(c) for c in target.classes])}."
+            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {strange[0] + 1:,}, a class the'
+            f" tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
         )
     return y

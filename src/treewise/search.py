@@ -31,6 +31,7 @@ from treewise import encode
 from treewise.criteria import Group, Measure, log2_fixed, medians, nlogn
 from treewise.encode import Encoding
 from treewise.problem import Problem
+from treewise.settings import as_written
 from treewise.split import (
     INT64_MAX,
     Multiway,
@@ -45,7 +46,7 @@ from treewise.split import (
 
 Rows = npt.NDArray[np.int64]
 EXHAUSTIVE = 10  # up to so many categories present, all subsets are tried when there are more than two classes
-RATIO_BITS, RATIO_SLACK = 60, 1 << 16
+RATIO_BITS, RATIO_SLACK = 60, 1 << 15
 
 # The place of a kind in the order of ties; a test of presence comes last in its column.
 PLACE = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5, "presence": 6}
@@ -61,6 +62,7 @@ class Candidate:
     key: tuple[int, int, int, int]  # column, kind, position, placement of missing rows: decides ties
     gain: int  # decrease of total impurity, in the measure's units
     merit: int  # what it competes by
+    slack: int  # by how much rounding may have moved the merit
     eligible: bool  # whether every branch with rows meets the limits
 
     @property
@@ -320,6 +322,7 @@ def judge(
     if len(filled) < 2 or not all(measure.valid(g) for g in filled):
         return None
     gain = measure.total(node) - sum(measure.total(g) for g in filled)
+    slack = RATIO_SLACK if problem.criterion.rule == "ratio" else measure.slack(len(filled))
     if problem.criterion.rule == "ratio":
         merit = ratio(gain, node, filled)
     elif problem.by_branches and problem.criterion.rule == "gain":
@@ -327,7 +330,7 @@ def judge(
     else:
         merit = gain
     fits = all(g.rows >= least_leaf(problem) and g.weight >= problem.least_leaf_weight for g in filled)
-    return Candidate(split, branches, missing_rows, key, gain, merit, fits)
+    return Candidate(split, branches, missing_rows, key, gain, merit, slack, fits)
 
 
 def least_leaf(problem: Problem) -> int:
@@ -352,7 +355,8 @@ def leaf_condition(problem: Problem, rows: Rows, node: Group, depth: int) -> str
     if problem.target.task == "classification":
         if max(node.counts) == node.weight:
             return "pure"
-        if limits.sufficient_accuracy < 1 and max(node.counts) >= limits.sufficient_accuracy * node.weight:
+        enough = as_written(limits.sufficient_accuracy) * node.weight
+        if limits.sufficient_accuracy < 1 and max(node.counts) >= enough:
             return "sufficient_accuracy"
     elif np.all(problem.raw[rows] == problem.raw[rows[0]]):
         return "pure"
@@ -378,12 +382,11 @@ def find_best_prediction(problem: Problem, rows: Rows, node: Group) -> int | flo
 def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], int] | None = None) -> Candidate | str:
     """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
 
-    Larger merit wins; of equals (nearer than the measure's slack) the first, or with ``draw`` the one that draws the
-    smallest number.
+    Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with ``draw`` the one that
+    draws the smallest number.
     """
     node = group_of(problem, rows)
     measure = problem.criterion.at(node)
-    slack = RATIO_SLACK if problem.criterion.rule == "ratio" else measure.slack
     seen, best_of_column = False, []
     for column in range(len(problem.columns)):
         listed = list(candidates(problem, rows, column, node, measure))
@@ -391,32 +394,36 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
         fitting = [c for c in listed if c.eligible]
         if fitting:
             cuts = len({c.key[2] for c in listed if c.key[1] == PLACE["threshold"]})
-            best_of_column.append((pick(fitting, slack, draw), cuts))
+            best_of_column.append((pick(fitting, draw), cuts))
     if not best_of_column:
         return "min_samples_leaf" if seen else "no_candidate"
     if problem.criterion.rule == "c45":
-        best = pick(quinlan(problem, node, best_of_column, slack), RATIO_SLACK, draw)
+        best = pick(quinlan(problem, node, best_of_column), draw)
     else:
-        best = pick([c for c, _ in best_of_column], slack, draw)
-    if (
-        decrease(problem, measure, best.gain + measure.slack, int(problem.weight.sum()))
-        < problem.settings.min_impurity_decrease
-    ):
+        best = pick([c for c, _ in best_of_column], draw)
+    least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
+    if decrease(problem, measure, best.gain + measure.slack(len(best.filled)), int(problem.weight.sum())) < least:
         return "min_impurity_decrease"
     return best
 
 
-def pick(listed: Sequence[Candidate], slack: int, draw: Callable[[Candidate], int] | None) -> Candidate:
+def pick(listed: Sequence[Candidate], draw: Callable[[Candidate], int] | None) -> Candidate:
     """Return the candidate of largest merit; ties go to the first, or to the smallest draw."""
     best = listed[0]
     for c in listed[1:]:
-        wins_tie = draw is not None and abs(c.merit - best.merit) <= slack and draw(c) < draw(best)
-        if c.merit > best.merit + slack or wins_tie:
+        if tied(c, best):
+            best = c if draw is not None and draw(c) < draw(best) else best
+        elif c.merit > best.merit:
             best = c
     return best
 
 
-def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]], slack: int) -> list[Candidate]:
+def tied(a: Candidate, b: Candidate) -> bool:
+    """Tell whether two merits are equal but for rounding."""
+    return abs(a.merit - b.merit) <= a.slack + b.slack
+
+
+def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
     """C4.5's second step: of the columns with at least average gain, compare the gain ratio.
 
     A threshold's gain is first lessened by log2(cuts tried)/n, what it takes to say which cut was chosen (Quinlan
@@ -429,8 +436,8 @@ def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]
         price = price << scale if scale >= 0 else price >> -scale
         lessened.append(replace(best, merit=best.gain - price))
     average = sum(c.merit // len(lessened) for c in lessened)
-    enough = [c for c in lessened if c.merit + slack + len(lessened) >= average]
-    return [replace(c, merit=ratio(c.merit, node, c.filled)) for c in enough]
+    enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]
+    return [replace(c, merit=ratio(c.merit, node, c.filled), slack=RATIO_SLACK) for c in enough]
 
 
 def decrease(problem: Problem, measure: Measure, gain: int, weight: int) -> float:

@@ -7,12 +7,15 @@ default and its range; Python, estimators and the command line all fill the same
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal
 
 from treewise.criteria import criterion_named
-from treewise.errors import ParameterError, did_you_mean
+from treewise.errors import ParameterError, did_you_mean, shown
 
 SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 
@@ -53,7 +56,7 @@ class Settings:
         if preset is not None:
             one_of("preset", preset, PRESETS)
             chosen |= PRESETS[preset]
-        chosen |= {name: value for name, value in given.items() if value is not None}
+        chosen |= {name: plain(value) for name, value in given.items() if value is not None}
         settings = cls(**chosen)
         settings.check()
         return settings
@@ -68,7 +71,7 @@ class Settings:
         one_of("ties", self.ties, ("first", "random"))
         whole("max_depth", self.max_depth, least=0, none="None for no limit")
         whole("max_leaf_nodes", self.max_leaf_nodes, least=1, none="None for no limit")
-        whole("random_state", self.random_state, least=0)
+        whole("random_state", self.random_state, least=0, most=2**64 - 1)
         count_or_share("min_samples_split", self.min_samples_split, least=2)
         count_or_share("min_samples_leaf", self.min_samples_leaf, least=1)
         within("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
@@ -88,37 +91,69 @@ class Settings:
         """Turn scikit-learn's "count, or share of all rows" into a count."""
         if isinstance(share_or_count, int):
             return share_or_count
-        return max(1, math.ceil(share_or_count * rows))
+        return max(1, math.ceil(as_written(share_or_count) * rows))
+
+
+def plain(value: Any) -> Any:
+    """Turn NumPy's numbers into Python's, which a model file can hold; everything else stays as it is.
+
+    >>> import numpy as np
+    >>> plain(np.int64(3)), plain(np.float32(0.5)), plain("gini"), plain(True)
+    (3, 0.5, 'gini', True)
+    """
+    if isinstance(value, bool | int | float | str):
+        return value
+    count = index(value)
+    if count is not None:
+        return count
+    return float(value) if isinstance(value, Real) else value
+
+
+def index(value: Any) -> int | None:
+    """Return a whole number of any type as Python's; None if it is no whole number."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def as_written(share: float) -> Fraction:
+    """Return a share as the decimal the user wrote: 0.07 of 100 is 7, not 7.000000000000001.
+
+    >>> as_written(0.07) * 100
+    Fraction(7, 1)
+    """
+    return Fraction(repr(float(share))).limit_denominator(10**17)
 
 
 def one_of(name: str, value: object, known: Collection[str]) -> None:
     """Check a word against the known ones."""
     if not isinstance(value, str) or value not in known:
-        hint = did_you_mean(value, known) if isinstance(value, str) else ""
-        raise ParameterError(f"{name}={value!r}: must be one of {', '.join(known)}.{hint}")
+        raise ParameterError(f"{name}={shown(value)}: must be one of {', '.join(known)}.{did_you_mean(value, known)}")
 
 
-def whole(name: str, value: object, least: int, none: str = "") -> None:
+def whole(name: str, value: object, least: int, none: str = "", most: int | None = None) -> None:
     """Check a whole number (None allowed where ``none`` says what it means)."""
     if value is None and none:
         return
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
-        raise ParameterError(
-            f"{name}={value!r}: must be a whole number, {least} or more{', or ' + none if none else ''}."
-        )
+    count = index(value)
+    if count is None or count < least or (most is not None and count > most):
+        upto = f"from {least} to {most}" if most is not None else f"{least} or more"
+        raise ParameterError(f"{name}={shown(value)}: must be a whole number, {upto}{', or ' + none if none else ''}.")
 
 
 def count_or_share(name: str, value: object, least: int) -> None:
     """Check "at least so many rows, or this share of them"."""
     if isinstance(value, float) and 0.0 < value < 1.0:
         return
-    if hasattr(value, "__index__") and not isinstance(value, bool) and int(value) >= least:
+    count = index(value)
+    if count is not None and count >= least:
         return
-    raise ParameterError(f"{name}={value!r}: must be a whole number, {least} or more, or a share between 0 and 1.")
+    raise ParameterError(f"{name}={shown(value)}: must be a whole number, {least} or more, or a share between 0 and 1.")
 
 
 def within(name: str, value: object, low: float, high: float) -> None:
     """Check a number against a closed range."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         upto = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
-        raise ParameterError(f"{name}={value!r}: must be a number {upto}.")
+        raise ParameterError(f"{name}={shown(value)}: must be a number {upto}.")

@@ -22,7 +22,6 @@ from treewise.explain.trace.nodes import ColumnTrace, NodeTrace, Place, View
 from treewise.problem import Problem
 from treewise.search import (
     PLACE,
-    RATIO_SLACK,
     Rows,
     candidates,
     group_of,
@@ -30,6 +29,7 @@ from treewise.search import (
     leaf_condition,
     pick,
     quinlan,
+    tied,
 )
 from treewise.split import quote
 from treewise.wording import plural
@@ -102,41 +102,39 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
     Where ties are drawn at random and the tree's own split is as good as any, it is the one that was drawn.
     """
     problem, rule = lens.problem, lens.problem.criterion.rule
-    slack = RATIO_SLACK if rule == "ratio" else lens.measure.slack
     drawn = chosen if problem.settings.ties == "random" else None
     bests: dict[int, CandidateTrace] = {}
     cuts: dict[int, int] = {}
     for column, listed in enumerate(tests):
         fitting = [t for t in listed if t.eligible]
         if fitting:
-            bests[column] = best_of(fitting, slack, drawn)
+            bests[column] = best_of(fitting, drawn)
             keys = [t.candidate.key for t in listed]
             cuts[column] = len({k[2] for k in keys if k[1] == CUT and k[2] != OWN})
     compared = [t.candidate for t in bests.values()]
     if rule == "c45" and compared:
-        compared = quinlan(problem, lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()], slack)
-        slack = RATIO_SLACK
+        compared = quinlan(problem, lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
     scores = {c.key[0]: say_merit(lens, c.merit, rule != "gain") for c in compared}
     cuts = {i: n for i, n in cuts.items() if bests[i].candidate.key[1] == CUT}
     if not compared:
         return Contest(bests, scores, cuts)
-    first = pick(compared, slack, None)
+    first = pick(compared, None)
     if drawn is not None:
-        equals = [c for c in compared if abs(c.merit - first.merit) <= slack]
+        equals = [c for c in compared if tied(c, first)]
         first = next((c for c in equals if same_parts(bests[c.key[0]], drawn)), first)
     others = [c for c in compared if c is not first]
     if not others:
         return Contest(bests, scores, cuts, first.key[0])
-    second = pick(others, slack, None)
-    tie = abs(first.merit - second.merit) <= slack
+    second = pick(others, None)
+    tie = tied(first, second)
     margin = 0.0 if tie else scores[first.key[0]] - scores[second.key[0]]
     return Contest(bests, scores, cuts, first.key[0], second.key[0], margin, tie)
 
 
-def best_of(tests: Sequence[CandidateTrace], slack: int, drawn: CandidateTrace | None = None) -> CandidateTrace:
+def best_of(tests: Sequence[CandidateTrace], drawn: CandidateTrace | None = None) -> CandidateTrace:
     """Return the best test of a column; among equals the one that was drawn, if one was."""
-    best = pick([t.candidate for t in tests], slack, None)
-    equals = [t for t in tests if abs(t.candidate.merit - best.merit) <= slack] if drawn else []
+    best = pick([t.candidate for t in tests], None)
+    equals = [t for t in tests if tied(t.candidate, best)] if drawn else []
     by_lot = next((t for t in equals if drawn and same_parts(t, drawn)), None)
     return by_lot or next(t for t in tests if t.candidate is best)
 
@@ -151,7 +149,7 @@ def trace_column(
     if not tests:
         note = why_none(lens, place, column)
     elif best is None:
-        best = best_of(tests, lens.measure.slack)
+        best = best_of(tests)
         note = f"every test leaves a branch too small ({limits(lens.problem)})"
     elif column not in contest.scores:
         note = "gain below average"

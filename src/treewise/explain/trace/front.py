@@ -14,7 +14,7 @@ import numpy as np
 
 from treewise import encode
 from treewise.criteria import logarithm
-from treewise.errors import ColumnError, ParameterError, did_you_mean, listing
+from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
 from treewise.explain.trace.contest import trace_node
 from treewise.explain.trace.nodes import NodeTrace, Place, View
 from treewise.explain.trace.render import Printing, render
@@ -53,8 +53,11 @@ def trace(
     >>> t[2]["Recommendation"].gain, t[2]["Recommendation"].note
     (0.0, 'all 5 rows are good: no split')
     """
-    if node is not None and not 0 <= node < len(tree):
-        raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
+    if node is not None:
+        try:
+            node = tree.number(node)
+        except (IndexError, TypeError) as error:
+            raise ParameterError(f"{error}.") from None
     view = check_view(View(unit, per, column, top), tree.columns)
     return Trace(tree, problem_like(tree, data), view, None if node is None else [node])
 
@@ -112,8 +115,7 @@ class Trace:
         return np.sort(self._order[self._start[node] : self._start[node + self._size[node]]])
 
     def __getitem__(self, node: int) -> NodeTrace:
-        if not 0 <= node < len(self.tree):
-            raise IndexError(f"no node {node}: the tree has nodes 0 to {len(self.tree) - 1}")
+        node = self.tree.number(node)
         if node not in self._computed:
             while len(self._computed) >= REMEMBERED:
                 del self._computed[next(iter(self._computed))]
@@ -176,13 +178,14 @@ class Trace:
 def check_view(view: View, columns: Sequence[str]) -> View:
     """Refuse what cannot be shown."""
     logarithm(view.unit)
-    if view.per not in ("row", "total"):
-        raise ParameterError(f'per="{view.per}": must be "row" or "total".')
+    if not isinstance(view.per, str) or view.per not in ("row", "total"):
+        raise ParameterError(f'per={shown(view.per)}: must be "row" or "total".')
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
-        raise ParameterError(f"top={view.top!r}: must be a whole number of columns, 1 or more.")
-    if view.column is not None and view.column not in columns:
+        raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
+    if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
+        said = f'"{safe(view.column)}"' if isinstance(view.column, str) else shown(view.column)
         hint = did_you_mean(view.column, columns)
-        raise ColumnError(f'no column "{view.column}".{hint} Columns: {listing(list(columns))}.')
+        raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
     return view
 
 

@@ -87,7 +87,7 @@ class Lens:
 
     def gain(self, gain: int) -> float:
         """Turn an integer gain into the one shown; what is within the measure's slack of 0 is 0."""
-        if abs(gain) <= self.measure.slack:
+        if abs(gain) <= self.measure.slack(len(self.rows)):
             return 0.0
         return self.shown(decrease(self.problem, self.measure, gain, self.node.weight) * self._factor)
 

@@ -14,6 +14,7 @@ from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.lens import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.split import Multiway
+from treewise.search import tied
 from treewise.wording import count, figure, plural, safe
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
@@ -238,7 +239,7 @@ def conclusion(node: NodeTrace, blanks: bool) -> str:
     assert node.chosen is not None
     assert winner.best is not None
     own = f"{node.chosen.words} ({say_score(node, node.chosen.score)})"
-    if abs(node.chosen.candidate.merit - winner.best.candidate.merit) <= node.lens.measure.slack:
+    if tied(node.chosen.candidate, winner.best.candidate):
         return f"→ the tree asks {own}, as good as {label_of(winner)}"
     return f"→ the tree asks {own}; best here is {best}"
 
