@@ -324,3 +324,16 @@ def test_progress_is_told_and_never_goes_back():
     grow_problem(problem_for(data, "y"), told.append)
     assert told == sorted(told)
     assert all(0 <= t <= 1 for t in told)
+
+
+def test_a_presets_criterion_gives_way_to_the_task_but_a_given_one_does_not():
+    data = {"x": [1, 2, 3], "y": [0.5, 1.5, 9]}
+    for preset in ("id3", "cart", "c45"):
+        assert tw.grow(data, "y", preset=preset).criterion == "squared_error"
+    with pytest.raises(tw.ParameterError, match='criterion="gini" is for classification'):
+        tw.grow(data, "y", criterion="gini")
+
+
+def test_numbers_taken_for_classes_are_noted():
+    tree = tw.grow({"x": [1, 2, 3, 4, 5, 6], "y": [500, 600, 700, 800, 900, 1300]}, "y")
+    assert any("were taken for classes" in note for note in tree.notes)

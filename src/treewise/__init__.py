@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from treewise.errors import ParameterError as ParameterError
     from treewise.errors import ParseError as ParseError
     from treewise.errors import TreewiseError as TreewiseError
+    from treewise.estimators import TreeClassifier as TreeClassifier
+    from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
     from treewise.growth import grow as grow
@@ -60,6 +62,8 @@ _HOMES = {
     "candidates": "explain.trace",
     "parse": "written.parse",
     "load": "files",
+    "TreeClassifier": "estimators",
+    "TreeRegressor": "estimators",
     "entropy": "criteria",
     "gini": "criteria",
     "conditional_entropy": "criteria",

@@ -360,7 +360,7 @@ CRITERIA: dict[str, Criterion] = {
 def criterion_named(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if not isinstance(name, str) or name not in CRITERIA:
-        said = f'"{name}"' if isinstance(name, str) and name.isprintable() else shown(name)
+        said = f'"{name}"' if isinstance(name, str) and name.isprintable() and len(name) < 60 else shown(name)
         raise ParameterError(
             f"criterion={said} is not known.{did_you_mean(name, CRITERIA)} One of: {', '.join(CRITERIA)}."
         )

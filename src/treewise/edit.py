@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise.errors import ParameterError, ParseError
+from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
 from treewise.predict import subtree_sizes
 from treewise.problem import Problem
@@ -71,8 +71,12 @@ def follow_the_heavier(before: Tree, after: Tree) -> Tree:
 
 def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
     """Split a leaf by a condition in words, and re-estimate the tree on a table."""
-    if not 0 <= node < len(tree):
-        raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
+    try:
+        node = tree.number(node)
+    except (IndexError, TypeError) as error:
+        raise ParameterError(f"{error}.") from None
+    if not isinstance(condition, str):
+        raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
     if tree.arrays.kind[node] != LEAF:
         raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
     problem = problem_like(tree, data)

@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+LONGEST_WORD = 1000  # names past this are nobody's slip of the pen
+LONGEST_VALUE = 60  # characters of a value in a message
+
 
 class TreewiseError(Exception):
     """Every error treewise raises on purpose."""
@@ -45,7 +48,7 @@ class ModelFormatError(TreewiseError, ValueError):
     """A model file is damaged, not ours, or written by a newer version."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return ``' Did you mean "Class"?'`` when a known word is near, else nothing.
 
     >>> did_you_mean("Clas", ["GPA", "Class"])
@@ -54,11 +57,34 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     ''
     """
     known = list(known)
+    if not isinstance(word, str) or len(word) > LONGEST_WORD:
+        return ""
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     if not near:
         same = [name for name in known if name.casefold() == word.casefold()]
         near = same[:1]
-    return f' Did you mean "{near[0]}"?' if near else ""
+    return f' Did you mean "{printable(near[0])}"?' if near else ""
+
+
+def printable(text: str) -> str:
+    """Return text that stays on its line; ``wording.safe`` does this with more care."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def shown(value: object) -> str:
+    """Write any value for a message: on one line, and not too long.
+
+    >>> shown("entropie"), shown("x" * 100)[-5:]
+    ("'entropie'", 'xxxx…')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = ""  # an object that cannot even say what it is
+    if not text or " at 0x" in text:
+        text = f"a {type(value).__name__}"
+    text = printable(text)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def listing(items: Sequence[object], most: int = 8) -> str:

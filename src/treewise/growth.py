@@ -17,6 +17,7 @@ from treewise.errors import ParameterError, did_you_mean
 from treewise.problem import Problem, Roles, conform, prepare
 from treewise.settings import Settings, as_written
 from treewise.table import KindSpec
+from treewise.table.column import brief
 from treewise.tree import Arrays, Label, Task, Tree
 from treewise.wording import safe
 
@@ -33,7 +34,6 @@ ROLES = (
     "class_weight",
     "drop_missing_target",
 )
-MOST = 2**62  # a limit past this is none: the core counts in 64 bits
 KIND_NUMBERS = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5}
 
 
@@ -116,9 +116,10 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
                 f"no option {name}.{did_you_mean(name, [*known, *ROLES])} Options: help(treewise.grow)."
             )
     if isinstance(roles.get("na_values"), str):
-        marker = safe(roles["na_values"])
+        marker = brief(roles["na_values"])
         raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
-    return prepare(data, Roles(target=target, **roles), Settings.of(preset, **options))
+    asked = Roles(target=target, criterion=options.get("criterion"), **roles)
+    return prepare(data, asked, Settings.of(preset, **options))
 
 
 def problem_like(tree: Tree, data: Any) -> Problem:
@@ -190,10 +191,10 @@ def core_settings(problem: Problem) -> _core.Settings:
     core.empty_from_root = asked.empty_branch == "root"
     core.random_ties = asked.ties == "random"
     core.seed = asked.random_state
-    core.max_depth = -1 if asked.max_depth is None else min(asked.max_depth, MOST)
-    core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else min(asked.max_leaf_nodes, MOST)
-    core.min_samples_split = min(asked.least_rows(asked.min_samples_split, len(problem)), MOST)
-    core.min_samples_leaf = min(asked.least_rows(asked.min_samples_leaf, len(problem)), MOST)
+    core.max_depth = -1 if asked.max_depth is None else asked.max_depth
+    core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
+    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(problem))
+    core.min_samples_leaf = asked.least_rows(asked.min_samples_leaf, len(problem))
     core.min_leaf_weight = problem.least_leaf_weight
     core.min_impurity_decrease = asked.min_impurity_decrease
     enough = as_written(asked.sufficient_accuracy)

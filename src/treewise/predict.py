@@ -19,7 +19,7 @@ from treewise.criteria import logarithm
 from treewise.errors import ColumnError, DataError, did_you_mean, listing
 from treewise.problem import class_numbers
 from treewise.table import Table, read
-from treewise.tree import LEAF, Label, Tree
+from treewise.tree import LEAF, STOPS, Label, Tree
 from treewise.wording import safe
 
 Ints = npt.NDArray[np.int64]
@@ -54,8 +54,9 @@ def predict_proba(tree: Tree, data: Any) -> Floats:
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
-    reached, place = np.unique(nodes, return_inverse=True)
-    shares = np.array([tree.probabilities(int(n)) for n in reached]).reshape(len(reached), len(tree.classes))
+    reached = np.bincount(nodes, minlength=len(tree)) > 0
+    place = (np.cumsum(reached) - 1)[nodes]
+    shares = np.array([tree.probabilities(n) for n in np.flatnonzero(reached).tolist()])
     refuse_unanswered(tree, nodes, np.where(shares.sum(axis=1) > 0, 0, -1)[place], table)
     result: Floats = shares[place]
     return result[0] if single else result
@@ -67,12 +68,47 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats") -> float:
     For the table the tree was grown on this is −Σ m·H(p) over the leaves; a class a leaf gives no chance is −inf.
     """
     if tree.task == "regression":
-        raise DataError("log_likelihood is for classification; this tree predicts numbers.")
-    table = read(data)
+        raise DataError("log_likelihood is for classification; this tree predicts numbers. Use evaluate.")
+    table = read(data, na_values=na_values(tree))
     y = class_numbers(table[tree.target.name], tree.target, table.name)
-    chance = predict_proba(tree, table)[np.arange(len(y)), y]
     log = logarithm(unit)
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unanswered(tree, nodes, tree.arrays.label[nodes], table)
+    chance = chances(tree, nodes, y)
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
+
+
+def chances(tree: Tree, nodes: Ints, classes: Ints) -> Floats:
+    """Return the probability each row's node gives to its class; a class number past the tree's has none.
+
+    The same as ``tree.probabilities``, without a table of rows × classes: there may be 10,000 of each.
+    """
+    a, k = tree.arrays, len(tree.classes)
+    owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
+    keys = owner * k + a.count_class
+    order = np.argsort(keys, kind="stable")
+    at = nodes_that_answer(tree)[nodes]
+    wanted = at * k + classes
+    found = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
+    total = np.bincount(owner, weights=a.count_weight, minlength=len(tree))[at]
+    certain = np.where(a.label[nodes] == classes, 1.0, 0.0)  # a leaf written by hand knows only its class
+    if not len(keys):
+        return certain
+    hit = (keys[order[found]] == wanted) & (classes < k)
+    share = np.where(hit, a.count_weight[order[found]], 0.0) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, share, certain)
+
+
+def nodes_that_answer(tree: Tree) -> Ints:
+    """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
+    a, nearest = tree.arrays, np.arange(len(tree))
+    silent = np.diff(a.count_start) == 0
+    without_rows = silent & (a.stop == STOPS.index("no_rows"))
+    if tree.empty_branch == "root":
+        return np.where(without_rows, 0, nearest)
+    for node in np.flatnonzero(silent[1:]) + 1 if without_rows.any() else ():
+        nearest[node] = nearest[a.parent[node]]
+    return np.where(without_rows, nearest, np.arange(len(tree)))
 
 
 def subtree_sizes(tree: Tree) -> list[int]:
@@ -91,22 +127,22 @@ def read_for(tree: Tree, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
         # What a row does not say is missing for now; `refuse_unsaid` complains if its path asks for it.
-        return read([{**dict.fromkeys(tree.columns), **data}], name="the row"), True
+        return read([{**dict.fromkeys(tree.columns), **data}], name="the row", na_values=na_values(tree)), True
     if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
         if len(data) != len(tree.columns):
             raise DataError(
                 f"the row has {len(data)} values; the tree was given {len(tree.columns)} columns:"
                 f" {listing(tree.columns)}."
             )
-        return read([dict(zip(tree.columns, data, strict=True))], name="the row"), True
+        return read([dict(zip(tree.columns, data, strict=True))], name="the row", na_values=na_values(tree)), True
     if (
         isinstance(data, np.ndarray)
         and data.ndim == 2
         and data.shape[1] == len(tree.columns)
         and data.dtype.names is None
     ):
-        return read(data, columns=tree.columns), False
-    return read(data), False
+        return read(data, columns=tree.columns, na_values=na_values(tree)), False
+    return read(data, na_values=na_values(tree)), False
 
 
 def refuse_unsaid(tree: Tree, data: Any, nodes: Ints) -> None:
@@ -147,10 +183,15 @@ def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
             if len(gone):
                 raise DataError(
                     f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name},'
-                    ' and the tree was grown with missing="error".'
+                    ' and the tree was grown with missing="error". Fill it, or leave that row out.'
                 )
         arrays.append(values)
     return arrays
+
+
+def na_values(tree: Tree) -> tuple[str, ...]:
+    """Return the texts that meant "missing" when the tree was grown: they still do."""
+    return tuple(text for step in tree.history for text in step.get("na_values", ()))
 
 
 def refuses_missing(tree: Tree) -> bool:

@@ -29,7 +29,8 @@ from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.settings import Settings, as_written
-from treewise.table import Column, KindSpec, Table, read
+from treewise.table import Column, KindSpec, Table, read, read_markers
+from treewise.table.column import brief
 from treewise.tree import Label, Target, Task
 from treewise.wording import number, plural, safe
 
@@ -53,6 +54,7 @@ class Roles:
     sample_weight: Any = None  # a column name, or an array
     class_weight: Mapping[Label, float] | str | None = None
     drop_missing_target: bool = False
+    criterion: str | None = None  # as given, not a preset's
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +104,9 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     kept = rows_that_count(column, weight, roles, table.name)
     target, y, raw, scale = read_target(column.take(kept), roles, kept)
     weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, roles.class_weight, table.name)
-    settings = settle_criterion(settings, target)
-    notes, encodings, columns, splits = list(table.notes), [], [], []
+    settings = settle_criterion(settings, target, roles.criterion)
+    notes = [*table.notes, *target_notes(target, column)]
+    encodings, columns, splits = [], [], []
     kinds = {**table.kinds, **(roles.kinds or {})}
     chosen: dict[str, str] = {}
     for name in choose_columns(table, target.name, roles):
@@ -120,6 +123,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "class_weight": said_class_weight(roles.class_weight),
         "splits": chosen,
+        "na_values": list(read_markers(roles.na_values)),
     }
     return assemble(
         table,
@@ -152,7 +156,7 @@ def check_roles(roles: Roles) -> Roles:
 def names_in(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        listed = f'["{safe(given)}"]' if isinstance(given, str) else '["age", "town"]'
+        listed = f'["{brief(given)}"]' if isinstance(given, str) else '["age", "town"]'
         raise ParameterError(f"{parameter}={shown(given)}: must be a list of names, {listed}.")
     names = list(given)
     for name in names:
@@ -186,6 +190,12 @@ def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | s
             f"sample_weight times class_weight is past the largest number in row {weighed.rows[wild[0]] + 1:,}."
             " Scale the weights down: only their proportions matter."
         )
+    with np.errstate(over="ignore"):
+        if np.isinf(weighed.weight.sum()):
+            raise DataError(
+                "the weights add up to more than the largest number, 1.8e308. Scale them down: only their proportions"
+                " matter."
+            )
     if not np.all(weighed.weight):
         weighed = weighed.take(np.flatnonzero(weighed.weight))
     if not len(weighed.rows):
@@ -235,7 +245,7 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
-                    f'{parameter}: no column "{safe(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f'{parameter}: no column "{brief(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
                     f" Columns: {listing([safe(n) for n in table.columns])}."
                 )
     out = {target, *roles.ignore}
@@ -354,6 +364,17 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
     )
 
 
+def target_notes(target: Target, column: Column) -> list[str]:
+    """Note a target whose numbers were taken for classes though most of them occur once."""
+    taken = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
+    if not taken or len(target.classes) < 5:
+        return []
+    return [
+        f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
+        ' classes. For numbers: task="regression" (--task regression)'
+    ]
+
+
 def few_whole_numbers(labels: Sequence[Label]) -> bool:
     """Tell whether these are whole numbers, few enough to be class numbers."""
     return len(labels) <= MOST_CLASSES_OF_WHOLE_NUMBERS and all(float(v).is_integer() for v in labels)
@@ -368,7 +389,7 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
     if not named:
         words = [safe(v) for v in labels]
         raise ParameterError(
-            f'positive="{safe(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
+            f'positive="{brief(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
             f"{did_you_mean(positive, words)}"
         )
     order.remove(named[0])
@@ -390,20 +411,21 @@ def scale_targets(raw: npt.NDArray[np.float64], name: str, kept: Ints) -> tuple[
     return y >> spare, scale - spare
 
 
-def settle_criterion(settings: Settings, target: Target) -> Settings:
-    """Fill in the criterion of the task, and refuse one of the other task."""
-    if settings.criterion is None or (settings.criterion == "gini" and target.task == "regression"):
-        # A preset's gini (cart) means squared error for numbers, as in the book.
-        return replace(settings, criterion="entropy" if target.task == "classification" else "squared_error")
+def settle_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
+    """Fill in the criterion of the task; one of the other task is refused if given, and gives way if a preset's."""
+    usual = "entropy" if target.task == "classification" else "squared_error"
+    if settings.criterion is None:
+        return replace(settings, criterion=usual)
     meant = criterion_named(settings.criterion).task
+    if meant != target.task and given is None:
+        return replace(settings, criterion=usual)
     if meant != target.task:
         what = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
             what += f" ({listing([safe(c) for c in target.classes], most=4)})"
-        use = "entropy" if target.task == "classification" else "squared_error"
         raise ParameterError(
             f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.'
-            f' Use criterion="{use}", or task="{meant}".'
+            f' Use criterion="{usual}", or task="{meant}".'
         )
     return settings
 
@@ -497,7 +519,7 @@ def conform(
 
     A weight column the tree was grown with is used again where the table has it.
     """
-    table = read(data)
+    table = read(data, na_values=asked.get("na_values", ()))
     column = table[target.name]
     name = asked.get("sample_weight")
     weight = sample_weights(table, name if name in table.columns else None)
@@ -512,7 +534,7 @@ def conform(
     values = [encode.apply(e, table[e.name], table.name)[weighed.rows] for e in encodings]
     kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
     columns = (encodings, values, kinds, table.notes)
-    return assemble(table, target, weighed, scale, settle_criterion(settings, target), columns, asked)
+    return assemble(table, target, weighed, scale, settle_criterion(settings, target, None), columns, asked)
 
 
 def class_numbers(column: Column, target: Target, table_name: str) -> Ints:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
@@ -16,6 +17,9 @@ from typing import Any, Literal
 
 from treewise.criteria import criterion_named
 from treewise.errors import ParameterError, did_you_mean, shown
+
+MOST = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
+LARGEST = sys.float_info.max
 
 SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 
@@ -137,8 +141,8 @@ def whole(name: str, value: object, least: int, none: str = "", most: int | None
     if value is None and none:
         return
     count = index(value)
-    if count is None or count < least or (most is not None and count > most):
-        upto = f"from {least} to {most}" if most is not None else f"{least} or more"
+    if count is None or not least <= count <= (most or MOST):
+        upto = f"from {least} to {most or MOST}" if most or (count or 0) > MOST else f"{least} or more"
         raise ParameterError(f"{name}={shown(value)}: must be a whole number, {upto}{', or ' + none if none else ''}.")
 
 
@@ -147,13 +151,13 @@ def count_or_share(name: str, value: object, least: int) -> None:
     if isinstance(value, float) and 0.0 < value < 1.0:
         return
     count = index(value)
-    if count is not None and count >= least:
+    if count is not None and least <= count <= MOST:
         return
     raise ParameterError(f"{name}={shown(value)}: must be a whole number, {least} or more, or a share between 0 and 1.")
 
 
 def within(name: str, value: object, low: float, high: float) -> None:
     """Check a number against a closed range."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= min(high, LARGEST):
         upto = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
         raise ParameterError(f"{name}={shown(value)}: must be a number {upto}.")

@@ -12,6 +12,7 @@ when used, so that ``import treewise`` stays light.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.encode import Encoding
+from treewise.errors import shown
 from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.wording import plural, safe
 
@@ -222,11 +224,19 @@ class Tree:
         parent = int(self.arrays.parent[node])
         return None if parent < 0 else self.children(parent).index(node)
 
+    def number(self, node: Any) -> int:
+        """Return a node's number as a plain one, or say which numbers there are."""
+        try:
+            number = operator.index(node)
+        except TypeError:
+            raise TypeError(f"a node is asked for by its number, 0 to {len(self) - 1}, not {shown(node)}") from None
+        if not 0 <= number < len(self):
+            raise IndexError(f"no node {number}: the tree has nodes 0 to {len(self) - 1}")
+        return number
+
     def __getitem__(self, node: int) -> Node:
         """Return a readable view of one node."""
-        a = self.arrays
-        if not 0 <= node < len(self):
-            raise IndexError(f"no node {node}: the tree has nodes 0 to {len(self) - 1}")
+        a, node = self.arrays, self.number(node)
         return Node(
             id=node,
             parent=None if a.parent[node] < 0 else int(a.parent[node]),
@@ -374,6 +384,12 @@ class Tree:
         rows = plural(int(self.arrays.rows[0]), "row")
         return f"<Tree {what} · {rows} · {plural(self.n_leaves, 'leaf', 'leaves')} · depth {self.depth}>"
 
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickle and copy as the text of a model file, which is checked when it comes back."""
+        from treewise.files import dumps, loads
+
+        return loads, (dumps(self),)
+
     def with_(self, **changes: Any) -> Tree:
         """Return the same tree with some fields replaced."""
         return replace(self, **changes)
@@ -519,8 +535,11 @@ class Tree:
 
         return export(self, format)
 
-    def save(self, path: Any) -> None:
-        """Save the tree as a JSON file; ``treewise.load`` reads it back, to the last bit.
+    def save(self, path: Any, compact: bool | None = None) -> None:
+        """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
+
+        ``compact`` packs the numbers of the nodes, which is smaller and faster but harder to read with other programs;
+        by default trees of more than 10,000 nodes are packed. ``docs/format.md`` describes the file.
 
         >>> import treewise as tw, tempfile, pathlib
         >>> tree = tw.grow("admissions", preset="id3")
@@ -531,4 +550,4 @@ class Tree:
         """
         from treewise.files import save
 
-        save(self, path)
+        save(self, path, compact)

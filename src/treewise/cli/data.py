@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from treewise.cli.streams import check_place, deliver, say
-from treewise.cli.tables import aligned, frame_text
-from treewise.cli.verb import format_option, output_option, verb
+from treewise.cli.tables import FORMS, aligned, form_for, frame_content
+from treewise.cli.verb import option, output_option, verb
 
 
 @verb(
@@ -20,9 +20,15 @@ from treewise.cli.verb import format_option, output_option, verb
     about="Wherever a command asks for DATA, the name of a built-in table will do.",
 )
 @click.argument("name", required=False)
-@format_option("csv", "text", "json", "jsonl")
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="|".join(FORMS),
+    help="Form of the table (default csv, or by the ending of -o).",
+)
 @output_option("Write the table to a file.")
-def command(name: str | None, form: str, output: str | None) -> None:
+def command(name: str | None, form: str | None, output: str | None) -> None:
     """List, or print one."""
     from treewise.datasets import NAMES, load
 
@@ -32,5 +38,5 @@ def command(name: str | None, form: str, output: str | None) -> None:
         say(aligned([["name", "rows", "predicts", ""], *rows], right=(1,)))
         return
     check_place(output)
-    table = load(name)
-    deliver(frame_text(table.to_polars(), form), output)
+    form = form_for(output, form, "csv")
+    deliver(frame_content(load(name).to_polars(), form), output)

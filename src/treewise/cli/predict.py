@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.streams import check_place, deliver, remark, say
-from treewise.cli.tables import frame_text
+from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.values import read_names, read_row
 from treewise.cli.verb import TABLE, option, output_option, verb
 from treewise.errors import ColumnError, ParameterError, listing
@@ -19,8 +18,6 @@ from treewise.wording import count, percent, plural, safe
 if TYPE_CHECKING:
     from treewise.table import Table
     from treewise.tree import Tree
-
-FORMS = ("csv", "json", "jsonl", "text")
 
 
 @verb(
@@ -67,7 +64,7 @@ FORMS = ("csv", "json", "jsonl", "text")
     "form",
     type=click.Choice(FORMS),
     metavar="|".join(FORMS),
-    help="Form of the result (default csv, by the ending of -o; text for --row).",
+    help="Form of the result (default csv, or by the ending of -o; text for --row).",
 )
 @output_option("Write the predictions to a file.")
 def command(
@@ -81,18 +78,16 @@ def command(
     output: str | None,
 ) -> None:
     """Predict a table, or single rows."""
-    from treewise.table import read_rows
-
     check_place(output)
+    form = form_for(output, form, "text" if rows else "csv")
     if (data is None) == (not rows):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
     if data is None:
-        tree, table = read_model(model).tree, read_rows(list(rows))
-        check_row(tree, table)
+        tree = read_model(model).tree
+        table = read_typed(tree, rows)
     else:
         found, table = read_model_and_data(model, data, na_values)
         tree = found.tree
-    form = form or form_of(output) or ("text" if rows else "csv")
     if form == "text" and rows:
         sentences = "\n".join(answers_in_words(tree, table, proba))
         if output in (None, "-"):
@@ -102,7 +97,7 @@ def command(
         return
     kept = [name for names in keep for name in names]
     frame = predicted(tree, table, kept, proba)
-    deliver(frame_text(frame, form), output)
+    deliver(frame_content(frame, form), output)
     for note in never_seen(tree, table):
         remark("note", note)
     if output not in (None, "-"):
@@ -110,20 +105,21 @@ def command(
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
 
 
-def check_row(tree: Tree, table: Table) -> None:
-    """Refuse a row typed in with a column left out that the tree asks about, and say how to leave it open."""
-    from treewise.predict import encoded
+def read_typed(tree: Tree, rows: Sequence[dict[str, Any]]) -> Table:
+    """Read rows typed in; a column may be left out where no row's path asks for it, as in Python."""
+    from treewise.predict import encoded, find_nodes, na_values, refuse_unsaid
+    from treewise.table import read
 
-    try:
-        encoded(tree, table)
-    except ColumnError as error:
-        raise ColumnError(f"{error} A value that is not known can be left open: COLUMN=") from None
-
-
-def form_of(output: str | None) -> str | None:
-    """Tell the form of a file from its ending."""
-    endings = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-    return endings.get(Path(output).suffix.lower()) if output else None
+    cells = [{**dict.fromkeys(tree.columns), **row} for row in rows]
+    table = read(cells, name="the row" if len(rows) == 1 else "the rows", na_values=na_values(tree))
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    for i, row in enumerate(rows):
+        try:
+            refuse_unsaid(tree, row, nodes[i : i + 1])
+        except ColumnError as error:
+            said = str(error).removesuffix(" (None says that it is missing.)")
+            raise ColumnError(f"{said} A value that is not known can be left open: COLUMN=") from None
+    return table
 
 
 def predicted(tree: Tree, table: Table, kept: Sequence[str], proba: bool) -> Any:
@@ -204,10 +200,11 @@ def answers_in_words(tree: Tree, table: Table, proba: bool = False) -> list[str]
 
 def answer(tree: Tree, node: int) -> str:
     """Say what a node predicts, and on what grounds."""
+    from treewise.draw.speech import weighted
     from treewise.wording import figure
 
     facts = tree[node]
-    rows = plural(facts.rows, "row")
+    rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if weighted(tree) else "")
     if tree.task == "regression":
         assert isinstance(facts.prediction, float)
         spread = f", sd {figure(facts.spread)}" if facts.rows > 1 else ""
@@ -216,5 +213,7 @@ def answer(tree: Tree, node: int) -> str:
     if not facts.counts:
         return said
     right, total = facts.counts[facts.prediction], sum(facts.counts.values())  # type: ignore[index]
-    like = "row there" if total == 1 else "rows there"
-    return f"{said} ({percent(right / total)} %: {count(right)} of {count(total)} {like})"
+    share = f"{percent(right / total)} %"
+    if weighted(tree):
+        return f"{said} ({share}: weight {count(right)} of {count(total)} there)"
+    return f"{said} ({share}: {count(right)} of {count(total)} {'row' if total == 1 else 'rows'} there)"

@@ -1,19 +1,53 @@
-"""Tables as text for output: aligned for people; CSV, JSON and JSON lines for programs.
+"""Tables for output: aligned text for people; CSV, JSON, JSON lines and Parquet for programs.
 
 Stands beside ``streams.py``, below the verbs that print rows (data, predict, demo).
 """
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from treewise.errors import ParameterError
 from treewise.wording import number, safe
 
+FORMS = ("csv", "json", "jsonl", "parquet", "text")
+ENDINGS = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
 
-def frame_text(frame: Any, form: str) -> str:
-    """Write a dataframe as CSV, JSON, JSON lines or aligned text; missing cells are empty, or null."""
+
+def form_for(output: str | None, asked: str | None, usual: str) -> str:
+    """Tell the form of a file: the one asked for, else by its ending; an ending we do not write is refused.
+
+    >>> form_for("out.parquet", None, "csv"), form_for("out.dat", "json", "csv"), form_for(None, None, "csv")
+    ('parquet', 'json', 'csv')
+    """
+    ending = Path(output or "").suffix.lower()
+    if asked is not None or not ending:
+        return asked or usual
+    if ending not in ENDINGS:
+        raise ParameterError(
+            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are {', '.join(ENDINGS)};"
+            " --format names the form for any other ending."
+        )
+    return ENDINGS[ending]
+
+
+def frame_content(frame: Any, form: str) -> str | bytes:
+    """Write a dataframe in one of the forms; missing cells are empty, or null."""
+    if form == "parquet":
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        return content.getvalue()
     if form == "csv":
         return str(frame.write_csv())
     if form == "text":

@@ -15,7 +15,8 @@ of a training column; ``apply`` turns any later column into the same numbers, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -42,7 +43,7 @@ from treewise.encode.remarks import (
     refuse_stray_text,
     suspicions,
 )
-from treewise.errors import DataError, ParameterError, did_you_mean, listing
+from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
 from treewise.table import KindSpec
 from treewise.table.cells import (
     as_booleans,
@@ -53,7 +54,8 @@ from treewise.table.cells import (
     number_of,
     read_numbers,
 )
-from treewise.table.column import WHAT, Column, say_datetime
+from treewise.table.column import WHAT, Column, brief, say_datetime
+from treewise.table.patience import patiently
 from treewise.wording import number, plural, safe
 
 __all__ = [
@@ -150,7 +152,7 @@ def learn(column: Column, kind: KindSpec | None = None) -> Learned:
     elif encoding.categorical:
         found = levels or levels_of(column)
         encoding = replace(encoding, levels=found)
-        if kind in ("ordered", "ordinal") and column.form == "text" and len(found) > 2:
+        if isinstance(kind, str) and kind in ("ordered", "ordinal") and column.form == "text" and len(found) > 2:
             notes.append(alphabet_note(column.name, found))
     values = encoded(encoding, column, declared=levels is not None)
     notes += suspicions(column)
@@ -161,30 +163,35 @@ def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, 
     """Understand what the user says a column is: the kind, the declared levels, the split kind."""
     if kind is None:
         return None, None, None
-    if isinstance(kind, str):
-        if kind not in KIND_NAMES:
-            raise ParameterError(
-                f'kind of "{safe(name)}": "{kind}" is none.{did_you_mean(kind, KIND_NAMES)} Kinds are'
-                f" {', '.join(KIND_NAMES)}; or give the levels: a list (in their order), or a set."
-            )
-        if kind in SPLIT_KINDS:
-            return "ordered" if kind == "ordinal" else "category", None, kind
+    if isinstance(kind, str) and kind in SPLIT_KINDS:
+        return "ordered" if kind == "ordinal" else "category", None, kind
+    if isinstance(kind, str) and kind in KIND_NAMES:
         return kind, None, None
-    levels = [level_text(level) for level in kind]
+    if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
+        said = f'"{brief(kind)}"' if isinstance(kind, str) else shown(kind)
+        raise ParameterError(
+            f'kind of "{safe(name)}": {said} is none.{did_you_mean(kind, KIND_NAMES)} Kinds are'
+            f" {', '.join(KIND_NAMES)}; or give the levels: a list (in their order), or a set."
+        )
+    levels = [level_text(level, name) for level in kind]
     if not levels:
-        raise ParameterError(f'kind of "{safe(name)}": no levels are given.')
+        raise ParameterError(f'kind of "{safe(name)}": no levels are given. List those that may occur.')
     if len(set(levels)) < len(levels):
-        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {listing(levels)}.')
+        said = listing([safe(level) for level in levels])
+        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}. Give each once.')
     if isinstance(kind, Set):
         return "nominal", in_order(levels), None
     return "ordered", tuple(levels), None
 
 
-def level_text(level: object) -> str:
+def level_text(level: object, name: str) -> str:
     """Write a declared level as text; 4.0 stays 4.0."""
-    if isinstance(level, bool):
-        return BOOLEANS[level]
-    return level if isinstance(level, str) else str(level)
+    if isinstance(level, bool | np.bool_):
+        return BOOLEANS[int(level)]
+    allowed = isinstance(level, str | float | np.generic | dt.date)
+    if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
+        raise ParameterError(f'kind of "{safe(name)}": {shown(level)} is no level. Levels are text, numbers or dates.')
+    return str(level)
 
 
 def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
@@ -405,7 +412,7 @@ def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | in
         column = column.without_unused()
         labels = column.labels if column.form == "category" else in_order(column.labels)
         return False, to_levels(column, labels).astype(np.int64), labels
-    present, place = np.unique(column.values, return_inverse=True)
+    present, place = patiently(lambda: np.unique(column.values, return_inverse=True), rows=len(column))
     values: list[str | int | float | bool] = present.tolist()
     if column.form == "bool":
         values = [bool(v) for v in values]

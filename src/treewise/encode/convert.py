@@ -25,6 +25,7 @@ from treewise.table.cells import (
     value_of,
 )
 from treewise.table.column import UNITS, WHAT, Column, say_datetime
+from treewise.table.patience import patiently
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -173,7 +174,7 @@ def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
     if not by_value:
         raise refuse_all(column)
     there = ~column.is_missing()
-    present, place = np.unique(column.values[there], return_inverse=True)
+    present, place = patiently(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
     codes = np.full(len(column), -1, np.int32)
     codes[there] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
     return codes

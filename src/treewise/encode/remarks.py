@@ -6,6 +6,7 @@ names the column, the first cell in question, and what the user can do, in Pytho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -14,10 +15,19 @@ import numpy as np
 from treewise.errors import DataError
 from treewise.table.cells import Readings
 from treewise.table.column import Array, Column, Mask, option
+from treewise.table.patience import patiently
 from treewise.wording import count, plural, safe
 
 MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
-SUSPICIOUS = 0.9  # so large a share of different values invites memorising
+SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
+SUSPICIOUS_TEXT = 0.5  # … and of different texts
+NEARLY = (  # texts that look like numbers or dates to a person, but are not read as such
+    ("numbers with a decimal comma", re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
+    ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
+    ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
+    ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
+    ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
+)
 FEWEST_ROWS = 20  # in smaller tables many values say little
 
 
@@ -75,9 +85,22 @@ def refuse_size(column: Column, readings: Readings) -> NoReturn:
     )
 
 
+def looks_like(column: Column) -> str:
+    """Say what all texts of a column look like to a person, though they are read as categories; "" for words.
+
+    >>> from treewise.table import read
+    >>> looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
+    'numbers with a decimal comma'
+    """
+    labels = column.without_unused().labels if column.coded else ()
+    return next((what for what, form in NEARLY if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
+
+
 def suspicions(column: Column) -> list[str]:
-    """Note a column with nearly as many different values as rows: a tree can memorise it."""
-    n, least = len(column), SUSPICIOUS * len(column)
+    """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
+    n, least = len(column), (SUSPICIOUS_TEXT if column.coded else SUSPICIOUS) * len(column)
+    if what := looks_like(column):
+        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. Rewrite them first."]
     if n < FEWEST_ROWS:
         return []
     if column.coded:
@@ -103,7 +126,7 @@ def different_integers(values: Array, least: float) -> int:
         return 0
     if values.max().item() - values.min().item() + 1 <= least:
         return 0  # not enough whole numbers between the smallest and the largest
-    in_order = np.sort(values)  # many times faster than np.unique
+    in_order = patiently(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
     return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
 
 

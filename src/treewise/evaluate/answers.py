@@ -23,7 +23,7 @@ def answers(tree: Tree, table: Table, target: str | None) -> Column:
     A tree written by hand does not know what its column is called: then it is the table's usual target, or
     the only column it does not ask about whose values are the tree's classes.
     """
-    name = target or tree.target.name
+    name = tree.target.name if target is None else target
     if name in table.columns or target is not None or tree.history:
         return table[name]
     if table.target is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from treewise.tree import Label
 from treewise.wording import clip, display_width, figure, pad, percent, plural, safe
 
 Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations
+LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
 LONGEST_LABEL = 24
 SEEN = "this looks like the table the tree was grown on; expect more errors on new rows"
@@ -49,23 +51,36 @@ class Evaluation:
 class ClassEvaluation(Evaluation):
     """How well classes are predicted.
 
-    ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted.
+    ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
+    the same as (i, j, rows) without the zeros, for there may be 10,000 classes.
     ``labels`` are the tree's classes and then those of the table that the tree does not know: such rows are
     errors.
     """
 
     classes: tuple[Label, ...]
     labels: tuple[Label, ...]
-    confusion: Ints
+    pairs: Ints
     log_loss: float  # mean of -log P(class of the row), in nats
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
 
+    @cached_property
+    def confusion(self) -> Ints:
+        """The matrix: true classes down, predicted ones across."""
+        matrix = np.zeros((len(self.labels), len(self.classes)), np.int64)
+        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.pairs[:, 2]
+        return matrix
+
+    @cached_property
+    def of_each(self) -> Ints:
+        """How many rows there are of each label."""
+        return np.bincount(self.pairs[:, 0], self.pairs[:, 2], len(self.labels)).astype(np.int64)
+
     @property
     def errors(self) -> int:
         """How many rows are predicted wrongly."""
-        return self.n - int(np.trace(self.confusion))
+        return self.n - int(self.pairs[self.pairs[:, 0] == self.pairs[:, 1], 2].sum())
 
     @property
     def error(self) -> float:
@@ -87,13 +102,13 @@ class ClassEvaluation(Evaluation):
         """The error of always predicting the root's majority."""
         if self.majority is None:
             return None
-        return 1 - float(self.confusion[self.classes.index(self.majority)].sum()) / self.n
+        return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.n
 
     @property
     def unknown(self) -> dict[Label, int]:
         """The classes of the table that the tree does not know, with their rows."""
         first = len(self.classes)
-        return dict(zip(self.labels[first:], self.confusion[first:].sum(axis=1).tolist(), strict=True))
+        return dict(zip(self.labels[first:], self.of_each[first:].tolist(), strict=True))
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -102,7 +117,10 @@ class ClassEvaluation(Evaluation):
         return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
+        """Return everything as plain values that JSON can hold (an infinite log loss becomes None).
+
+        With more than 100 classes the matrix is left out; ``pairs`` has what it has.
+        """
         return {
             **super().to_dict(),
             "error_interval": list(self.interval),
@@ -113,7 +131,8 @@ class ClassEvaluation(Evaluation):
             "classes": list(self.classes),
             "labels": list(self.labels),
             "unknown_labels": [str(label) for label in self.unknown],
-            "confusion": self.confusion.tolist(),
+            "confusion": self.confusion.tolist() if len(self.labels) <= LARGEST_MATRIX else None,
+            "pairs": self.pairs.tolist(),
         }
 
     def __str__(self) -> str:
@@ -160,16 +179,13 @@ class ClassEvaluation(Evaluation):
 
     def _largest_confusions(self) -> list[str]:
         """With many classes a matrix cannot be read; its largest wrong cells can."""
-        wrong = self.confusion.copy()
-        np.fill_diagonal(wrong, 0)
-        order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-        cells = [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)]
-        cells = [(i, j) for i, j in cells if wrong[i, j]]
-        if not cells:
+        wrong = self.pairs[self.pairs[:, 0] != self.pairs[:, 1]]
+        if not len(wrong):
             return ["nothing is confused"]
-        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j in cells]
+        most = wrong[np.argsort(-wrong[:, 2], kind="stable")[:10]].tolist()
+        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in most]
         width = max(map(display_width, lines))
-        rows = [f"{pad(line, width)}  {wrong[cell]:,}" for line, cell in zip(lines, cells, strict=True)]
+        rows = [f"{pad(line, width)}  {n:,}" for line, (_, _, n) in zip(lines, most, strict=True)]
         return [f"most frequent confusions of {len(self.labels)} classes", *rows]
 
 

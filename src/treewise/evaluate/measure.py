@@ -16,7 +16,7 @@ from treewise import encode
 from treewise.errors import DataError
 from treewise.evaluate.answers import Ints, answers, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
-from treewise.predict import apply, refuse_unanswered
+from treewise.predict import apply, chances, na_values, refuse_unanswered
 from treewise.table import Column, Table, read
 from treewise.tree import LEAF, Tree
 from treewise.wording import safe
@@ -46,7 +46,7 @@ def evaluate(tree: Tree, data: Any, target: str | None = None, *, drop_missing_t
     Gentoo                 0          1     123     99.2
     right %             96.7       88.7   100.0     96.2
     """
-    table = read(data)
+    table = read(data, na_values=na_values(tree))
     column = answers(tree, table, target)
     rows = rows_with_answers(table, column, drop_missing_target)
     if len(rows) < len(table):
@@ -69,11 +69,8 @@ def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows
     refuse_unanswered(tree, nodes, said, table)
     truth, labels = class_places(tree, column)
     n, k = len(table), len(tree.classes)
-    confusion = np.bincount(truth * k + said, minlength=len(labels) * k).reshape(len(labels), k)
-    reached, place = np.unique(nodes, return_inverse=True)
-    shares = np.zeros((len(reached), len(labels)))  # an unknown class keeps probability 0
-    shares[:, :k] = [tree.probabilities(int(node)) for node in reached]
-    chance = shares[place, truth]
+    cells, times = np.unique(truth * k + said, return_counts=True)
+    chance = chances(tree, nodes, truth)
     possible = chance > 0
     losses = -np.log(chance[possible])
     of_others = math.fsum(losses.tolist()) / len(losses) + 0.0 if len(losses) else math.nan
@@ -84,7 +81,7 @@ def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows
         seen=seen_before(tree, nodes),
         classes=tree.classes,
         labels=labels,
-        confusion=confusion,
+        pairs=np.stack([cells // k, cells % k, times], axis=1),
         log_loss=of_others if possible.all() else math.inf,
         impossible_rows=tuple((rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
@@ -100,7 +97,7 @@ def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints) -> N
     if not np.isfinite(truth).all():
         row = int(np.argmax(~np.isfinite(truth)))
         where = f"in row {row + 1:,} of {table.name}"
-        raise DataError(f'target "{safe(column.name)}" is {truth[row]} {where}; it must be finite.')
+        raise DataError(f'target "{safe(column.name)}" is {truth[row]} {where}. Leave that row out, or correct it.')
     rmse, spread = root_mean_square(said - truth), root_mean_square(truth - truth.mean())
     root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
     from_root = None if root is None else truth - root

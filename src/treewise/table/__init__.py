@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.table.cells import blank
-from treewise.table.column import Column, Columns
+from treewise.table.column import Column, Columns, brief
 from treewise.table.csvfile import read_csv
+from treewise.table.patience import patiently
 from treewise.table.reading import read_dicts, read_frame, read_memory
 from treewise.wording import number, plural, safe
 
@@ -61,9 +62,10 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
+            said = f'"{brief(name)}"' if isinstance(name, str) else shown(name)
             hint = did_you_mean(name, self.columns)
             names = listing([safe(n) for n in self.columns], most=20)
-            raise ColumnError(f'no column "{safe(name)}" in {self.name}.{hint} Columns: {names}.')
+            raise ColumnError(f"no column {said} in {self.name}.{hint} Columns: {names}.")
         return self.columns[name]
 
     def __repr__(self) -> str:
@@ -170,11 +172,16 @@ def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: st
 
 def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
     """Return the markers as stripped text."""
-    given = [na_values] if isinstance(na_values, (str, int, float)) else list(na_values)
-    for value in given:
+    given = [na_values] if isinstance(na_values, (str, int, float)) else na_values
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        raise ParameterError(f'na_values={shown(na_values)}: must be a list of markers, such as na_values=["?"].')
+    markers = list(given)
+    for value in markers:
         if not isinstance(value, (str, int, float)):
-            raise ParameterError(f'na_values holds {value!r}: markers are text or numbers, such as na_values=["?"].')
-    return tuple(value.strip() if isinstance(value, str) else number(value) for value in given)
+            raise ParameterError(
+                f'na_values holds {shown(value)}: markers are text or numbers, such as na_values=["?"].'
+            )
+    return tuple(value.strip() if isinstance(value, str) else number(value) for value in markers)
 
 
 # -- files ---------------------------------------------------------------------------------------------------
@@ -184,21 +191,20 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str]) -> Table:
     """Read a file, standard input, or a built-in table."""
     if path == "-":
         return read_bytes(sys.stdin.buffer.read(), "standard input", markers)
-    file = Path(path).expanduser()
-    if isinstance(path, str) and not file.exists():
-        from treewise.datasets import NAMES
+    from treewise.datasets import NAMES
 
-        if path in NAMES:
-            return NAMES[path]()
-        raise not_found(file, list(NAMES))
     try:
+        file = Path(path).expanduser()
+        if isinstance(path, str) and path in NAMES and not file.exists():
+            return NAMES[path]()
         data = file.read_bytes()
     except FileNotFoundError:
-        raise not_found(file, []) from None
+        raise not_found(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
-        raise DataError(f"{safe(file)} is a folder. Give one CSV or Parquet file.") from None
-    except OSError as error:
-        raise DataError(f"{safe(file)} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{brief(file)} is a folder. Give one CSV or Parquet file.") from None
+    except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
+        reason = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise DataError(f"{brief(path)} cannot be read: {brief(reason)}. Check the path.") from None
     return read_bytes(data, safe(file.name), markers)
 
 
@@ -207,7 +213,7 @@ def not_found(file: Path, built_in: list[str]) -> DataError:
     beside = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
     hint = did_you_mean(file.name, beside + built_in)
     also = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
-    return DataError(f'no file "{safe(file)}"{also}.{hint}')
+    return DataError(f'no file "{brief(file)}"{also}.{hint}')
 
 
 def read_bytes(data: bytes, name: str, markers: Sequence[str]) -> Table:
@@ -230,6 +236,6 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(data)
+        return patiently(lambda: pl.read_parquet(data), rows=len(data) // 8)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]}).") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def as_numbers(column: Column, readings: Readings) -> Column:
     return float_column(column.name, column.spread(floats, np.nan))
 
 
-def as_float(value: int | float) -> float:
+def as_float(value: Any) -> float:
     """Round to the nearest double; what is too large is infinite."""
     try:
         return float(value)

@@ -75,6 +75,14 @@ class Column:
             return np.asarray(self.values < 0)
         return np.zeros(len(self), np.bool_) if self.missing is None else self.missing
 
+    def same_cells(self, other: Column) -> bool:
+        """Tell whether two columns hold the same, whatever they are called."""
+        return (
+            (self.form, self.labels, self.unit) == (other.form, other.labels, other.unit)
+            and np.array_equal(self.is_missing(), other.is_missing())
+            and np.array_equal(self.values[~self.is_missing()], other.values[~other.is_missing()])
+        )
+
     def take(self, rows: Array) -> Column:
         """Return these rows (numbers from 0, or a mask), in this order."""
         missing = None if self.missing is None else self.missing[rows]
@@ -130,7 +138,7 @@ class Columns(Mapping[str, Column]):
         return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._made  # Mapping's own would convert the column
+        return isinstance(name, str) and name in self._made  # Mapping's own would convert the column
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)
@@ -149,6 +157,12 @@ def option(text: str) -> str:
     return safe(text) if plain else f'"{safe(text)}"'
 
 
+def brief(text: object, most: int = 200) -> str:
+    """Write a path or a reason for a message; somebody may have given a whole file's text as its name."""
+    said = safe(text)
+    return said if len(said) <= most else f"{said[:most]}…"
+
+
 def say_datetime(value: int, unit: str) -> str:
     """Write a point in time: ``2024-03-31`` or ``2024-03-31 14:30:00``."""
     return str(np.array(value, f"datetime64[{unit}]")).replace("T", " ")
@@ -156,7 +170,8 @@ def say_datetime(value: int, unit: str) -> str:
 
 def float_column(name: str, values: Array) -> Column:
     """Make a column of numbers; an array that is float64 and contiguous already is not copied."""
-    return Column(name, "float", frozen(np.ascontiguousarray(values, np.float64)))
+    with np.errstate(over="ignore"):  # a longer float past the largest double is infinite
+        return Column(name, "float", frozen(np.ascontiguousarray(values, np.float64)))
 
 
 def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
@@ -201,6 +216,7 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
         if not np.array_equal(back, values, equal_nan=True):
             raise DataError(
                 f'column "{safe(name)}": times finer than a nanosecond, or too far from 1970, cannot be kept.'
+                " Round them, or make them numbers."
             )
         values, unit = same, wanted
     ticks = values.view(np.int64)
@@ -231,12 +247,12 @@ def frozen(values: Array) -> Array:
     return view
 
 
-def check_encodable(name: str, labels: list[str]) -> None:
+def check_encodable(name: str, labels: list[str], what: str = "text") -> None:
     """Refuse half characters (lone surrogates), which no file could hold."""
     try:
         "".join(labels).encode()
     except UnicodeEncodeError:
         bad = next(label for label in labels if any("\ud800" <= ch <= "\udfff" for ch in label))
         raise DataError(
-            f'column "{safe(name)}": {bad!a} is not valid Unicode text. Decode it properly first.'
+            f'column "{safe(name)}": the {what} {bad!a} is not valid Unicode. Decode it properly first.'
         ) from None

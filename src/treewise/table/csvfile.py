@@ -20,6 +20,7 @@ from treewise.errors import DataError, listing
 from treewise.table.cells import INTEGER, PADDED, as_booleans, as_datetimes, number_of
 from treewise.table.column import Column, Columns, all_missing, float_column, int_column
 from treewise.table.objects import check_names, polars_text
+from treewise.table.patience import patiently
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -122,7 +123,10 @@ def cut_fast(data: bytes, separator: str, width: int) -> pl.DataFrame | None:
 
     data = without_blank_lines(data)
     try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
+        frame = patiently(
+            lambda: pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False),
+            rows=data.count(b"\n"),
+        )
     except pl.exceptions.PolarsError:
         return None
     if frame.width != width or (frame.height and not regular(data, separator, frame)):

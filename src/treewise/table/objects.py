@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, listing, shown
+from treewise.table.cells import as_float
 from treewise.table.column import (
     Column,
     Mask,
     all_missing,
     bool_column,
+    brief,
     check_encodable,
     datetime_column,
     float_column,
@@ -28,11 +30,13 @@ from treewise.table.column import (
     option,
     text_column,
 )
+from treewise.table.patience import patiently
 from treewise.wording import safe
 
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_BITS = 10_000  # Python will not write out whole numbers much longer than that
 MANY = 5000  # from here on polars sorts out text faster than Python, its import included
 
 
@@ -93,7 +97,8 @@ def mixture(cells: list[Any], name: str) -> DataError:
             first.setdefault(what, row)
     said = []
     for what, row in list(first.items())[:2]:
-        cell = f'"{safe(cells[row])}"' if what == "text" else safe(cells[row])
+        plain = what in ("text", "dates")
+        cell = (f'"{brief(cells[row])}"' if what == "text" else str(cells[row])) if plain else shown(cells[row])
         said.append(f"{what} ({cell} in row {row + 1:,})")
     return DataError(f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.')
 
@@ -116,11 +121,22 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
     """Read Python numbers: whole ones exactly, as text where 64 bits do not hold them; others as doubles."""
     whole = all(issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, there, strict=True) if t})
     if not whole:
-        return float_column(name, np.array([float(c) if t else np.nan for c, t in zip(cells, there, strict=True)]))
+        return float_column(name, np.array([as_double(c) if t else np.nan for c, t in zip(cells, there, strict=True)]))
     ints = [int(c) if t else 0 for c, t in zip(cells, there.tolist(), strict=True)]
+    endless = next((row for row, v in enumerate(ints) if v.bit_length() > MOST_BITS), None)
+    if endless is not None:
+        raise DataError(
+            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits. Compare its'
+            f' logarithm instead, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+        )
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~there)
     return text_column(name, [str(v) if t else None for v, t in zip(ints, there.tolist(), strict=True)])
+
+
+def as_double(cell: Any) -> float:
+    """Round a number to the nearest double; what is too large is infinite, and every NaN is NaN."""
+    return float("nan") if isinstance(cell, Decimal) and cell.is_nan() else as_float(cell)
 
 
 def read_bool_objects(cells: list[Any], there: Mask, name: str) -> Column:
@@ -139,18 +155,20 @@ def moment(cell: Any) -> np.datetime64:
     """Turn one date or time into a datetime64 in UTC; pandas' timestamps keep their nanoseconds."""
     if hasattr(cell, "to_datetime64"):
         return np.datetime64(cell.to_datetime64())
-    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
-    return np.datetime64(cell)
+    if isinstance(cell, dt.datetime) and (east := cell.utcoffset()) is not None:
+        return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(east)  # also at the ends of the calendar
+    return np.datetime64(cell.replace(tzinfo=None) if isinstance(cell, dt.datetime) else cell)
 
 
 def polars_text(name: str, series: pl.Series) -> Column:
     """Turn polars text into codes and sorted labels."""
     import polars as pl
 
-    labels = series.drop_nulls().unique().sort()
+    labels = patiently(lambda: series.drop_nulls().unique().sort(), len(series))
     places = pl.int_range(len(labels), dtype=pl.Int32, eager=True)
-    codes = series.replace_strict(labels, places, default=-1, return_dtype=pl.Int32)
+    codes = patiently(
+        lambda: series.replace_strict(labels, places, default=-1, return_dtype=pl.Int32), rows=len(series)
+    )
     return Column(name, "text", frozen(codes.to_numpy()), labels=tuple(labels.to_list()))
 
 
@@ -165,7 +183,9 @@ READERS: dict[str, Callable[[list[Any], Mask, str], Column]] = {
 def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
     """Refuse a table without columns, and names that occur twice."""
     if not names:
-        raise DataError(f"{table} has no columns.")
+        raise DataError(f"{table} has no columns. Give at least one.")
+    for name in () if "".join(names).isascii() else names:
+        check_encodable(name, [name], what="name")
     if len(set(names)) < len(names):
         twice = [safe(name) for name, times in Counter(names).items() if times > 1]
         raise DataError(f"{table}: more than one column is named {listing(twice)}. Rename them.{hint}")

@@ -7,14 +7,16 @@ for pandas, polars, Arrow and DuckDB; the values come out as NumPy arrays.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, TreewiseError, listing, shown
 from treewise.table.cells import number_labels
 from treewise.table.column import (
     NAT,
@@ -24,6 +26,7 @@ from treewise.table.column import (
     Mask,
     all_missing,
     bool_column,
+    brief,
     datetime_column,
     float_column,
     frozen,
@@ -51,9 +54,11 @@ def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> Columns:
             return read_dicts([data], name)
         return gather(data.keys(), [partial(read_values, v) for v in data.values()], name, lengths=data.values())
     if isinstance(data, (list, tuple)):
-        if data and all(isinstance(row, Mapping) for row in data):
+        if not data:
+            raise DataError(f"{name} is an empty list. Give at least one row.")
+        if all(isinstance(row, Mapping) for row in data):
             return read_dicts(data, name)
-        if data and all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
+        if all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
             return read_lists(data, name, columns)
     return read_frame(data, name)
 
@@ -72,18 +77,53 @@ def gather(
     texts = [str(n) for n in names]
     check_names(texts, table)
     for text, values in zip(texts, lengths, strict=False):
-        if is_scalar(values):
-            raise DataError(f'column "{safe(text)}" of {table} is a single value ({values!r}), not a column of values.')
-        if n_rows is None:
-            n_rows = len(values)
-        elif len(values) != n_rows:
+        long = length(values)
+        if long is None:
             raise DataError(
-                f'column "{safe(text)}" of {table} has {plural(len(values), "value")}, but'
+                f'column "{safe(text)}" of {table} is a single value ({shown(values)}), not a column of values.'
+                " Give a list or an array with a value for each row."
+            )
+        if n_rows is None:
+            n_rows = long
+        elif long != n_rows:
+            raise DataError(
+                f'column "{safe(text)}" of {table} has {plural(long, "value")}, but'
                 f' "{safe(texts[0])}" has {n_rows:,}. All columns need the same number of rows.'
             )
     if not n_rows:
-        raise DataError(f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows.")
-    return Columns({text: partial(make, text) for text, make in zip(texts, makers, strict=True)}, n_rows)
+        raise DataError(
+            f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
+        )
+    return Columns({text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows)
+
+
+def make_column(make: Callable[[str], Column], name: str) -> Column:
+    """Convert one column; what a library cannot convert is said in our words, with the column's name."""
+    with our_words(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
+        return make(name)
+
+
+@contextmanager
+def our_words(what: str, way_out: str) -> Iterator[None]:
+    """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into one that names the column."""
+    try:
+        yield
+    except (TreewiseError, MemoryError, Warning):
+        raise
+    except BaseException as error:
+        # polars' "panics" are no Exceptions; Ctrl-C and the like are none either, and pass.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        raise DataError(f"{what} cannot be read: {brief(reason)}. {way_out}") from None
+
+
+def length(values: Any) -> int | None:
+    """Return how many cells a column has; None if it is no column."""
+    try:
+        return None if is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
+    except Exception:  # what has no length, has many, or is a type
+        return None
 
 
 def is_scalar(value: object) -> bool:
@@ -103,10 +143,16 @@ def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> Columns:
 
 def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> Columns:
     """Read rows given as lists; all must be of one length."""
-    width = len(rows[0])
+    width = length(rows[0])
     for i, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise DataError(f"row {i:,} of {table} has {plural(len(row), 'value')}, row 1 has {width:,}.")
+        long = length(row)
+        if long is None or width is None:
+            raise DataError(f"row {i:,} of {table} is no list of cells. Give each row as a list or a dict.")
+        if long != width:
+            raise DataError(
+                f"row {i:,} of {table} has {plural(long, 'value')}, row 1 has {width:,}. Give every row as many."
+            )
+    assert width is not None
     cells = [list(c) for c in zip(*rows, strict=True)]
     return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
@@ -130,7 +176,7 @@ def numbered(width: int, columns: Sequence[str] | None, table: str) -> list[str]
     if columns is None:
         return [f"x{j}" for j in range(1, width + 1)]
     if len(columns) != width:
-        raise DataError(f"{table} has {plural(width, 'column')}, but columns names {len(columns):,}.")
+        raise DataError(f"{table} has {plural(width, 'column')}, but columns names {len(columns):,}. Name them all.")
     return [str(c) for c in columns]
 
 
@@ -158,7 +204,9 @@ def read_values(values: Any, name: str) -> Column:
 def read_numpy(values: Array, name: str) -> Column:
     """Read one column from an array, masked or not."""
     if values.ndim != 1:
-        raise DataError(f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one.')
+        raise DataError(
+            f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one. Give one value a row.'
+        )
     missing: Mask | None = None
     if isinstance(values, np.ma.MaskedArray):
         missing, values = np.ma.getmaskarray(values), np.asarray(values.data)
@@ -188,11 +236,11 @@ def read_frame(data: Any, table: str) -> Columns:
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
-    try:
+    frame: Any = None
+    with our_words(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
         frame = nw.from_native(data, pass_through=True, allow_series=True)
-    except DuplicateError:
+    if frame is None and data is not None:
         check_names([str(n) for n in getattr(data, "column_names", data.columns)], table)
-        raise
     if not isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
         if not hasattr(data, "__arrow_c_stream__") or isinstance(frame, nw.Series):
             raise DataError(
@@ -202,11 +250,14 @@ def read_frame(data: Any, table: str) -> Columns:
             )
         import polars as pl
 
-        frame = nw.from_native(pl.DataFrame(data))
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    makers = [partial(read_series, series) for series in frame.iter_columns()]
-    return gather(frame.columns, makers, table, n_rows=len(frame))
+        with our_words(table, "Give a dataframe of plain columns."):
+            frame = nw.from_native(pl.DataFrame(data))
+    with our_words(table, "Collect it first, and see what is wrong."):
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        makers = [partial(read_series, series) for series in frame.iter_columns()]
+        names, n_rows = frame.columns, len(frame)
+    return gather(names, makers, table, n_rows=n_rows)
 
 
 def read_series(series: nw.Series[Any], name: str) -> Column:
@@ -222,8 +273,8 @@ def read_series(series: nw.Series[Any], name: str) -> Column:
         return read_strings(series, name)
     if dtype.is_float():
         return float_column(name, series.to_numpy())
-    if dtype == nw.Decimal:  # by way of text, which rounds once
-        return float_column(name, np.array([np.nan if c is None else float(c) for c in series.to_list()]))
+    if dtype == nw.Decimal:
+        return read_objects(series.to_list(), name)
     missing = series.is_null().to_numpy()
     if missing.all():
         return all_missing(name, len(series))
@@ -273,10 +324,15 @@ def read_categories(native: Any, name: str) -> Column:
         labels = category_labels(native.cat.categories.to_numpy(), name)
         codes = np.asarray(native.cat.codes.to_numpy(), np.int32)
         return Column(name, "category", frozen(codes), labels=labels, ordered=bool(native.cat.ordered))
+    if hasattr(native, "array"):  # pandas around an Arrow array
+        native = native.array.__arrow_array__()
     array = native.unify_dictionaries().combine_chunks()
     ordered = bool(array.type.ordered)
-    labels = category_labels(np.array(array.dictionary.to_pylist(), dtype=object), name)
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    cells = np.array([*array.dictionary.to_pylist(), None], dtype=object)
+    known = np.array([cell is not None for cell in cells])
+    labels = category_labels(cells[known], name)
+    codes = array.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)[codes]  # a dictionary may list null itself
     if not ordered:
         order = np.argsort(np.array(labels, dtype=object), kind="stable")
         place = np.append(np.argsort(order), -1).astype(np.int32)
@@ -291,7 +347,10 @@ def category_labels(values: Array, name: str) -> tuple[str, ...]:
     except DataError:  # intervals, tuples, mixtures: in their own words
         labels = [str(v) for v in values]
     if len(set(labels)) < len(labels):
-        raise DataError(f'column "{safe(name)}": two categories are both written {listing(sorted(labels))}.')
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise DataError(
+            f'column "{safe(name)}": two categories are both written "{safe(twice)}". Rename one, or make it text.'
+        )
     return tuple(labels)
 
 

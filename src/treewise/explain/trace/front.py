@@ -22,6 +22,7 @@ from treewise.growth import problem_for, problem_like
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
 from treewise.search import Rows
+from treewise.table.column import brief
 from treewise.tree import STOPS, Tree
 from treewise.wording import plural, safe
 
@@ -183,7 +184,7 @@ def check_view(view: View, columns: Sequence[str]) -> View:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = f'"{safe(view.column)}"' if isinstance(view.column, str) else shown(view.column)
+        said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
         hint = did_you_mean(view.column, columns)
         raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
     return view

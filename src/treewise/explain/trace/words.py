@@ -13,8 +13,8 @@ from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.lens import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.split import Multiway
 from treewise.search import tied
+from treewise.split import Multiway
 from treewise.wording import count, figure, plural, safe
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out

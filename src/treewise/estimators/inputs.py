@@ -1,0 +1,282 @@
+"""What scikit-learn's ``fit`` and ``predict`` are given, made into tables.
+
+Below ``estimators``. scikit-learn knows X as an array without names or a dataframe with them, and y as an array apart;
+treewise knows one table with named columns. Columns are matched by name wherever both sides have names, and by position
+where one has none. The words in which scikit-learn says what is wrong with a shape are kept, since people search for
+them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse  # type: ignore[import-untyped]
+from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
+
+from treewise import encode
+from treewise.errors import ColumnError, DataError, did_you_mean, listing
+from treewise.table import Column, Table, read, read_markers
+from treewise.table.column import Columns
+from treewise.wording import number, plural, safe
+
+Array = npt.NDArray[Any]
+LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
+
+
+class SparseError(DataError, TypeError):
+    """A sparse matrix where a table is needed."""
+
+
+# -- X ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Features:
+    """What ``fit`` saw of X: its columns in order, whether it had names for them, and what marks a missing cell."""
+
+    names: tuple[str, ...]
+    named: bool
+    na_values: tuple[str, ...] = ()
+
+
+def read_features(X: Any, na_values: Any) -> tuple[Table, Features]:
+    """Read the X of ``fit``."""
+    X, has_columns = look_at(X)
+    table = read(X, name="X")
+    return table, Features(tuple(table.columns), has_columns and has_text_names(X), read_markers(na_values))
+
+
+def look_at(X: Any) -> tuple[Any, bool]:
+    """Return X, as an array if it only can be one, and whether its columns have names; refuse what is no table."""
+    if issparse(X):
+        raise SparseError(
+            f"X is sparse ({type(X).__name__}), which trees here do not read. Give a dense one: X.toarray()."
+        )
+    if isinstance(X, (list, tuple)) and X:
+        if all(isinstance(row, Mapping) for row in X):
+            return X, True
+        if all(isinstance(row, (list, tuple, np.ndarray)) for row in X):
+            return X, False
+        X = np.asarray(X)
+    elif not is_table(X) and hasattr(X, "__array__"):
+        X = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if not isinstance(X, np.ndarray) or X.dtype.names is not None:
+        return X, True
+    refuse_complex(X, "X")
+    if X.ndim != 2:
+        raise DataError(
+            f"X is an array with {plural(X.ndim, 'dimension')}; a table has two, rows and columns. Reshape your data:"
+            " X.reshape(-1, 1) is one column, X.reshape(1, -1) one row."
+        )
+    if 0 in X.shape:
+        what = "feature" if X.shape[1] == 0 else "sample"
+        raise DataError(f"X has 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return X, False
+
+
+def refuse_complex(array: Array, name: str) -> None:
+    """Refuse numbers that have no order."""
+    if array.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} is an array of {array.dtype}, and trees compare by order.")
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether an object holds columns with names. (Its type is asked: a lazy frame computes when it is.)"""
+    return isinstance(X, (Mapping, Table)) or hasattr(type(X), "columns")
+
+
+def has_text_names(X: Any) -> bool:
+    """Tell whether all names are text; a pandas frame made from an array has numbers, which scikit-learn calls none."""
+    if isinstance(X, Mapping):
+        return all(isinstance(name, str) for name in X)
+    return not hasattr(type(X), "iloc") or all(isinstance(name, str) for name in X.columns)
+
+
+def read_later(X: Any, features: Features, needed: Sequence[str], who: str) -> Table:
+    """Read the X of ``predict``: by name where both have names, else by position."""
+    X, has_columns = look_at(X)
+    if has_columns:
+        table = read(X, name="X", na_values=features.na_values)
+        gone = [name for name in needed if name not in table.columns]
+        if not gone:
+            return table
+        if features.named:
+            raise ColumnError(
+                f'X has no column "{safe(gone[0])}", which {who} was fitted with.'
+                f"{did_you_mean(gone[0], table.columns)} (Extra columns are fine; order does not matter.)"
+            )
+        check_width(len(table.columns), features, who)
+        if has_text_names(X):
+            warn(f"X has feature names, but {who} was fitted without feature names; columns are taken by position.")
+        return renamed(table, features.names)
+    check_width(len(X[0]), features, who)
+    if features.named:
+        warn(
+            f"X does not have valid feature names, but {who} was fitted with feature names; columns are taken by"
+            " position."
+        )
+    return renamed(read(X, name="X", na_values=features.na_values), features.names)
+
+
+def check_width(width: int, features: Features, who: str) -> None:
+    """Refuse another number of columns than there were."""
+    if width != len(features.names):
+        raise DataError(
+            f"X has {width} features, but {who} is expecting {len(features.names)} features as input"
+            f" ({listing([safe(name) for name in features.names])})."
+        )
+
+
+def renamed(table: Table, names: Sequence[str]) -> Table:
+    """Return the table with other names for its columns."""
+    columns = {new: partial(rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
+    return replace(table, columns=Columns(columns, table.n_rows))
+
+
+def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
+    """Return a column under a new name."""
+    return replace(columns[old], name=new)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, pointing at the line that called the estimator."""
+    warnings.warn(message, category, stacklevel=5)
+
+
+# -- y ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of y in order: as NumPy values, and as the tree calls them; and each row's, None at missing ones."""
+
+    values: Array
+    labels: tuple[str | int | bool, ...]
+    column: Column
+
+    def names(self) -> dict[object, str]:
+        """Return the text of each class, by its value (1 is also 1.0 and true) and by its text."""
+        return {key: str(label) for label in self.labels for key in (label, str(label))}
+
+
+def read_y(y: Any, who: str) -> tuple[Array, Column]:
+    """Read y as an array of one dimension and as a column, which says what is missing."""
+    if y is None:
+        raise DataError(f"{who} requires y to be passed, but the target y is None.")
+    if is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
+        table = read(y, name="y")
+        if len(table.columns) != 1:
+            names = listing([safe(name) for name in table.columns])
+            raise DataError(f"y should be a 1d array or one column; it has {len(table.columns)}: {names}.")
+        y = table.to_polars().to_series()
+    name = getattr(y, "name", None)
+    array = one_dimension(y)
+    column = read({"y": array}, name="y")["y"]
+    return array, replace(column, name=name if isinstance(name, str) and name else "y")
+
+
+def one_dimension(y: Any) -> Array:
+    """Return y as an array of one value a row; a single column is taken as one, with scikit-learn's warning."""
+    if isinstance(y, (list, tuple)):
+        array = np.array(y, object)  # as they are: NumPy would turn ["a", nan] into text
+    elif isinstance(y, np.ma.MaskedArray):
+        array = y.data.astype(object)
+        array[np.ma.getmaskarray(y)] = None
+    else:
+        array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ),"
+            " for example using ravel().",
+            DataConversionWarning,
+        )
+        array = array.ravel()
+    if array.ndim != 1:
+        raise DataError(
+            f"y should be a 1d array, one value a row; its shape is {array.shape}. Trees here have one target: for"
+            " several, sklearn.multioutput fits one tree each."
+        )
+    refuse_complex(array, "y")
+    return array
+
+
+def read_quantities(y: Any, who: str) -> Column:
+    """Read y as numbers."""
+    _, column = read_y(y, who)
+    if column.form not in ("int", "float") and not encode.classes(column)[0]:
+        row = int(np.argmin(column.is_missing()))
+        raise DataError(
+            f"y does not hold numbers ({column.say(row)} in row {row + 1:,}). TreeClassifier is for classes."
+        )
+    return column
+
+
+def read_classes(y: Any, who: str) -> Classes:
+    """Read y as classes: sorted, each with the name the tree gives it; text stays text, also "1"."""
+    array, column = read_y(y, who)
+    there = ~column.is_missing()
+    refuse_quantities(column, there)
+    if array.dtype == object and column.form in ("int", "float", "bool"):
+        array = column.values.astype(bool) if column.form == "bool" else column.values
+    elif array.dtype == object and isinstance(y, (list, tuple)):
+        array = np.where(there, array, "").astype(str)
+    values, codes = np.unique(array[there], return_inverse=True)
+    labels = tuple(class_label(value) for value in values)
+    every = np.full(len(array), -1, np.int32)
+    every[there] = codes
+    return Classes(values, labels, Column(column.name, "category", every, labels=tuple(str(label) for label in labels)))
+
+
+def class_label(value: Any) -> str | int | bool:
+    """Return a class as the tree says it: 1.0 as 1, what is neither number nor text as text."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float):
+        return int(plain)
+    return plain if isinstance(plain, (bool, int, str)) else str(value)
+
+
+def refuse_quantities(column: Column, there: npt.NDArray[np.bool_]) -> None:
+    """Refuse numbers with a fraction as classes."""
+    if column.form != "float":
+        return
+    with np.errstate(invalid="ignore"):
+        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) <= LARGEST_WHOLE)
+    odd = np.flatnonzero(there & ~whole)
+    if len(odd):
+        raise DataError(
+            f"y is a continuous target ({number(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), not classes."
+            " Use TreeRegressor, or make classes of it first."
+        )
+
+
+def with_target(table: Table, column: Column) -> Table:
+    """Return X with y beside it, under a name of its own; ``target`` is that name."""
+    if len(column) != len(table):
+        raise DataError(
+            f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
+        )
+    name = column.name
+    while name in table.columns:
+        name += "_"
+    columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
+    together = Columns({**columns, name: replace(column, name=name)}, len(table))
+    return replace(table, columns=together, target=name)
+
+
+def read_weights(sample_weight: Any) -> Any:
+    """Return the weights as an array (None and the name of a column stay); refuse such as leave nothing to learn from.
+
+    The refusal is in the words that scikit-learn's own checks expect.
+    """
+    if sample_weight is None or isinstance(sample_weight, str):
+        return sample_weight
+    weights = np.asanyarray(sample_weight)
+    if weights.ndim == 1 and weights.dtype.kind in "biuf" and not weights.any():
+        raise DataError("sample_weight is zero in every row; there is nothing to learn from.")
+    return weights
