@@ -337,3 +337,8 @@ def test_a_presets_criterion_gives_way_to_the_task_but_a_given_one_does_not():
 def test_numbers_taken_for_classes_are_noted():
     tree = tw.grow({"x": [1, 2, 3, 4, 5, 6], "y": [500, 600, 700, 800, 900, 1300]}, "y")
     assert any("were taken for classes" in note for note in tree.notes)
+
+
+def test_poisson_is_for_counts():
+    with pytest.raises(tw.DataError, match="is negative in row 2"):
+        tw.grow({"x": [1, 2, 3], "y": [0.5, -1.5, 2.0]}, "y", criterion="poisson")

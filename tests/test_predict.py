@@ -146,3 +146,9 @@ def test_what_meant_missing_in_training_means_missing_for_ever():
     assert tree.predict({"x": "-9"}) == tree.predict({"x": None}) == "a"
     assert tree.predict({"x": ["-9", "2"]}).tolist() == ["a", "b"]
     assert tree.evaluate(data).errors == 0
+
+
+def test_log_likelihood_refuses_a_missing_class():
+    tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
+    with pytest.raises(tw.DataError, match="missing in row 2"):
+        tree.log_likelihood({"x": [1, 2], "y": ["a", None]})

@@ -351,7 +351,7 @@ private:
         for (ColumnBest& b : bests_) {
             int128 price = b.offer.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
             const int scale = std::min(desk_.target.weight_scale, 56);
-            price = scale >= 0 ? price << scale : price >> -scale;
+            price = scale >= 0 ? price << scale : price >> std::min(-scale, 126);
             b.offer.merit = b.offer.gain - price;
             average += floor_div(b.offer.merit, n);
         }

@@ -105,6 +105,11 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     target, y, raw, scale = read_target(column.take(kept), roles, kept)
     weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, roles.class_weight, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
+    if settings.criterion == "poisson" and np.any(raw < 0):
+        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
+        raise DataError(
+            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+        )
     notes = [*table.notes, *target_notes(target, column)]
     encodings, columns, splits = [], [], []
     kinds = {**table.kinds, **(roles.kinds or {})}
@@ -539,6 +544,11 @@ def conform(
 
 def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
     """Return the class number of each row; a class the tree does not know is an error."""
+    gone = np.flatnonzero(column.is_missing())
+    if len(gone):
+        raise DataError(
+            f'{table_name}: target "{safe(column.name)}" is missing in row {gone[0] + 1}. Remove such rows first.'
+        )
     _, codes, labels = encode.classes(column)
     known = {str(c): i for i, c in enumerate(target.classes)}
     place = np.array([known.get(str(label), -1) for label in labels], np.int64)
