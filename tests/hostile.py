@@ -14,10 +14,12 @@ import math
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import treewise as tw
 from treewise.encode import INT64_MIN
 from treewise.predict import find_nodes
 from treewise.tree import STOPS, Tree
@@ -347,3 +349,34 @@ def probes(tree: Tree, i: int) -> tuple[np.ndarray, list[Any]]:
     if encoding.levels and "never seen before" in encoding.levels:
         names[-2] = "\0 never seen before"
     return np.array(codes, np.int32), [names[c] for c in codes]
+
+
+def chain(depth: int) -> Tree:
+    """Each test takes one leaf off: as deep as can be."""
+    nodes = 2 * depth + 1
+    inner = np.arange(nodes) % 2 == 0
+    inner[-1] = False
+    parent = np.arange(nodes) - 1
+    parent[2::2] -= 1
+    tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
+    a = tree.arrays
+    fresh = {
+        "parent": parent,
+        "kind": inner,
+        "column": np.where(inner, 0, -1),
+        "cut": np.where(inner, np.arange(nodes) / 2, 0.0),
+        "cut_int": np.zeros(nodes),
+        "missing": np.where(inner, 0, -1),
+        "other": np.full(nodes, -1),
+        "code_start": np.zeros(nodes + 1),
+        "stop": np.where(inner, 0, 10),
+        "rows": np.zeros(nodes),
+        "missing_rows": np.zeros(nodes),
+        "weight": np.zeros(nodes),
+        "impurity": np.full(nodes, np.nan),
+        "gain": np.full(nodes, np.nan),
+        "label": np.where(inner, -1, np.arange(nodes) % 2),
+        "count_start": np.zeros(nodes + 1),
+    }
+    arrays = {name: value.astype(getattr(a, name).dtype) for name, value in fresh.items()}
+    return tree.with_(arrays=replace(a, **arrays))

@@ -274,3 +274,22 @@ def test_paths_of_a_very_deep_tree_stay_short():
     assert len(deepest.tests) == LONGEST + 1
     assert deepest.tests[LONGEST // 2] == f"… {tree.depth - LONGEST:,} more tests …"
     assert len(str(found)) < 3000 * n
+
+
+def test_a_tree_of_numbers_written_by_hand_is_compared_as_the_column_asks_for():
+    tree = tw.parse("x <= 1 -> 1\nx > 1 -> 3", target="y")
+    values = tree.evaluate({"x": [0, 1, 2, 3], "y": [0.5, 1.0, 3.0, 4.5]})
+    assert (values.mae, values.baseline_rmse) == (0.5, None)
+    assert tree.evaluate({"x": [0, 1, 2, 3], "y": [1, 1, 3, 1]}).errors == 1  # whole numbers, few: classes
+    halves = tw.parse("x <= 1 -> 0.5\nx > 1 -> 2.5", target="y")
+    assert halves.evaluate({"x": [0, 1, 2, 3], "y": [0, 1, 2, 3]}).mae == 0.5
+    assert str(paths(halves, {"x": [0], "y": [0]})) == "1  x <= 1  → 0.5   true: 0"
+
+
+def test_a_few_errors_are_not_none():
+    tree = tw.parse("x <= 0 -> a\nx > 0 -> b", target="y")
+    found = tree.evaluate({"x": [0] * 8120 + [1] * 4, "y": ["a"] * 8124})
+    assert str(found).splitlines()[0] == (
+        "error       <0.1 %   4 of 8,124 rows wrong; 95 % interval 0.02 to 0.13 % (Wilson)"
+    )
+    assert ">99.9" in str(found)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
+import treewise as tw
 from treewise.draw.text import header, render
 from treewise.encode import Encoding
 from treewise.errors import ParameterError, ParseError
@@ -269,6 +270,13 @@ def test_a_single_leaf() -> None:
         ("x in {a, b} -> P\nx in {c, d} -> N\nx otherwise -> N", "line 1: .* A set has one sibling"),
         ("x is what it is -> P\n? -> N", 'line 2: cannot read "\\?". A condition looks like'),
         ("x = -> P\nx = b -> N", 'line 1: "x =" breaks off'),
+        ("x != a -> P\nx = a -> N", 'line 1: "x != a" says what a value is not. Write .* "city otherwise"'),
+        ('"x" != a -> P\nx = a -> N', 'line 1: .* says what a value is not. Write .* "city otherwise"'),
+        ("x ≠ a -> P\nx = a -> N", "line 1: .* says what a value is not"),
+        ("x <> a -> P\nx = a -> N", "line 1: .* says what a value is not"),
+        ("x not in {a, b} -> P\nx in {a, b} -> N", 'line 1: .* Write two branches, as in "city in {Bari, Rome}" and'),
+        ("x is not true -> P\nx is true -> N", 'line 1: .* Write "is true" or "is false"'),
+        ("x <= 1 -> P\nelse -> N", 'line 2: "else" does not name its column. Write .* "city otherwise"'),
         ("x in {a, b -> P\nx otherwise -> N", "line 1: .* does not close"),
         ("x in {a,, b} -> P\nx otherwise -> N", "line 1: .* an empty place"),
         ('x = "a" b -> P\nx otherwise -> N', "line 1: .* a quote that does not close at the end"),
@@ -394,6 +402,28 @@ def test_a_subtree_that_was_printed_alone_reads_back() -> None:
     assert len(back) == 6
 
 
+def test_a_tree_of_numbers_may_be_written_by_hand() -> None:
+    tree = parse("x <= 1 -> 1.5\nx > 1 -> -2", target="y", task="regression")
+    assert tree.target == Target("y", "regression")
+    assert tree.predict({"x": [0, 2]}).tolist() == [1.5, -2.0]
+    assert parse(export(tree), task="regression") == tree
+    assert parse(render(tree, ascii=False), target="y") == tree
+    with pytest.raises(ParseError, match='"many" stands where a number should'):
+        parse("x <= 1 -> 1.5\nx > 1 -> many", task="regression")
+    with pytest.raises(ParseError, match='task="classification" does not fit'):
+        parse(export(tree), task="classification")
+    with pytest.raises(ParseError, match='task="classification" does not fit'):
+        parse(render(tree, ascii=False), task="classification")
+    with pytest.raises(ParameterError, match="task='numbers': must be"):
+        parse("x <= 1 -> 1.5\nx > 1 -> 2", task="numbers")  # type: ignore[arg-type]
+
+
+def test_what_only_looks_foreign_is_read() -> None:
+    assert first_split(two("wow! = a", "wow! otherwise")) == OneValue("wow!", "a")
+    assert first_split(two("x = a != b", "x otherwise")) == OneValue("x", "a != b")
+    assert first_split(two('"or not" in {a, b}', '"or not" otherwise')) == Subset("or not", ("a", "b"))
+
+
 # -- the complete form -------------------------------------------------------------------------------------
 
 
@@ -426,7 +456,8 @@ def test_without_its_numbers_the_complete_form_is_a_tree_written_by_hand() -> No
     ("old", "new", "message"),
     [
         ("tree 1", "tree 99", "this tree is in format 99; this treewise reads 1"),
-        ("GPA = 3.5  ", "GPA = 3.6  ", r'line \d+: the words say ".*3.6 .* but the numbers say ".*3.5'),
+        ("GPA = 3.5  ", "GPA <= 3.5  ", r'line \d+: "GPA <= 3.5" '),
+        ("→ P", "→ Q", r"line \d+: Q is not one of the declared classes: N, P"),
         (
             '"levels": ["4.0", "3.7", "3.5"]',
             '"levels": ["4.0", "3.7"]',
@@ -451,6 +482,37 @@ def test_a_damaged_complete_form_is_refused(old: str, new: str, message: str) ->
     assert old in text
     with pytest.raises(ParseError, match=message):
         parse(text.replace(old, new, 1))
+
+
+def edit_words(text: str, old: str, new: str) -> str:
+    """Edit what stands left of the numbers, as people do."""
+    halves = [line.partition("  # {") for line in text.split("\n")]
+    return "\n".join(words.replace(old, new) + mark + rest for words, mark, rest in halves)
+
+
+def test_who_edits_the_words_gets_what_they_say() -> None:
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    back = parse(edit_words(export(tree), "206.5", "208.5"))
+    assert back.split_at(0) == Threshold("flipper_length_mm", 208.5, missing=1)
+    for inner in (1, 4):  # where missing values go without saying so is kept too
+        assert back.split_at(inner) == tree.split_at(inner)
+    assert (back.encodings, back.target) == (tree.encodings, tree.target)
+    assert back.arrays.rows.sum() == 0
+    assert back.notes[-1].startswith("line 12 was edited: the words were read")
+    assert back.history == (*tree.history, {"did": "edit"})
+    assert parse(export(back)) == back
+
+
+def test_an_edited_tree_of_numbers_keeps_the_digits_of_what_was_not_edited() -> None:
+    data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1 / 3, 2 / 3, 10 / 3, 11 / 3]}
+    tree = tw.grow(data, "y", task="regression")
+    back = parse(edit_words(export(tree), "→ 3.6667", "→ 5"))
+    assert back.predict({"x": [1, 2, 3, 4]}).tolist() == [1 / 3, 2 / 3, 10 / 3, 5.0]
+
+
+def test_a_new_level_may_be_written_into_the_words() -> None:
+    back = parse(edit_words(export(parse(ST_NORDAF)), "GPA = 3.5", "GPA = 3.6"))
+    assert back.split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.6"))
 
 
 def test_a_lost_line_is_noticed() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from treewise.draw.counts import alike, common_decimals
 from treewise.draw.folding import CONTINUES
 from treewise.draw.speech import Speaker
 from treewise.draw.text import header, render, training_error
@@ -82,7 +85,7 @@ def lines(text: str) -> list[str]:
 def test_two_classes_show_the_positive_one_and_its_share() -> None:
     assert render(admissions(), ascii=False) == (
         """\
-                                predicts   rows      P      %
+                                predicts   rows      P    % P
 0  all rows                                  12      6   50.0
 1  ├─ GPA = 3.5                 → N           4      0    0.0
 2  ├─ GPA = 3.7                               5      3   60.0
@@ -131,7 +134,7 @@ def test_many_classes_show_the_share_of_the_predicted_one() -> None:
     digit = Target("digit", "classification", tuple(range(10)))
     root = node(Threshold("x", 4.5), leaf(3, {3: 30, 4: 10}), leaf(7, {7: 1200, 8: 0.0, 9: 300}), missing_rows=0)
     text = render(make([X], digit, root), ascii=False)
-    assert lines(text)[0].split() == ["predicts", "rows", "%"]
+    assert lines(text)[0].split() == ["predicts", "rows", "%", "predicted"]
     assert lines(text)[2].split()[-3:] == ["3", "40", "75.0"]
     assert lines(text)[3].split()[-3:] == ["7", "1,500", "80.0"]
     assert lines(text)[-1] == "classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"
@@ -145,16 +148,25 @@ def test_regression_shows_values_rows_and_spread() -> None:
         leaf(13533.4, rows=1437, spread=2324.6),
     )
     assert lines(render(make([X], price, root), ascii=False))[1:] == [
-        "0  all rows                26,388        0",
-        "1  ├─ x <= 0.5  → 1,058.5  24,951   524.37",
-        "2  └─ x > 0.5   →  13,533   1,437  2,324.6",
+        "0  all rows               26,388      0.0",
+        "1  ├─ x <= 0.5  →  1,058  24,951    524.4",
+        "2  └─ x > 0.5   → 13,533   1,437  2,324.6",
     ]
+
+
+@given(st.lists(st.floats(-1e20, 1e20) | st.just(math.nan), min_size=1, max_size=6))
+def test_numbers_of_a_column_have_as_many_decimals_and_stay_near(values: list[float]) -> None:
+    texts = [text for text, value in zip(alike(values), values, strict=True) if value == value]
+    for text, value in zip(texts, (v for v in values if v == v), strict=True):
+        assert float(text.replace(",", "")) == pytest.approx(value, rel=0.006, abs=1e-300)
+    if common_decimals(values) is not None:
+        assert len({len(text.partition(".")[2]) for text in texts}) <= 1
 
 
 def test_weights_are_shown_where_they_differ_from_rows() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.25}, rows=4), leaf("P", {"P": 1234.5}, rows=2))
     text = lines(render(make([X], N_P, root), ascii=False))
-    assert text[0].split() == ["predicts", "rows", "weight", "P", "%"]
+    assert text[0].split() == ["predicts", "rows", "weight", "P", "%", "P"]
     assert text[2].split()[-4:] == ["4", "2.75", "0.25", "9.1"]
     assert text[3].split()[-4:] == ["2", "1,234.50", "1,234.50", "100.0"]
 
@@ -309,6 +321,74 @@ def test_long_sets_are_shortened_in_a_bounded_view_only() -> None:
     assert "education in {Bachelors, Doctorate, Masters, Prof-school}" in render(tree, ascii=False)
 
 
+def nursery() -> Tree:
+    """Five classes of long names, below each other: more than a page is wide."""
+    classes = ("not_recom", "priority", "recommend", "spec_prior", "very_recom")
+    columns = [
+        Encoding("health", "nominal", ("not_recom", "priority", "recommended")),
+        Encoding("has_nurs", "nominal", ("critical", "improper", "less_proper", "proper", "very_crit")),
+    ]
+    below = node(
+        Subset("has_nurs", ("critical", "improper", "very_crit")),
+        leaf("spec_prior", {"spec_prior": 1614, "priority": 114}),
+        leaf("priority", {"priority": 60, "recommend": 2, "very_recom": 328}),
+    )
+    root = node(OneValue("health", "not_recom"), leaf("not_recom", {"not_recom": 4320}), below)
+    return make(columns, Target("class", "classification", classes), root)
+
+
+def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None:
+    assert lines(render(nursery(), width=140, ascii=False))[0].split() == ["predicts", "rows", *nursery().classes]
+    assert lines(render(nursery(), width=80, ascii=False)) == [
+        "                                               predicts       rows  % predicted",
+        "0  all rows                                                  6,438          5.1",
+        "1  ├─ health = not_recom                       → not_recom   4,320        100.0",
+        "2  └─ health otherwise                                       2,118         15.5",
+        "3     ├─ has_nurs in {critical, improper, +1}  → spec_prior  1,728         93.4",
+        "4     └─ has_nurs otherwise                    → priority      390         15.4",
+        "classes: not_recom, priority, recommend, spec_prior, very_recom",
+    ]
+    assert "has_nurs in {critical, +2}" in render(nursery(), width=70, ascii=False)
+    for width in range(66, 140):
+        text = render(nursery(), width=width, ascii=False)
+        assert max(map(display_width, lines(text))) <= width
+        assert "has_nurs otherwise" in text
+
+
+def test_two_classes_keep_their_share_on_a_narrow_page() -> None:
+    text = lines(render(admissions(), width=50, ascii=False))
+    assert text[0].split() == ["predicts", "rows", "%", "P"]
+    assert text[2].split()[-3:] == ["N", "4", "0.0"]
+    assert parse("\n".join(text)).classes == ("N", "P")
+
+
+def test_levels_are_folded_before_names_are_cut() -> None:
+    root = leaf("P", {"P": 1})
+    for i in range(8):
+        root = node(Threshold("length_of_the_bill", float(i), missing=1), leaf("N", {"N": 1}), root)
+    tree = make([Encoding("length_of_the_bill", "number")], N_P, root)
+    text = render(tree, width=62, ascii=False)
+    assert max(map(display_width, lines(text)[:-1])) <= 62
+    assert "length_of_the_bill > 5" in text
+    assert "leaves: " in text
+    assert "lines shown of 17" in text
+    assert render(tree, width=120, ascii=False) == render(tree, ascii=False)
+
+
+def test_names_are_cut_in_their_middle_and_tests_stay() -> None:
+    columns = [Encoding(f"{name}_of_the_yellow_taxi_zone", "number") for name in ("pickup", "dropoff")]
+    root = node(
+        Threshold("pickup_of_the_yellow_taxi_zone", 1234.5, missing=1),
+        leaf("N", {"N": 9}),
+        leaf("P", {"P": 1}),
+        missing_rows=1,
+    )
+    text = render(make(columns, N_P, root), width=60, ascii=False)
+    assert max(map(display_width, lines(text))) <= 60
+    assert re.search(r"pic\S*…\S*ne <= 1234\.5 ", text)
+    assert re.search(r"pic\S*…\S*ne > 1234\.5 or missing ", text)
+
+
 def test_a_width_cuts_long_conditions() -> None:
     tree = make([Encoding("x" * 200, "number")], N_P, node(Threshold("x" * 200, 0.5), leaf("N"), leaf("P")))
     assert max(map(display_width, lines(render(tree, width=60, ascii=False)))) <= 60
@@ -375,6 +455,17 @@ def test_training_error_of_regression_is_the_root_mean_square_or_the_mean_absolu
     assert "training RMSE 3.4641" in header(tree)
     assert training_error(replace(tree, criterion="absolute_error")) == 0.25
     assert "training MAE 0.25" in header(replace(tree, criterion="absolute_error"))
+
+
+def test_a_few_errors_are_not_none() -> None:
+    root = node(Threshold("x", 0.5), leaf("N", {"N": 5000, "P": 3}), leaf("P", {"P": 3120, "N": 1}))
+    assert header(make([X], N_P, root), ascii=False).endswith("training error <0.1 % (4 of 8,124 rows)")
+
+
+def test_with_weights_the_header_says_so() -> None:
+    root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.5}, rows=4), leaf("P", {"P": 7}, rows=2))
+    said = "Class: N, P · 6 rows · weight 10 · 2 leaves · depth 1 · weighted training error 5.0 %"
+    assert header(make([X], N_P, root), ascii=False) == said
 
 
 def test_a_tree_that_has_memorised_its_table_says_so() -> None:

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from treewise.criteria import Group
 from treewise.explain.trace import NodeTrace
 from treewise.growth import problem_for
-from treewise.search import find_best_split
+from treewise.search import find_best_split, look
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits
@@ -63,13 +64,13 @@ best
   Recommendation  good [3 5]  normal [3 1]                12 − [8·H(5/8) + 4·H(1/4)]            = 1.119"""
 
 PENGUINS = """\
-  column             best test             tried  branches               H after    gain
-  flipper_length_mm  <= 206.5, missing >      54  [149 63 1] [3 5 123]    0.7161  0.7975  ◄
-  bill_length_mm     <= 42.35, missing >     163  [139 1 3] [13 67 121]   0.8015  0.7121
-  bill_depth_mm      <= 16.35, missing <=     79  [7 0 115] [145 68 9]    0.8298  0.6838
-  island             = Biscoe                  3  [44 0 124] [108 68 0]   0.8976  0.6161
-  body_mass_g        <= 4325, missing >       93  [136 63 8] [16 5 116]   0.9575  0.5561
-  sex                missing                   1  [6 0 5] [146 68 119]    1.5033  0.0103
+  column             best test                  tried  branches               H after    gain
+  flipper_length_mm  <= 206.5 (missing with >)     54  [149 63 1] [3 5 123]    0.7161  0.7975  ◄
+  bill_length_mm     <= 42.35 (missing with >)    163  [139 1 3] [13 67 121]   0.8015  0.7121
+  bill_depth_mm      <= 16.35 or missing           79  [7 0 115] [145 68 9]    0.8298  0.6838
+  island             = Biscoe                       3  [44 0 124] [108 68 0]   0.8976  0.6161
+  body_mass_g        <= 4325 (missing with >)      93  [136 63 8] [16 5 116]   0.9575  0.5561
+  sex                missing                        1  [6 0 5] [146 68 119]    1.5033  0.0103
   393 candidates scored (missing rows tried in every branch, and apart)"""
 
 
@@ -129,6 +130,23 @@ def test_c45_pays_for_its_thresholds_and_leaves_out_columns_below_average():
     assert (root.winner, root.runner_up, root.margin) == ("x1", None, None)
 
 
+def test_c45_shows_the_deduction_and_the_average():
+    root = tw.candidates("four_points", criterion="c45")
+    assert root.average == pytest.approx((root["x1"].net + root["x2"].net) / 2)
+    assert root["x1"].net == pytest.approx(root["x1"].gain - math.log2(2) / 4)
+    text = str(root)
+    assert "\n             gain 0.3113 − log₂(2)/4 = 0.0613: below average\n" in text
+    assert "\n             gain 0.1226\n" in text
+    assert "→ split on x2 <= 0.5; average gain 0.0919; columns below it do not compete" in text
+    assert r"\text{(gain 0.3113 $-$ log$_2$(2)/4 = 0.0613: below average)}" in root.render("latex")
+    sheet = root.render(blanks=True)
+    assert "average gain _____; columns" in sheet
+    assert "below average" not in sheet
+    table = str(tw.candidates("penguins", criterion="c45"))
+    assert re.search(r"flipper_length_mm .* 0\.7975  0\.7807  0\.8144  ◄", table)
+    assert tw.candidates("four_points").average is None
+
+
 def test_any_compares_per_further_branch():
     gpa = tw.candidates("admissions", categorical="any", per="total")["GPA"]
     multiway = next(t for t in gpa.tests if t.candidate.split.kind == "multiway")
@@ -148,7 +166,18 @@ def test_regression_shows_variances():
     assert (best.words, best.formula) == ("x <= 2.5", "54.187 − [2·Var₁ + 2·Var₂]")
     assert best.arithmetic == "54.187 − [2(0.2500) + 2(0.5625)]"
     assert best.branches == ((2, 1.5), (2, 8.75))
-    assert "4 rows, mean 5.125" in str(tw.candidates(data, "y"))
+    text = str(tw.candidates(data, "y"))
+    assert "4 rows, mean 5.125" in text
+    assert "Var₁: 2 rows, mean 1.5 · Var₂: 2 rows, mean 8.75\n" in text
+    assert r"\text{Var$_1$: 2 rows, mean 1.5; Var$_2$: 2 rows, mean 8.75}" in tw.candidates(data, "y").render("latex")
+
+
+def test_regression_writes_all_numbers_alike():
+    data = {"x": [1, 2, 3, 4], "y": [100.0, 200.0, 350.0, 250.5]}
+    best = tw.candidates(data, "y")["x"]
+    assert best.arithmetic == "8,131.3 − [2/4(2,500.0) + 2/4(2,475.1)]"
+    weighted = str(tw.candidates(data, "y", sample_weight=[2, 1, 1, 1]))
+    assert "Var₁: 2 rows, weight 3, mean 133.33 · Var₂: 2 rows, mean 300.25" in weighted
 
 
 def test_weights_stand_for_counts():
@@ -165,15 +194,42 @@ def test_penguins_as_a_table(penguins):
     assert (penguins.tried, penguins["flipper_length_mm"].tried) == (393, 54)
     assert penguins.margin == pytest.approx(0.0854, abs=5e-5)
     assert "205.5 0.7893 · 206.5 0.7975 · 207.5 0.7859" in str(penguins)
+    assert "  gain at each threshold of flipper_length_mm\n    173 ▏" in str(penguins)
+    by_ratio = tw.candidates("penguins", criterion="gain_ratio", columns=["bill_length_mm"])
+    assert "  gain ratio at each threshold of bill_length_mm\n" in str(by_ratio)
 
 
 def test_missing_rows_are_tried_on_both_sides_and_apart(penguins):
-    tests = [t for t in penguins["flipper_length_mm"].tests if t.words.startswith("flipper_length_mm <= 206.5")]
-    assert [t.words[-9:] for t in tests] == ["issing <=", "missing >"]
+    tests = [t for t in penguins["flipper_length_mm"].tests if " 206.5" in t.words]
+    assert [t.words for t in tests] == ["flipper_length_mm <= 206.5 or missing", "flipper_length_mm > 206.5 or missing"]
+    assert [t.label for t in tests] == [
+        "flipper_length_mm <= 206.5 or missing",
+        "flipper_length_mm <= 206.5 (missing with >)",
+    ]
     assert penguins["flipper_length_mm"].tests[-1].words == "flipper_length_mm missing"
     apart = tw.candidates("penguins", missing="branch", columns=["sex"])["sex"]
-    assert apart.words == "sex = FEMALE, missing apart"
+    assert apart.words == apart.best.label == "sex = FEMALE (missing apart)"
     assert [sum(b) for b in apart.branches] == [165, 168, 11]
+
+
+def test_missing_rows_are_said_as_the_tree_says_them():
+    tree = tw.grow("penguins", max_depth=1)
+    text = str(tree.trace("penguins"))
+    assert "flipper_length_mm > 206.5 or missing" in str(tree)
+    assert "→ split on flipper_length_mm > 206.5 or missing; next best bill_length_mm > 42.35 or missing" in joined(
+        text
+    )
+    data = {"c": ["u", "v", "w", None], "y": ["p", "q", "q", "q"]}
+    best = tw.candidates(data, "y", categorical="one_value")["c"]
+    assert best.words == best.best.label == "c = u (missing with the others)"
+    multiway = tw.candidates(data, "y", categorical="multiway")
+    assert multiway["c"].words == "c = u | v | w (missing with v)"
+    assert "→ split on c (missing with v)" in str(multiway)
+
+
+def joined(text):
+    """Undo the breaking of lines."""
+    return re.sub(r"\s+", " ", text)
 
 
 def test_top_means_columns():
@@ -348,6 +404,48 @@ def test_a_weight_of_two_is_the_row_twice():
     assert [t.gain for t in weighted["x"].tests] == [t.gain for t in repeated["x"].tests]
 
 
+def test_weights_given_as_an_array_are_traced():
+    data = {"x": [1, 2, 3, 4, 5], "y": list("abbab")}
+    weight = [0.5, 3, 1, 2.25, 1]
+    tree = tw.grow(data, "y", sample_weight=weight)
+    trace = tree.trace(data, sample_weight=np.array(weight))
+    assert trace.notes == ()
+    inner = [node for node in trace if node.split is not None]
+    assert [node.chosen.gain for node in inner] == pytest.approx([tree[node.id].gain for node in inner])
+    assert [node.id for node in inner if node.agrees] == [n.id for n in tree if not n.is_leaf]
+    named = tree.trace({**data, "w": weight}, sample_weight="w")
+    assert str(named) == str(trace)
+
+
+def test_weights_that_are_not_given_are_missed():
+    data = {"x": [1, 2, 3, 4], "y": list("abba")}
+    tree = tw.grow(data, "y", sample_weight=[2, 1, 1, 3])
+    (note,) = tree.trace(data).notes
+    assert note.startswith("the tree was grown with weights; give sample_weight=")
+    assert note in joined(str(tree.trace(data)))
+    (note,) = tree.trace(data, sample_weight=[1, 1, 1, 1.5]).notes
+    assert note == "the tree was grown with other weights: its rows weigh 7 in all, these 4.5"
+    assert tw.grow(data, "y").trace(data).notes == ()
+    assert tree.trace({"x": [1, 2], "y": ["a", "b"]}).notes == ()
+    balanced = tw.grow({**data, "w": [2, 1, 1, 3]}, "y", sample_weight="w", class_weight="balanced")
+    assert balanced.trace({**data, "w": [2, 1, 1, 3]}).notes == ()
+
+
+@pytest.mark.parametrize("weight", [None, 1e-300, 1.0, 1e300])
+def test_counts_of_a_column_are_exact_whole_numbers(weight):
+    weights = None if weight is None else np.random.default_rng(1).random(344) * weight
+    problem = problem_for("penguins", sample_weight=weights)
+    rows = np.arange(0, len(problem), 3)
+    for column, values in enumerate(problem.columns):
+        scene = look(problem, column, rows)
+        for group, its_rows in [(b.group, rows[values[rows] == b.value]) for b in scene.buckets]:
+            counts = [0, 0, 0]
+            for row in its_rows:
+                counts[problem.y[row]] += int(problem.weight[row])
+            assert group == Group(len(its_rows), sum(counts), tuple(counts))
+            assert all(type(c) is int for c in (group.rows, group.weight, *group.counts))
+
+
 # -- trees made by hand, and other tables ------------------------------------------------------------------
 
 
@@ -367,6 +465,18 @@ def test_any_threshold_between_two_neighbours_is_the_same_test():
     assert root.agrees
     assert len(root["x1"].tests) == 2
     assert "→ split on x1 <= 0.3, which is the same as x1 <= 0.5; next best" in str(root)
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "squared_error", "poisson"])
+def test_a_grown_tree_of_numbers_has_each_test_once(criterion):
+    data = {"x": [2, 0, 1, 4, None, 3], "c": list("uvwuvw"), "y": [2.0, 0.5, 1.0, 7.0, 3.0, 3.5]}
+    tree = tw.grow(data, "y", task="regression", criterion=criterion)
+    for node in tree.trace(data):
+        assert node.agrees
+        for column in node.columns.values():
+            words = [t.words for t in column.tests]
+            assert len(set(words)) == len(words)
+    assert "◄ tree" not in str(tree.trace(data))
 
 
 def test_a_written_tree_is_traced_with_its_own_kind_of_split():

@@ -1,14 +1,20 @@
 """The trace in its formats: text within its width, CSV, JSON, Markdown, LaTeX, exercises; and its errors."""
 
 import csv
+import inspect
 import io
 import json
 import re
+import time
 
 import pytest
+from click.testing import CliRunner
 
 import treewise as tw
+from treewise.cli.app import app
+from treewise.cli.trace import command, remark_when_long, written
 from treewise.errors import ColumnError, ParameterError
+from treewise.explain.trace import front
 from treewise.explain.trace.table import sparkline
 
 
@@ -124,6 +130,91 @@ def test_blanks_leave_the_results_open(admissions, format):
     assert ("hspace" if format == "latex" else "_") in sheet
     assert ("\\tfrac{3}{5}" if format == "latex" else "5·H(3/5)") in sheet
     assert "Rounded" not in sheet
+
+
+def test_an_exercise_has_one_node_and_says_so(admissions):
+    for format in ("text", "markdown", "latex"):
+        sheet = admissions.render(format, blanks=True)
+        assert "ode 0" in sheet
+        assert "Published = no" not in sheet
+        assert "ode 2: " not in sheet
+        assert "node 2 · " not in sheet
+        assert "an exercise has one node, here node 0" in sheet
+    other = tw.grow("admissions", preset="id3").trace("admissions", node=2).render(blanks=True)
+    assert other.startswith("node 2 ")
+    assert "an exercise has one node" not in other
+    assert "an exercise" not in tw.grow("admissions", max_depth=0).trace("admissions").render(blanks=True)
+    assert [node.id for node in admissions] == [0, 2, 3]
+
+
+def test_blanks_keep_the_order_of_the_table():
+    sheet = tw.candidates("penguins").render(blanks=True)
+    listed = re.findall(r"^  (\w+) +(?:[<=]|missing)", sheet, re.MULTILINE)
+    assert listed == list(tw.candidates("penguins").columns)
+
+
+def test_there_are_no_blanks_without_an_answer():
+    alone = tw.candidates({"x": [1, 2], "c": ["u", "u"], "y": ["a", "b"]}, "y").render(blanks=True)
+    assert "→ split on _____\n" in alone
+    assert re.search("all 2 rows are u: no split += 0.0000\n", alone)
+    none = tw.candidates({"x": [1, 1], "y": ["a", "b"]}, "y").render(blanks=True)
+    assert "→ a leaf: no column can split these rows\n" in none
+    leaf = tw.grow("admissions", max_depth=0).trace("admissions").render(blanks=True)
+    assert "→ a leaf: max_depth is reached; best would be _____\n" in leaf
+
+
+def test_latex_thousands_and_paragraphs(admissions):
+    big = tw.candidates({"x": [1, 2], "y": [100.0, 250.0]}, "y", task="regression").render("latex")
+    assert r"\operatorname{Var}(\text{node}) = 5{,}625.0$" in big
+    assert r"& 5{,}625.0 - " in big
+    assert r"H(\text{node}) = 1.5136$ bits" in tw.candidates("penguins").render("latex")
+    assert "\n\\par\\noindent GPA: used above (all rows 3.7)." in admissions[2].render("latex")
+    only = {"a": [1, 1, 2], "y": ["p", "q", "q"]}
+    below = tw.parse("a <= 1.5 -> p\na > 1.5 -> q", target="y").trace(only)[1].render("latex")
+    assert "bits.\n\\par\\noindent a: used above" in below
+
+
+def test_what_a_table_leaves_out_is_to_be_found():
+    text = re.sub(r"\s+", " ", str(tw.candidates("penguins")))
+    assert 'column="flipper_length_mm" writes out every test of a column; format="csv" lists those of all' in text
+
+
+def test_the_command_line_speaks_of_options(capsys):
+    trace = tw.grow("penguins", max_depth=1).trace("penguins")
+    text = re.sub(r"\s+", " ", written(trace, "text", blanks=False))
+    assert "--column flipper_length_mm writes out every test of a column; --format csv lists those of all" in text
+    assert "here node 0; --node 2 asks for another" in written(trace, "text", blanks=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
+    data = {"x": [1, 2, 3], "w": [5.0, 1.0, 1.0], "y": ["a", "b", "a"]}
+    tw.grow(data, "y", ignore=["w"], sample_weight=data["w"]).save(tmp_path / "m.json")
+    table = tmp_path / "t.csv"
+    table.write_text("x,w,y\n1,5,a\n2,1,b\n3,1,a\n")
+    asked = ["trace", str(tmp_path / "m.json"), str(table)]
+    without = CliRunner().invoke(app, asked).output
+    assert "the tree was grown with weights; give --sample-weight COLUMN to trace them" in without
+    assert "3 rows, weight 7: 6 a, 1 b" in CliRunner().invoke(app, [*asked, "--sample-weight", "w"]).output
+
+
+def test_silence_is_explained_once(capsys, monkeypatch):
+    monkeypatch.setattr("treewise.cli.trace.PATIENCE", 0.01)
+    with remark_when_long(silent=True):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ("trace every candidate of every node is computed; --node N asks for one node\n")
+    with remark_when_long(silent=False):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_help_says_what_can_be_asked_and_what_is_shown():
+    named = inspect.signature(tw.Tree.trace).parameters
+    assert list(named)[1:] == list(inspect.signature(front.trace).parameters)[1:]
+    assert 'render("latex", blanks=True)' in tw.Tree.trace.__doc__
+    for name in named:
+        assert name == "self" or f"{name} : " in tw.Tree.trace.__doc__
+    assert "each column's best test and how many were tried" in command.about
 
 
 def test_ascii_has_no_other_letters():

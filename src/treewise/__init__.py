@@ -3,7 +3,7 @@
 >>> import treewise as tw
 >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
 >>> print(tree)
-                                predicts  rows  P      %
+                                predicts  rows  P    % P
 0  all rows                                 12  6   50.0
 1  ├─ GPA = 3.5                 → N          4  0    0.0
 2  ├─ GPA = 3.7                              5  3   60.0

@@ -17,9 +17,9 @@ from treewise.errors import ParameterError, did_you_mean
 from treewise.problem import Problem, Roles, conform, prepare
 from treewise.settings import Settings, as_written
 from treewise.table import KindSpec
-from treewise.table.column import brief
+from treewise.table.column import brief, option
 from treewise.tree import Arrays, Label, Task, Tree
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 Progress = Callable[[float], None]
 
@@ -122,16 +122,19 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
     return prepare(data, asked, Settings.of(preset, **options))
 
 
-def problem_like(tree: Tree, data: Any) -> Problem:
+def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
     """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
     asked = {"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})}
-    return conform(data, tree.encodings, tree.target, Settings.of(**asked), made)
+    return conform(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
 
 
 def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
     """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf."""
-    grown = _core.grow(core_columns(problem), core_target(problem), core_settings(problem), progress)
+    try:
+        grown = _core.grow(core_columns(problem), core_target(problem), core_settings(problem), progress)
+    except MemoryError:
+        raise out_of_memory(problem) from None
     for array in grown.values():
         array.flags.writeable = False
     settings = problem.settings
@@ -154,6 +157,16 @@ def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
     return tree.with_(notes=(*problem.notes, *notes_on(tree)))
 
 
+def out_of_memory(problem: Problem) -> MemoryError:
+    """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
+    needed = 16 * len(problem) * (len(problem.columns) + 1) / 2**20
+    size = f"{plural(len(problem), 'row')} and {plural(len(problem.columns), 'column')}"
+    return MemoryError(
+        f"not enough memory: growing on {size} needs about {needed:,.0f} MB beside the table."
+        " Fewer rows or columns need less."
+    )
+
+
 def notes_on(tree: Tree) -> list[str]:
     """Say what looks too good to be true: one column that tells all rows apart by itself."""
     leaves = tree.arrays.rows[1:] > 0
@@ -162,7 +175,7 @@ def notes_on(tree: Tree) -> list[str]:
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [
         f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
-        f' ignore=["{column}"] (--ignore {column})'
+        f' ignore=["{column}"] (--ignore {option(column)})'
     ]
 
 

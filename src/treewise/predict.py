@@ -206,7 +206,12 @@ def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: i
         _core.Column(empty if values is None else np.ascontiguousarray(values), len(encoding.levels))
         for encoding, values in zip(tree.encodings, columns, strict=True)
     ]
-    return _core.leaves(tree.core_arrays, wrapped, n_rows)
+    try:
+        return _core.leaves(tree.core_arrays, wrapped, n_rows)
+    except MemoryError:
+        raise MemoryError(
+            f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."
+        ) from None
 
 
 def refuse_unanswered(tree: Tree, nodes: Ints, labels: npt.NDArray[Any], table: Table) -> None:
@@ -216,9 +221,8 @@ def refuse_unanswered(tree: Tree, nodes: Ints, labels: npt.NDArray[Any], table: 
         node = int(nodes[silent[0]])
         split = tree.split_at(node)
         asks = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
-        raise DataError(
-            f"row {silent[0] + 1} of {table.name} stops at node {node}, which {asks}. Add a branch: otherwise."
-        )
+        row = table.name if table.name == "the row" else f"row {silent[0] + 1} of {table.name}"
+        raise DataError(f"{row} stops at node {node}, which {asks}. Add a branch: otherwise.")
 
 
 def label_array(classes: tuple[Label, ...]) -> npt.NDArray[Any]:

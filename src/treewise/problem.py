@@ -29,7 +29,7 @@ from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.settings import Settings, as_written
-from treewise.table import Column, KindSpec, Table, read, read_markers
+from treewise.table import Column, KindSpec, Table, read
 from treewise.table.column import brief
 from treewise.tree import Label, Target, Task
 from treewise.wording import number, plural, safe
@@ -128,7 +128,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "class_weight": said_class_weight(roles.class_weight),
         "splits": chosen,
-        "na_values": list(read_markers(roles.na_values)),
+        "na_values": list(roles.na_values),
     }
     return assemble(
         table,
@@ -518,16 +518,22 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
 
 
 def conform(
-    data: Any, encodings: Sequence[Encoding], target: Target, settings: Settings, asked: Mapping[str, Any]
+    data: Any,
+    encodings: Sequence[Encoding],
+    target: Target,
+    settings: Settings,
+    asked: Mapping[str, Any],
+    sample_weight: Any = None,
 ) -> Problem:
     """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
 
-    A weight column the tree was grown with is used again where the table has it.
+    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it.
     """
     table = read(data, na_values=asked.get("na_values", ()))
     column = table[target.name]
     name = asked.get("sample_weight")
-    weight = sample_weights(table, name if name in table.columns else None)
+    again = name if name in table.columns else None
+    weight = sample_weights(table, again if sample_weight is None else sample_weight)
     kept = rows_that_count(column, weight, Roles(), table.name)
     raw, scale = np.empty(0), 0
     if target.task == "regression":

@@ -113,16 +113,23 @@ class Parting:
 
 def group_of(problem: Problem, rows: Rows) -> Group:
     """Add up the statistics of some rows."""
+    if problem.target.task == "classification":
+        counts = class_weights(problem, rows, np.zeros(len(rows), np.int64), 1)[0]
+        return Group(len(rows), sum(counts), tuple(counts))
     weights = problem.weight[rows].tolist()
     ys = problem.y[rows].tolist()
-    if problem.target.task == "classification":
-        counts = [0] * len(problem.target.classes)
-        for y, w in zip(ys, weights, strict=True):
-            counts[y] += w
-        return Group(len(rows), sum(weights), tuple(counts))
     pairs = tuple(zip(ys, weights, strict=True)) if problem.criterion.name == "absolute_error" else ()
     total = sum(y * w for y, w in zip(ys, weights, strict=True))
     return Group(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
+
+
+def class_weights(problem: Problem, rows: Rows, place: Rows, places: int) -> list[list[int]]:
+    """Add up the weight of each class in each place: exact, for all weights together stay below 2^53."""
+    classes = len(problem.target.classes)
+    cell = place * classes + problem.y[rows]
+    summed = np.bincount(cell, weights=problem.weight[rows], minlength=places * classes)
+    table: list[list[int]] = summed.astype(np.int64).reshape(places, classes).tolist()
+    return table
 
 
 def look(problem: Problem, column: int, rows: Rows) -> Scene:
@@ -131,8 +138,14 @@ def look(problem: Problem, column: int, rows: Rows) -> Scene:
     gone = encode.is_missing(problem.encodings[column], values)
     present, rows_present = values[~gone], rows[~gone]
     distinct, place = np.unique(present, return_inverse=True)
-    by_value = np.split(rows_present[np.argsort(place, kind="stable")], np.cumsum(np.bincount(place))[:-1])
-    buckets = [Bucket(v, group_of(problem, r)) for v, r in zip(distinct.tolist(), by_value, strict=False)]
+    sizes = np.bincount(place, minlength=len(distinct))
+    if problem.target.task == "classification":
+        counted = class_weights(problem, rows_present, place, len(distinct))
+        groups = [Group(n, sum(c), tuple(c)) for n, c in zip(sizes.tolist(), counted, strict=True)]
+    else:
+        by_value = np.split(rows_present[np.argsort(place, kind="stable")], np.cumsum(sizes)[:-1])
+        groups = [group_of(problem, r) for r in by_value[: len(distinct)]]
+    buckets = [Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
     return Scene(problem, column, buckets, group_of(problem, rows[gone]))
 
 

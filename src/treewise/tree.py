@@ -455,17 +455,40 @@ class Tree:
 
         return evaluate(self, data, target)
 
-    def trace(self, data: Any, **options: Any) -> Trace:
+    def trace(
+        self,
+        data: Any,
+        *,
+        node: int | None = None,
+        unit: str = "bits",
+        per: str = "row",
+        column: str | None = None,
+        top: int | None = None,
+        sample_weight: Any = None,
+    ) -> Trace:
         """Show all the computations: every candidate of every node, with its arithmetic (CS221 section 5).
+
+        ``print`` writes out all candidates where they are few, and each column's best test where they are many;
+        ``.render("csv")`` lists everything, ``.render("latex", blanks=True)`` is an exercise sheet.
 
         >>> import treewise as tw
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tree.trace("admissions", per="total")[0]["University"].formula
         '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
+
+        Parameters
+        ----------
+        data : a table with the tree's columns and its target; it need not be the one the tree was grown on.
+        node : this node only; by default all.
+        unit : of entropy, ``"bits"`` or ``"nats"``.
+        per : gains per ``"row"`` of the node, or in ``"total"`` (the notes' m·H).
+        column : write out this column alone, every test of it.
+        top : the best few columns of each node only.
+        sample_weight : a weight for each row: the name of a column, or an array.
         """
         from treewise.explain.trace import trace
 
-        return trace(self, data, **options)
+        return trace(self, data, node=node, unit=unit, per=per, column=column, top=top, sample_weight=sample_weight)
 
     def split(self, node: int, condition: str, data: Any) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
@@ -538,8 +561,8 @@ class Tree:
     def save(self, path: Any, compact: bool | None = None) -> None:
         """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
 
-        ``compact`` packs the numbers of the nodes, which is smaller and faster but harder to read with other programs;
-        by default trees of more than 10,000 nodes are packed. ``docs/format.md`` describes the file.
+        ``compact`` packs the numbers of the nodes, which saves and loads several times as fast but cannot be read by
+        eye; by default trees of more than 10,000 nodes are packed. ``docs/format.md`` describes the file.
 
         >>> import treewise as tw, tempfile, pathlib
         >>> tree = tw.grow("admissions", preset="id3")

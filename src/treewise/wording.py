@@ -46,6 +46,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def rough_percent(share: float) -> str:
+    """Write a percentage that never says none or all where there are some, or some are missing.
+
+    >>> rough_percent(0.0), rough_percent(4 / 8124), rough_percent(1 / 3), rough_percent(8120 / 8124)
+    ('0.0', '<0.1', '33.3', '>99.9')
+    """
+    said = percent(share)
+    if said == "0.0" and share > 0:
+        return "<0.1"
+    return ">99.9" if said == "100.0" and share < 1 else said
+
+
 def plural(n: int, word: str, many: str | None = None) -> str:
     """Write a counted noun.
 

@@ -40,8 +40,14 @@ def command_line(*args, **settings):
         ("grow penguins --min-samples-leaf none", 2, "neither a number of rows nor a share"),
         ("grow penguins --kind island", 2, "is not COLUMN=KIND"),
         ("grow penguins --kind island=nominl", 2, 'Did you mean "nominal"?'),
-        ("grow penguins --class-weight Adelie=x", 2, "is not NAME=NUMBER"),
+        ("grow penguins --class-weight Adelie=x", 2, '"Adelie=x" is not CLASS=WEIGHT, such as yes=5'),
         ("grow penguins --class-weight Emperor=2", 2, "Emperor"),
+        ("grow penguins --class-weight Adelle=2", 2, 'Did you mean "Adelie"?'),
+        ("grow penguins -o tree.dot", 2, "tree.dot: a tree is saved as a model (.json) or as text to edit (.txt)"),
+        ("grow penguins -o tree", 2, "a tree is saved as a model (.json)"),
+        ("predict good.json penguins -o out.xlsx", 2, "no form is known for .xlsx. Known are .csv"),
+        ("data penguins -o out.xlsx", 2, "no form is known for .xlsx"),
+        ("predict hand.txt --row GPA=3", 3, "treewise: the row stops at node 0, which has no branch for its"),
         ("grow penguins --criterion squared_error", 2, "--criterion squared_error is for regression"),
         ("grow penguins --preset id4", 2, "--preset"),
         ("grow penguins --target specie", 3, 'no column "specie" in penguins. Did you mean "species"?'),
@@ -67,6 +73,7 @@ def test_errors_are_one_sentence(run, tmp_path, line, code, said):
     tmp_path.joinpath("damaged.json").write_text('{"format": 1, "nodes": ')
     tmp_path.joinpath("picture.json").write_bytes(b"\x89PNG\xff")
     tmp_path.joinpath("words.txt").write_text("hello world\n")
+    tmp_path.joinpath("hand.txt").write_text("GPA = 4.0 -> P\nGPA = 3.5 -> N\n")
     tmp_path.joinpath("rows.csv").write_text("flipper_length_mm\n200\n")
     answer = run(line)
     assert answer.code == code, answer
@@ -119,6 +126,8 @@ def test_messages_in_the_words_of_the_command_line():
     assert in_options("drop_missing_target=True (--drop-missing-target)") == "--drop-missing-target"
     assert in_options("x1=3 is not ours") == "x1=3 is not ours"
     assert in_options('target="Class"') == "--target Class"
+    assert in_options('target="last name"') == '--target "last name"'
+    assert in_options('ignore=["customer id"]') == '--ignore "customer id"'
 
 
 def test_ascii_stands_in_where_the_terminal_has_nothing_else():
@@ -193,6 +202,22 @@ def test_a_closed_pipe_is_no_error(tmp_path, unbuffered):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"]])
+def test_a_full_disk_is_said(words, unbuffered):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "treewise", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr.decode() == "treewise: the output cannot be written: No space left on device.\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -105,10 +106,14 @@ def test_grow_saves_text_that_can_be_edited(run):
     assert tw.parse("m.txt") == tw.grow("admissions", preset="id3")
 
 
-def test_grow_bounds_what_it_prints(run, tmp_path):
+def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     rows = [f"{x:.6f},{rng.integers(2)}" for x in rng.normal(size=400)]
     tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    piped = run("grow t.csv --target y -o m.json")
+    assert tw.parse(piped.out).n_leaves == tw.load("m.json").n_leaves
+    assert run("show m.json").out == piped.out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     answer = run("grow t.csv --target y")
     assert len(answer.lines) <= 62
     assert "lines shown of" in answer.lines[-1]
@@ -116,6 +121,53 @@ def test_grow_bounds_what_it_prints(run, tmp_path):
     assert "memorised" in answer.err
     assert "--max-leaf-nodes" in answer.err
     assert len(run("grow t.csv --target y --all").lines) > 100
+
+
+def test_grow_fits_the_terminal(run, tmp_path, monkeypatch):
+    text = run("grow penguins --max-leaf-nodes 4").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("treewise.cli.grow.screen_width", lambda: 76)
+    narrow = run("grow penguins --max-leaf-nodes 4")
+    assert max(map(len, narrow.lines)) <= 76
+    assert "flipper_length_mm > 206.5 or missing" in narrow.out
+    assert run("grow penguins --max-leaf-nodes 4 --all").out == text
+
+
+def test_grow_says_what_was_found_after_growing(run, tmp_path):
+    rows = "\n".join(f"{i},{i % 7},{i % 2},{'yes' if i % 2 else 'no'}" for i in range(40))
+    tmp_path.joinpath("t.csv").write_text(f"case no,x,y,was it\n{rows}\n")
+    answer = run("grow t.csv --target y")
+    told = [line for line in answer.err.splitlines() if line.startswith("note")]
+    assert told[0].endswith('Leave it out: --ignore "case no"')
+    assert told[1].startswith("note  was it: it alone tells every y apart.")
+    assert told[1].endswith('leave it out: --ignore "was it"')
+    assert len(told) == 2
+
+
+def test_grow_class_weights_of_classes_with_signs(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,<=50K\n1,<=50K\n1,>50K\n2,>50K\n")
+    run("grow t.csv --target y --class-weight '<=50K=1,>50K=3' -o m.json")
+    assert tw.load("m.json")[1].counts == {"<=50K": 2, ">50K": 3}
+
+
+def test_grow_says_why_rows_were_left_out(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,w,y\n1,1,a\n2,1,b\n3,1,\n4,0,b\n")
+    assert (
+        "2 rows left out (no target or no weight)"
+        in run("grow t.csv --target y --drop-missing-target --sample-weight w").err
+    )
+    assert "1 row left out (no target)" in run("grow t.csv --target y --drop-missing-target").err
+    tmp_path.joinpath("t.csv").write_text("x,w,y\n1,1,a\n2,1,b\n4,0,b\n")
+    assert "1 row left out (no weight)" in run("grow t.csv --target y --sample-weight w").err
+
+
+def test_what_is_next_is_to_see_all_lines_only_where_some_were_folded(run, tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    rows = [f"{x:.6f},{rng.integers(2)}" for x in rng.normal(size=1200)]
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "next: treewise show m.json --all · treewise evaluate" in run("grow t.csv --target y -o m.json").err
+    assert "next: treewise evaluate m.json new.csv" in run("grow t.csv --target y --max-depth 2 -o m.json").err
 
 
 def test_notes_speak_the_command_line(run, tmp_path):

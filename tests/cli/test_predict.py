@@ -62,6 +62,43 @@ def test_predict_a_single_row(run, model):
     assert "not COLUMN=VALUE" in run(f"predict {model} --row hello").err
 
 
+def test_a_row_needs_only_what_its_path_asks(run, model):
+    short = run(f"predict {model} --row 'flipper_length_mm=190, bill_length_mm=50'")
+    assert short.out == (
+        "species = Chinstrap (92.1 %: 58 of 63 rows there), because flipper_length_mm <= 206.5"
+        " and bill_length_mm > 43.35.\n"
+    )
+    both = run(
+        f"predict {model} --row flipper_length_mm=190,bill_length_mm=50 --row flipper_length_mm=210,island=Dream"
+    )
+    assert len(both.lines) == 2
+    lacking = run(f"predict {model} --row flipper_length_mm=190")
+    assert lacking.code == 3
+    assert 'the row has no column "bill_length_mm", which node 1 asks for' in lacking.err
+    assert "None" not in lacking.err
+    assert run(f"predict {model} --row flipper_length_mm=190,bill_length_mm=").code == 0
+
+
+def test_predict_says_weight_where_rows_have_weights(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,w,y\n0,2.5,a\n0,1,b\n1,1,b\n")
+    run("grow t.csv --target y --sample-weight w -o m.json")
+    assert run("predict m.json --row x=0").out == "y = a (71.4 %: weight 2.5 of 3.5 there), because x <= 0.5.\n"
+    assert "weighted training error 22.2 %" in run("grow t.csv --target y --sample-weight w").err
+    tmp_path.joinpath("t.csv").write_text("x,w,y\n0,2.5,1.5\n0,1,2.5\n1,1,9.5\n")
+    run("grow t.csv --target y --sample-weight w --max-depth 1 -o m.json")
+    assert "2 rows of weight 3.5 there" in run("predict m.json --row x=0").out
+
+
+def test_predict_writes_parquet(run, model):
+    assert run(f"predict {model} penguins --keep island --proba -o out.parquet").code == 0
+    found = tw.read("out.parquet")
+    assert list(found.columns) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+    assert len(found) == 344
+    assert run("data penguins -o p.parquet").code == 0
+    assert tw.read("p.parquet").to_polars().equals(tw.datasets.penguins().to_polars())
+    assert run(f"predict {model} penguins --format csv -o out.dat").code == 0
+
+
 def test_predict_numbers(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n1,0.5\n2,1.5\n")
     run("grow t.csv --target y -o m.json")
@@ -130,6 +167,23 @@ def test_evaluate_numbers(run, tmp_path):
     run("grow t.csv --target y -o m.json")
     assert "r2    1.0000" in run("evaluate m.json t.csv").out
     assert run("evaluate m.json t.csv --fail-under r2=0.9 --fail-over rmse=0.1").code == 0
+
+
+def test_evaluate_numbers_of_a_tree_written_by_hand(run, tmp_path):
+    tmp_path.joinpath("h.txt").write_text("x <= 1.5 -> 1\nx > 1.5 -> 2\n")
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,0.5\n2,1.5\n")
+    assert "mae   0.5" in run("evaluate h.txt t.csv --target y --paths").out
+    assert run("trace h.txt t.csv --target y").code == 0
+
+
+def test_edited_words_are_read_with_a_note(run, tmp_path):
+    run("grow penguins --max-leaf-nodes 4 -o m.txt")
+    path = tmp_path / "m.txt"
+    path.write_text(path.read_text().replace("<= 206.5", "<= 207.5").replace("> 206.5", "> 207.5"))
+    answer = run("show m.txt")
+    assert "flipper_length_mm <= 207.5" in answer.out
+    assert answer.err.startswith("note  line 12 was edited: the words were read")
+    assert "14 of 344 rows wrong" in run("evaluate m.txt penguins").out
 
 
 def test_evaluate_missing_answers(run, model, tmp_path):

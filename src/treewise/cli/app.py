@@ -3,7 +3,7 @@
 0    done
 1    the answer is no (evaluate --fail-under)
 2    the command: an option or a parameter
-3    the table
+3    the table, or no room for the output
 4    the model file
 70   a fault of ours
 130  stopped by Ctrl-C
@@ -67,7 +67,8 @@ DATA is a CSV, TSV or Parquet file (.gz too), "-" for standard input, or a built
 
 \b
 Results go to standard output, remarks to standard error.
-Exit: 0 done, 1 the answer is no, 2 command, 3 table, 4 model file, 130 Ctrl-C.
+Exit: 0 done, 1 the answer is no, 2 command, 3 table (or no room for the output), 4 model file,
+70 a fault of treewise, 130 Ctrl-C, 141 the reader of our output has closed it.
 """
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
 from treewise.cli.values import in_options
 from treewise.cli.verb import option, output_option, verb
+from treewise.errors import ParameterError
 from treewise.wording import count, plural, safe
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from treewise.tree import Tree
 
 MOST_LINES = 60  # of a bounded view
-PAGE = 110  # columns, where there is no terminal to ask
+MODEL_FORMS = (".json", ".txt")
+EVERY_LINE = "every line: --all"
 PLAIN_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
 MOST_LISTED = 6  # columns with missing values, classes with their counts
 
@@ -43,11 +46,12 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
 @click.argument("data")
 @grow_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
-@option("--all", "whole", is_flag=True, help="Print every line of the tree.")
+@option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
 @option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
 def command(data: str, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
     check_place(output)
+    check_ending(output)
     asked = take_grow_options(options)
     _, tree = grow_aloud(data, asked, quiet)
     model = None if output is None else written_form(tree, output)
@@ -55,11 +59,13 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
         assert model is not None
         deliver(model, None)
         return
-    say(drawn(tree, whole))
+    view = drawn(tree, whole)
+    say(view)
     if output is not None and model is not None:
         deliver(model, output)
         if not quiet:
-            remark("", saved_line(output, data, tree, asked))
+            small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
+            remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
 
 
 def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[Problem, Tree]:
@@ -72,7 +78,7 @@ def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[P
     problem = problem_for(table, asked.pop("target", None), **asked)
     if not quiet:
         remark("", table_line(table, problem))
-        for note in problem.notes:
+        for note in problem.notes:  # before a long growth, for whoever wants to stop it
             remark("note", in_options(note))
         remark("task", task_line(problem))
     started = time.monotonic()
@@ -81,6 +87,10 @@ def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[P
     if not quiet:
         for head, line in grown_lines(tree, time.monotonic() - started):
             remark(head, line)
+        for note in tree.notes:
+            if note not in problem.notes:
+                remark("note", in_options(note))
+        remark("", "")
     return problem, tree
 
 
@@ -95,19 +105,17 @@ def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     return [
         ("grow", f"{seconds:.1f} s   {facts}"),
         *(("note", in_options(line)) for line in warnings),
-        ("", ""),
     ]
 
 
 def drawn(tree: Tree, whole: bool = False) -> str:
-    """Draw a tree for the terminal: bounded unless every line is asked for."""
+    """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     from treewise.draw.text import render
 
     plain = is_plain(sys.stdout)
-    if whole:
+    if whole or not sys.stdout.isatty():
         return render(tree, ascii=plain)
-    width = screen_width() or PAGE  # this is for looking at; what is to be kept is saved with -o
-    return in_shell_words(render(tree, max_lines=MOST_LINES, width=width, ascii=plain), "; from node")
+    return in_shell_words(render(tree, max_lines=MOST_LINES, width=screen_width(), ascii=plain), "; from node")
 
 
 def in_shell_words(text: str, until: str = "\n") -> str:
@@ -129,6 +137,17 @@ def screen_width() -> int | None:
         return None
 
 
+def check_ending(output: str | None) -> None:
+    """Refuse a file whose ending promises something we do not write, before any work is done for it."""
+    if output in (None, "-") or str(output).lower().endswith(MODEL_FORMS):
+        return
+    path = Path(str(output)).expanduser()
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device: no name to go by
+    known = "a tree is saved as a model (.json) or as text to edit (.txt)"
+    raise ParameterError(f"cannot write {safe(output)}: {known}.")
+
+
 def written_form(tree: Tree, output: str) -> str:
     """Return the file to save: JSON, or the complete text form that can be edited and read back."""
     from treewise.files import dumps
@@ -136,13 +155,12 @@ def written_form(tree: Tree, output: str) -> str:
     return tree.export("text") if output.lower().endswith(".txt") else dumps(tree)
 
 
-def saved_line(output: str, data: str, tree: Tree, asked: dict[str, Any]) -> str:
-    """Say what was written and what can be done with it."""
+def saved_line(output: str, data: str, small: bool, folded: bool) -> str:
+    """Say what was written and what can be done with it: traced where that is read, shown where lines were folded."""
     model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
-    small = tree.arrays.rows[0] <= 1000
-    trace = f"treewise trace {model} {table}"
-    next_step = trace if small and not asked.get("sample_weight") else f"treewise show {model} --all"
-    return f"saved {safe(output)}   next: {next_step} · treewise evaluate {model} new.csv"
+    steps = [f"treewise trace {model} {table}"] * small
+    steps += [f"treewise show {model} --all"] * (folded and not small)
+    return f"saved {safe(output)}   next: {' · '.join([*steps, f'treewise evaluate {model} new.csv'])}"
 
 
 # -- what was understood --------------------------------------------------------------------------------
@@ -169,7 +187,11 @@ def table_line(table: Table, problem: Problem) -> str:
         more = f", … {len(missing) - MOST_LISTED} more columns" if len(missing) > MOST_LISTED else ""
         line += f" · missing: {', '.join(listed)}{more}"
     dropped = len(table) - len(problem)
-    return f"{line} · {plural(dropped, 'row')} left out (no target or no weight)" if dropped else line
+    if not dropped:
+        return line
+    without = int(table[problem.target.name].is_missing().sum())
+    why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
+    return f"{line} · {plural(dropped, 'row')} left out ({why})"
 
 
 def task_line(problem: Problem) -> str:

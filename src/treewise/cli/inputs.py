@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treewise.cli.streams import remark
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 from treewise.wording import safe
 
@@ -78,7 +79,12 @@ def parse_text(text: str, name: str, target: str | None) -> Tree:
     from treewise.written.parse import parse
 
     try:
-        return parse(text if "\n" in text else text + "\n", **({"target": target} if target else {}))
+        text += "" if "\n" in text else "\n"  # it is the text itself, not the name of a file
+        tree = parse(text, target=target) if target else parse(text)
+        for note in tree.notes:
+            if json.dumps(note, ensure_ascii=False) not in text:  # of reading it: the file has it not
+                remark("note", note)
+        return tree
     except ParseError as error:
         between = " " if str(error).startswith("line") else ": "
         raise ParseError(f"{name}{between}{error}") from None
@@ -146,7 +152,8 @@ def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table
 
 def settle_target(tree: Tree, table: Table, target: str | None) -> Tree:
     """Let a tree written by hand predict the column it is about to be compared with."""
-    from treewise.evaluate.answers import answers
+    from treewise.evaluate.answers import answers, as_compared
 
-    name = answers(tree, table, target).name
-    return tree if name == tree.target.name else tree.with_(target=replace(tree.target, name=name))
+    column = answers(tree, table, target)
+    tree = as_compared(tree, column)
+    return tree if column.name == tree.target.name else tree.with_(target=replace(tree.target, name=column.name))

@@ -37,7 +37,7 @@ MANY_LEVELS = 6
 )
 @click.argument("source", metavar="MODEL")
 @option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many.")
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many, as into a file or a pipe.")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @format_option("text", "json")
 @grow_options
@@ -57,10 +57,10 @@ def command(source: str, summary: bool, whole: bool, node: int, form: str, **opt
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
     elif summary:
         say(summary_text(model))
-    elif whole and shown_depth is None and node == 0:
+    elif shown_depth is None and node == 0 and (whole or not sys.stdout.isatty()):
         say(drawn(tree, whole=True))
     else:
-        lines = None if whole else MOST_LINES
+        lines = None if whole or not sys.stdout.isatty() else MOST_LINES
         plain = is_plain(sys.stdout)
         view = render(tree, max_lines=lines, max_depth=shown_depth, node=node, width=screen_width(), ascii=plain)
         say(in_shell_words(view))

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TextIO
 
-from treewise.errors import ParameterError
+from treewise.errors import DataError, ParameterError
 from treewise.wording import safe
 
 # What ASCII terminals get instead; alignment may suffer a little, meaning does not.
@@ -70,10 +70,21 @@ def say(text: str) -> None:
 
 def put(data: bytes) -> None:
     """Write all of this to standard output: unbuffered (``python -u``) it may take a part at a time."""
-    sys.stdout.flush()
-    left = memoryview(data)
-    while left:
-        left = left[sys.stdout.buffer.write(left) :]
+    try:
+        sys.stdout.flush()
+        left = memoryview(data)
+        while left:
+            left = left[sys.stdout.buffer.write(left) :]
+    except OSError as error:
+        raise out_of_reach(error) from None
+
+
+def out_of_reach(error: OSError) -> Exception:
+    """Say why nothing more can be printed, as on a full disk; a reader who has closed a pipe is no error."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    discard_output()
+    return DataError(f"the output cannot be written: {error.strerror or error}.")
 
 
 def remark(head: str, text: str) -> None:
@@ -99,7 +110,10 @@ def complain(sentence: str) -> None:
 
 def flush() -> None:
     """Make sure that everything has reached its reader, while we can still say so."""
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise out_of_reach(error) from None
     sys.stderr.flush()
 
 

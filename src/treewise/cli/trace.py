@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +16,16 @@ from treewise.cli.inputs import looks_like_model, read_model_and_data, settle_ta
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
-from treewise.cli.streams import check_place, deliver, is_plain, say
+from treewise.cli.streams import check_place, deliver, is_plain, remark, say
+from treewise.cli.values import in_options
 from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
 from treewise.errors import ParameterError
 from treewise.wording import safe
 
 if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
+
+PATIENCE = 2.0  # seconds after which silence is explained
 
 
 @verb(
@@ -33,12 +37,14 @@ if TYPE_CHECKING:
         "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
     ),
     about="On a table the tree is grown first, with the options of treewise grow; a MODEL is traced on the"
-    " table given with it.",
+    " table given with it. Every candidate is computed. Where they are few, all are written out; where they are"
+    " many, a node shows each column's best test and how many were tried: --column X writes out all of one"
+    " column, --format csv lists everything.",
 )
 @click.argument("source", metavar="DATA")
 @click.argument("data", metavar="", required=False)
 @option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
-@option("--column", metavar="COLUMN", section=SHOWN, help="This column only, with all its candidates.")
+@option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
 @option(
     "--unit",
@@ -56,7 +62,12 @@ if TYPE_CHECKING:
     section=SHOWN,
     help="Gains per row of the node, or in total (default row).",
 )
-@option("--blanks", is_flag=True, section=SHOWN, help="Leave the results open: an exercise sheet.")
+@option(
+    "--blanks",
+    is_flag=True,
+    section=SHOWN,
+    help="Leave the results open: an exercise sheet of one node, node 0 unless --node names another.",
+)
 @format_option("text", "markdown", "latex", "csv", "json")
 @output_option("Write the trace to a file.")
 @grow_options
@@ -77,6 +88,7 @@ def command(
     else:
         target = asked.pop("target", None)
         na_values = asked.pop("na_values", ())
+        options["sample_weight"] = asked.pop("sample_weight", None)
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target)
         trace = settle_target(model.tree, table, target).trace(table, node=node, **options)
@@ -101,11 +113,12 @@ def trace_grown(source: str, asked: dict[str, Any], node: int | None, view: dict
 
 
 def written(trace: Trace, form: str, blanks: bool) -> str:
-    """Write the trace out, with a bar where that takes long: only now is every candidate computed."""
+    """Write the trace out, with a bar or a remark where that takes long: only now is every candidate computed."""
     from treewise.explain.trace.render import Printing, render
 
-    how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout))
-    with bar("trace") as progress:
+    how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
+    trace = trace.exercise() if blanks else trace
+    with bar("trace") as progress, remark_when_long(silent=progress is None):
 
         def nodes() -> Iterator[NodeTrace]:
             for done, node in enumerate(trace.every()):
@@ -113,8 +126,21 @@ def written(trace: Trace, form: str, blanks: bool) -> str:
                     progress(done / len(trace.tree))
                 yield node
 
-        text = render(nodes(), how, trace.notes).rstrip("\n")
-    return re.sub(r'^column="([^"\n]*)" \(--column\)', r"--column \1", text, flags=re.MULTILINE)
+        return render(nodes(), how, [in_options(note) for note in trace.notes]).rstrip("\n")
+
+
+@contextmanager
+def remark_when_long(silent: bool) -> Iterator[None]:
+    """Say once that it takes a while, where no bar says so."""
+    said = "every candidate of every node is computed; --node N asks for one node"
+    waiting = threading.Timer(PATIENCE, remark, ("trace", said))
+    waiting.daemon = True
+    if silent:
+        waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
 
 
 def page_width() -> int:

@@ -53,19 +53,30 @@ def read_count_or_share(text: str) -> int | float:
 def read_class_weight(text: str) -> str | dict[str, float]:
     """Read weights of classes.
 
-    >>> read_class_weight("balanced"), read_class_weight("yes=5, no=1")
-    ('balanced', {'yes': 5.0, 'no': 1.0})
+    >>> read_class_weight("balanced"), read_class_weight("yes=5, no=1"), read_class_weight("<=50K=1,>50K=3")
+    ('balanced', {'yes': 5.0, 'no': 1.0}, {'<=50K': 1.0, '>50K': 3.0})
     """
-    return dict(read_bound(part) for part in split_outside_quotes(text, ",", keep=True)) if "=" in text else text
+    if "=" not in text:
+        return text
+    return dict(read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in split_outside_quotes(text, ",", True))
 
 
 def read_bound(text: str) -> tuple[str, float]:
     """Read a name and a number: ``accuracy=0.85``."""
-    name, value = split_at_equals(text)
+    return read_number_of(text, "NAME=NUMBER, such as accuracy=0.85")
+
+
+def read_number_of(text: str, form: str) -> tuple[str, float]:
+    """Read a name and its number, which stands after the last equals sign.
+
+    >>> read_number_of("<=50K=1.5", "CLASS=WEIGHT")
+    ('<=50K', 1.5)
+    """
+    name, _, value = text.rpartition("=")
     try:
-        return name, float(value or "")
+        return unquote(name.strip()), float(value)
     except ValueError:
-        raise BadParameter(f'"{text}" is not NAME=NUMBER, such as accuracy=0.85.') from None
+        raise BadParameter(f'"{text}" is not {form}.') from None
 
 
 def read_row(text: str) -> dict[str, str | None]:
@@ -131,6 +142,7 @@ def in_options(message: str) -> str:
     'Use --criterion entropy, or --task regression.'
     """
     from treewise.cli.options import GROW_OPTIONS
+    from treewise.table.column import option
 
     names = {each.parameter: each.name for each in GROW_OPTIONS}
     names |= {"node": "--node", "top": "--top", "per": "--per", "unit": "--unit", "format": "--format"}
@@ -139,7 +151,8 @@ def in_options(message: str) -> str:
         name, value = found[1], found[2]
         if name not in names:
             return found[0]
-        return names[name] if value == "True" else names[name] + " " + value.strip("\"'")
+        value = value.strip("[]").strip("\"'")
+        return names[name] if value == "True" else f"{names[name]} {option(value)}"
 
     said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message))
     return _BARE.sub(lambda found: names[found[0]], said.replace(", or None for no limit", ""))

@@ -1,6 +1,6 @@
 """The numbers beside a text tree: which columns there are, and what each node's cells say.
 
-Stands before ``text.py``, which lays them out.
+Stands before ``layout.py``, which puts them under each other.
 
     two classes       rows · the positive class's count · its share in %
     one, or 3 to 6    rows · one count a class
@@ -8,33 +8,40 @@ Stands before ``text.py``, which lays them out.
     regression        rows · standard deviation
     weighted rows     a weight column after rows, and class counts are weights
     by hand           nothing: such a tree has seen no rows
+
+On a narrow page the counts of classes give way first; what stays is the share.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise.draw.speech import counted, weighted
 from treewise.tree import LEAF, Tree
-from treewise.wording import count, figure, percent
-from treewise.written.notation import label_order, write_label
+from treewise.wording import clip, count, figure, percent, plural, rough_percent
+from treewise.written.notation import SHARE, SHARE_OF_PREDICTED, label_order, write_label
 
 MOST_COUNTED = 6  # with more classes than this, one column a class would be a table of its own
+NARROW = 6  # letters of a class above its share on a narrow page
+LONGEST_COMMON = 10  # digits of a column's numbers; past that each is written by itself
 
 
 class Cells:
-    """The columns of numbers of one tree."""
+    """The columns of numbers of one tree; ``narrow`` leaves the counts of classes out."""
 
-    def __init__(self, tree: Tree, nothing: str = "–", ascii: bool = False) -> None:
+    def __init__(self, tree: Tree, nothing: str = "–", ascii: bool = False, narrow: bool = False) -> None:
         a = tree.arrays
         self.tree, self.nothing, self.ascii = tree, nothing, ascii
         self.rows, self.weight = a.rows.tolist(), a.weight.tolist()
         self.weighted, self.shown = weighted(tree), counted(tree) or tree.task == "regression"
-        self.regression = tree.task == "regression"
-        self.listed = not self.regression and len(tree.classes) <= MOST_COUNTED
+        self.regression, self.two = tree.task == "regression", len(tree.classes) == 2
+        self.listed = not (self.regression or narrow) and len(tree.classes) <= MOST_COUNTED
         self.counts = class_weights(tree).tolist() if self.listed and self.shown else []
-        self.share = np.array([]) if self.listed or self.regression else predicted_share(tree)
+        self.share = [] if self.regression else share_of(tree, 1 if self.two else None).tolist()
 
     @property
     def headings(self) -> list[str]:
@@ -44,43 +51,47 @@ class Cells:
         return ["rows"] + ["weight"] * self.weighted + self._last_headings()
 
     def _last_headings(self) -> list[str]:
-        classes = self.tree.classes
         if self.regression:
             return ["sd"]
-        if len(classes) == 2:
-            return [write_label(classes[1], self.ascii), "%"]
-        return [write_label(label, self.ascii) for label in classes] if self.listed else ["%"]
+        classes = [write_label(label, self.ascii) for label in self.tree.classes]
+        if self.two:
+            return [classes[1], f"{SHARE} {classes[1]}"] if self.listed else [f"{SHARE} {self._short_positive}"]
+        return classes if self.listed else [SHARE_OF_PREDICTED]
 
-    def of(self, node: int) -> list[str]:
-        """Return one node's cells."""
+    @property
+    def _short_positive(self) -> str:
+        """The positive class in a narrow column."""
+        return clip(write_label(self.tree.classes[1], self.ascii), NARROW, "..." if self.ascii else "…")
+
+    def of(self, nodes: Sequence[int | None]) -> list[list[str]]:
+        """Return the cells of some nodes, a row each; a line without a node has none."""
         if not self.shown:
-            return []
-        cells = [count(self.rows[node])] + [count(self.weight[node])] * self.weighted
-        return cells + self._last_cells(node)
-
-    def _last_cells(self, node: int) -> list[str]:
+            return [[] for _ in nodes]
+        spread = []
         if self.regression:
-            return [self._figure(self.tree.arrays.spread[node])]
-        if not self.listed:
-            return [self._percent(self.share[node])]
-        counts = self.counts[node]
-        if len(counts) == 2:
-            total = sum(counts)
-            return [count(counts[1]), self._percent(counts[1] / total if total else np.nan)]
-        return [count(weight) for weight in counts]
+            a = self.tree.arrays
+            spread = alike([math.nan if node is None else float(a.spread[node]) for node in nodes], self.nothing)
+        rows: list[list[str]] = []
+        for i, node in enumerate(nodes):
+            if node is None:
+                rows.append([])
+                continue
+            cells = [count(self.rows[node])] + [count(self.weight[node])] * self.weighted
+            rows.append(cells + ([spread[i]] if self.regression else self._of_classes(node)))
+        return rows
 
-    def _figure(self, value: float) -> str:
-        return self.nothing if np.isnan(value) else figure(value)
-
-    def _percent(self, share: float) -> str:
-        return self.nothing if np.isnan(share) else percent(share)
+    def _of_classes(self, node: int) -> list[str]:
+        share = self.nothing if math.isnan(self.share[node]) else percent(self.share[node])
+        counts = [count(weight) for weight in self.counts[node]] if self.listed else []
+        return [*counts[1:], share] if self.two else counts or [share]
 
     def name_the_classes(self) -> bool:
         """Tell whether the classes and their order can be read off the columns and the leaves."""
         tree, a = self.tree, self.tree.arrays
         predicted = {tree.classes[c] for c in np.unique(a.label[a.kind == LEAF]).tolist() if c >= 0}
-        if self.shown and self.listed:
-            return len(tree.classes) != 2 or tree.classes[0] in predicted
+        named = self.two and self._short_positive == write_label(tree.classes[1], self.ascii)
+        if self.shown and (self.listed or named):
+            return not self.two or tree.classes[0] in predicted
         return label_order(predicted) == tree.classes
 
 
@@ -92,11 +103,12 @@ def class_weights(tree: Tree) -> npt.NDArray[np.float64]:
     return table
 
 
-def predicted_share(tree: Tree) -> npt.NDArray[np.float64]:
-    """Return every node's share of the class it predicts; NaN where there are no counts."""
+def share_of(tree: Tree, place: int | None) -> npt.NDArray[np.float64]:
+    """Return every node's share of a class, or of the one it predicts (None); NaN where there are no counts."""
     a, node = tree.arrays, _node_of_counts(tree)
     total = np.bincount(node, a.count_weight, len(tree))
-    hit = np.bincount(node, a.count_weight * (a.count_class == a.label[node]), len(tree))
+    wanted = a.label[node] if place is None else place
+    hit = np.bincount(node, a.count_weight * (a.count_class == wanted), len(tree))
     share = np.full(len(tree), np.nan)
     np.divide(hit, total, out=share, where=total > 0)
     return share
@@ -104,6 +116,39 @@ def predicted_share(tree: Tree) -> npt.NDArray[np.float64]:
 
 def _node_of_counts(tree: Tree) -> npt.NDArray[np.int64]:
     return np.repeat(np.arange(len(tree)), np.diff(tree.arrays.count_start))
+
+
+def alike(values: Sequence[float], nothing: str = "–") -> list[str]:
+    """Write the numbers of a column with as many decimals each: five digits for the largest, three for the smallest.
+
+    >>> alike([524.3712, 2324.6, 0.0, math.nan]), alike([1234.5, -0.5]), alike([4.0, 12.0]), alike([1e-9, 5e7])
+    (['524.4', '2,324.6', '0.0', '–'], ['1,234.5', '-0.5'], ['4', '12'], ['1e-09', '50,000,000'])
+    """
+    decimals, rounded = common_decimals(values), values
+    while decimals is not None:
+        rounded = [round(value, decimals) for value in values]
+        again = common_decimals(rounded)  # 0.09996 has become 0.1, say
+        if again is None or again >= decimals:
+            break
+        decimals = again
+    if decimals is None:
+        return [nothing if math.isnan(value) else figure(value) for value in values]
+    while decimals and all(value != value or round(value, decimals - 1) == value for value in rounded):
+        decimals -= 1
+    return [nothing if math.isnan(value) else f"{value + 0.0:,.{decimals}f}" for value in rounded]
+
+
+def common_decimals(values: Sequence[float]) -> int | None:
+    """Return how many decimals suit all these numbers; None where they are too different for that."""
+    sizes = [abs(value) for value in values if value and not math.isnan(value)] or [1.0]
+    if math.inf in sizes:
+        return None
+    smallest, largest = (math.floor(math.log10(size)) + 1 for size in (min(sizes), max(sizes)))
+    decimals = max(0, 3 - smallest, 5 - largest)
+    return decimals if max(largest, 1) + decimals <= LONGEST_COMMON else None
+
+
+# -- the training error -------------------------------------------------------------------------------------
 
 
 def training_error(tree: Tree) -> float | None:
@@ -122,19 +167,31 @@ def training_error(tree: Tree) -> float | None:
         off = a.impurity[leaf] if absolute else a.spread[leaf] ** 2
         mean = float(np.sum(np.where(weight > 0, off, 0.0) * weight) / weight.sum())
         return mean if absolute else float(np.sqrt(mean))
-    if len(a.count_class) == 0:
-        return None
-    node = _node_of_counts(tree)
-    at_leaf = leaf[node]
+    wrong, total = weight_wrong(tree)
+    return wrong / total if total else None
+
+
+def weight_wrong(tree: Tree) -> tuple[float, float]:
+    """Return the weight that the leaves predict wrongly, and all weight they have."""
+    a, node = tree.arrays, _node_of_counts(tree)
+    at_leaf = (a.kind == LEAF)[node]
     wrong = a.count_weight[at_leaf & (a.count_class != a.label[node])]
-    return float(wrong.sum() / a.count_weight[at_leaf].sum())
+    return float(wrong.sum()), float(a.count_weight[at_leaf].sum())
 
 
 def error_in_words(tree: Tree) -> list[str]:
-    """Say the training error; an empty list when there is none to say."""
+    """Say the training error, and how much that is where the percentage cannot say it; an empty list for none."""
     error = training_error(tree)
     if error is None:
         return []
-    if tree.task == "classification":
-        return [f"training error {percent(error)} %"]
-    return [f"training {'MAE' if tree.criterion == 'absolute_error' else 'RMSE'} {figure(error)}"]
+    what = "weighted training" if weighted(tree) else "training"
+    if tree.task == "regression":
+        return [f"{what} {'MAE' if tree.criterion == 'absolute_error' else 'RMSE'} {figure(error)}"]
+    said = rough_percent(error)
+    if said != "<0.1":
+        return [f"{what} error {said} %"]
+    wrong, total = weight_wrong(tree)
+    much = f"{count(wrong)} of {plural(int(total), 'row')}"
+    if weighted(tree):
+        much = f"weight {count(wrong)} of {count(total)}"
+    return [f"{what} error {said} % ({much})"]

@@ -69,16 +69,15 @@ def predictions(tree: Tree) -> npt.NDArray[np.float64]:
     return a.value if tree.task == "regression" else a.label.astype(np.float64)
 
 
-def choose(tree: Tree, node: int, max_lines: int | None, max_depth: int | None) -> tuple[View, Shape]:
+def choose(tree: Tree, node: int, max_lines: int | None, max_depth: int | None, known: Shape) -> View:
     """Choose what to show within these bounds; a tree that fits is shown whole."""
-    known = shape(tree)
     inside = slice(node, int(known.end[node]))
     levels = int(tree.depths[inside].max() - tree.depths[node])
     lines = inside.stop - inside.start
     if (max_lines is None or lines <= max_lines) and (max_depth is None or levels <= max_depth):
-        return View(node), known
+        return View(node)
     opening = _Opening(tree, known, node, max_lines or 2 * lines, levels if max_depth is None else max_depth)
-    return opening.view(), known
+    return opening.view()
 
 
 class _Opening:

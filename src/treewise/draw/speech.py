@@ -17,10 +17,11 @@ import numpy as np
 from treewise.encode import Encoding
 from treewise.split import Ordinal, Split, Subset
 from treewise.tree import Tree
-from treewise.wording import clip, count
+from treewise.wording import clip, count, display_width
 from treewise.written.notation import write_level, write_name, write_ordered_level
 
 MOST = 72  # columns of a condition in a bounded view, whatever it says
+LEAST_NAME, LEAST_LEVEL = 8, 5  # letters that stay however narrow the page
 
 
 def counted(tree: Tree) -> bool:
@@ -44,18 +45,49 @@ class Speaker:
 
     def branches(self, node: int) -> list[str]:
         """Return the conditions on an inner node's branches, in order; as ``Tree.words``, but all at once."""
+        said = self._said(node, self.longest)
+        return [self._with_short_name(node, words, MOST) for words in said] if self.longest else said
+
+    def within(self, node: int, most: int, names: bool) -> str:
+        """Say the condition on the branch to a node in so many columns, if a set of fewer levels is enough for that.
+
+        With ``names`` also by leaving out letters, of the one level that a set names and of the column's name.
+        """
+        up = int(self.tree.arrays.parent[node])
+        said = self._said(up, most, LEAST_LEVEL if names else None)[self.tree.children(up).index(node)]
+        return self._with_short_name(up, said, most) if names else said
+
+    def _said(self, node: int, longest: int | None, least: int | None = None) -> list[str]:
+        """Return the conditions on a node's branches, a set within ``longest`` columns as far as that is possible.
+
+        The one level that a set names at least may be cut to ``least`` letters.
+        """
         tree, a = self.tree, self.tree.arrays
         split = tree.split_at(node)
         assert split is not None
         column = int(a.column[node])
-        encoding = tree.encodings[column]
         said = self._write(column, isinstance(split, Ordinal)).words(split)
-        if isinstance(split, Subset) and len(split.levels) > 1:
-            said[0] = self._shorten(said[0], split)
-        own = split.missing < split.own_branches and not split.asks_presence(encoding)
-        if own and (a.missing_rows[node] > 0 or self._surprising(node, split.missing)):
+        own = split.missing < split.own_branches and not split.asks_presence(tree.encodings[column])
+        aside = own and (a.missing_rows[node] > 0 or self._surprising(node, split.missing))
+        if isinstance(split, Subset) and len(split.levels) > 1 and longest is not None:
+            room = longest - len(" or missing") * (aside and split.missing == 0)
+            said[0] = self._shorten(said[0], split, room, least)
+        if aside:
             said[split.missing] += " or missing"
-        return [clip(words, MOST, "..." if self.ascii else "…") for words in said] if self.longest else said
+        return said
+
+    def _with_short_name(self, node: int, said: str, most: int) -> str:
+        """Leave out letters of the column's name rather than any of the test."""
+        name = write_name(self.tree.encodings[self.tree.arrays.column[node]].name, self.ascii)
+        over = display_width(said) - most
+        if over <= 0 or not said.startswith(name):
+            return said
+        return clip_inside(name, max(LEAST_NAME, display_width(name) - over), self.dots) + said[len(name) :]
+
+    @property
+    def dots(self) -> str:
+        """The mark where something was left out."""
+        return "..." if self.ascii else "…"
 
     def condition(self, node: int) -> str:
         """Return the condition on the branch that leads to one node."""
@@ -78,17 +110,32 @@ class Speaker:
             self._written[column, ordered] = _Written(self.tree.encodings[column], ordered, self.ascii)
         return self._written[column, ordered]
 
-    def _shorten(self, said: str, split: Subset) -> str:
+    def _shorten(self, said: str, split: Subset, longest: int, least: int | None) -> str:
         """Say ``{Bachelors, Doctorate, Masters, +1}`` where the whole set would be too long."""
-        if self.longest is None or len(said) <= self.longest:
+        if display_width(said) <= longest:
             return said
         head, levels = f"{write_name(split.column, self.ascii)} in {{", split.levels
-        written = [write_level(level, self.ascii) for level in levels[: self.longest]]
-        shown, room = 1, self.longest - len(head) - len(written[0]) - len(f", +{len(levels)}}}")
-        while shown < len(written) - 1 and room >= len(written[shown]) + 2:
-            room -= len(written[shown]) + 2
+        written = [write_level(level, self.ascii) for level in levels[: max(2, longest)]]
+        wide = [display_width(level) + 2 for level in written]
+        shown, room = 1, longest - display_width(head) - wide[0] - len(f"+{len(levels)}}}")
+        while shown < len(written) - 1 and room >= wide[shown]:
+            room -= wide[shown]
             shown += 1
+        if least is not None and room < 0:
+            written[0] = clip(written[0], max(least, wide[0] - 2 + room), self.dots)
         return f"{head}{', '.join(written[:shown])}, +{len(levels) - shown}}}"
+
+
+def clip_inside(name: str, width: int, dots: str) -> str:
+    """Cut letters out of the middle: names that begin alike often end differently.
+
+    >>> clip_inside("pickup_borough", 9, "…"), clip_inside("pickup_zone", 9, "…")
+    ('pick…ough', 'pick…zone')
+    """
+    if display_width(name) <= width:
+        return name
+    end = clip(name[::-1], (width - len(dots)) // 2, "")[::-1]
+    return clip(name, width - display_width(end), dots) + end
 
 
 class _Written:

@@ -2,30 +2,26 @@
 
 Stands among the outlets. ``print(tree)`` is ``render`` without bounds, ``tree.show()`` is bounded
 (``folding.py`` chooses what is folded). The conditions are the splits' own words (``speech.py``);
-``treewise.parse`` reads the text back. Here the lines (``lines.py``) and their numbers (``counts.py``) are
-laid out under each other.
+``treewise.parse`` reads the text back. ``layout.py`` puts the lines (``lines.py``) and their numbers
+(``counts.py``) under each other; here is what stands above and below them.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TextIO
 
 import numpy as np
 
 from treewise.draw.counts import Cells, error_in_words, training_error
-from treewise.draw.folding import choose
-from treewise.draw.lines import ASCII, UNICODE, Line, Page
-from treewise.draw.speech import Speaker, counted
+from treewise.draw.layout import ALIGNED_LEFT, Layout, Sheet
+from treewise.draw.lines import ASCII, UNICODE
+from treewise.draw.speech import counted, weighted
 from treewise.errors import ParameterError
 from treewise.tree import LEAF, ORDINAL, Label, Tree
-from treewise.wording import clip, display_width, pad, plural
+from treewise.wording import clip, count, plural
 from treewise.written.notation import write_label, write_name, write_ordered_level
 
-# The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
-ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
-LONGEST = 48  # of a condition in a bounded view
 __all__ = ["header", "render", "training_error"]
 
 
@@ -62,14 +58,11 @@ def render(
     if not 0 <= node < len(tree):
         raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
     plain = _is_ascii(sys.stdout) if ascii is None else ascii
-    glyphs = ASCII if plain else UNICODE
-    view, known = choose(tree, node, max_lines, max_depth)
-    page = Page(tree, view, known, Speaker(tree, plain, None if view.whole else LONGEST), glyphs)
-    lines = list(page.lines())
-    text = _lay_out(lines, Cells(tree, glyphs.nothing, plain), len(str(known.end[node] - 1)), width)
-    text.extend(legend(tree, plain, None if view.whole else width or ALIGNED_LEFT))
-    if not view.whole:
-        text.append(_bounded_note(page, len(lines)))
+    layout = Sheet(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain).laid_out()
+    text, whole = layout.text(), layout.page.view.whole
+    text.extend(legend(layout.cells, None if whole else width or ALIGNED_LEFT))
+    if not whole:
+        text.append(_bounded_note(layout))
     return "\n".join(text)
 
 
@@ -86,6 +79,8 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
     rows = int(tree.arrays.rows[0])
     if counted(tree):
         facts.append(plural(rows, "row"))
+    if weighted(tree):
+        facts.append(f"weight {count(float(tree.arrays.weight[0]))}")
     facts += [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
     line = f" {ASCII.dot if plain else UNICODE.dot} ".join(facts)
     if counted(tree) and training_error(tree) == 0 and tree.n_leaves >= max(20, rows / 20):
@@ -96,59 +91,12 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
     return line
 
 
-# -- the columns --------------------------------------------------------------------------------------------
+# -- below the tree ----------------------------------------------------------------------------------------
 
 
-def _lay_out(lines: list[Line], cells: Cells, digits: int, width: int | None) -> list[str]:
-    """Put the parts of the lines under each other, below headings if there are columns of numbers."""
-    headings = cells.headings
-    if cells.regression:
-        lines = _align_values(lines)
-    rows = [[] if line.node is None else cells.of(line.node) for line in lines]
-    widths = [widest([heading, *column], ALIGNED_NUMBER, 5) for heading, *column in _columns(headings, rows)]
-    predicts = widest([line.prediction for line in lines], ALIGNED_LABEL, 8 if headings else 0)
-    room = None if width is None else width - predicts - sum(widths) - 2 * len(widths) - 2
-    dots = ASCII.dots if cells.ascii else UNICODE.dots
-    lefts = [_left(line, digits, room, dots) for line in lines]
-    aligned = widest(lefts, ALIGNED_LEFT)
-    text = []
-    if headings:
-        titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, widths, strict=True)]
-        text.append("  ".join([" " * aligned, pad("predicts", predicts), *titles]))
-    for line, left, row in zip(lines, lefts, rows, strict=True):
-        numbers = [cell.rjust(w) for cell, w in zip(row, widths, strict=False)]
-        parts = [pad(left, aligned), pad(line.prediction, predicts), *numbers, line.tail]
-        text.append("  ".join(parts).rstrip())
-    return text
-
-
-def _align_values(lines: list[Line]) -> list[Line]:
-    """Put predicted numbers under each other by their last digit."""
-    parts = [line.prediction.partition(" ") for line in lines]
-    width = max(len(value) for _, _, value in parts)
-    aligned = [f"{arrow} {value.rjust(width)}" if value else "" for arrow, _, value in parts]
-    return [replace(line, prediction=text) for line, text in zip(lines, aligned, strict=True)]
-
-
-def _columns(headings: list[str], rows: list[list[str]]) -> list[tuple[str, ...]]:
-    """Turn rows of cells into columns, headings first; lines without cells are left out."""
-    return list(zip(headings, *(row for row in rows if row), strict=True))
-
-
-def widest(texts: list[str], most: int, least: int = 0) -> int:
-    """Return the width that holds the texts, those wider than ``most`` excepted."""
-    return max([least, *(w for w in map(display_width, texts) if w <= most)])
-
-
-def _left(line: Line, digits: int, room: int | None, dots: str) -> str:
-    """Return number, lead and condition, cut to the room there is (16 columns of condition always stay)."""
-    number = "" if line.node is None else str(line.node)
-    before = f"{number.rjust(digits)}  {line.lead}"
-    return before + (line.said if room is None else clip(line.said, max(16, room - len(before)), dots))
-
-
-def legend(tree: Tree, ascii: bool, width: int | None) -> list[str]:
+def legend(cells: Cells, width: int | None) -> list[str]:
     """Return what the lines do not say: the order of levels that are compared, and the classes."""
+    tree, ascii = cells.tree, cells.ascii
     a = tree.arrays
     said = []
     for column in np.unique(a.column[a.kind == ORDINAL]).tolist():
@@ -157,7 +105,7 @@ def legend(tree: Tree, ascii: bool, width: int | None) -> list[str]:
             continue
         levels = " < ".join(write_ordered_level(level, ascii) for level in encoding.levels)
         said.append(f"order {write_name(encoding.name, ascii)}: {levels}")
-    if tree.task == "classification" and not Cells(tree).name_the_classes():
+    if tree.task == "classification" and not cells.name_the_classes():
         said.append(f"classes: {_list_classes(tree.classes, len(tree.classes), ascii)}")
     dots = ASCII.dots if ascii else UNICODE.dots
     return said if width is None else [clip(line, width, dots) for line in said]
@@ -171,8 +119,9 @@ def _list_classes(classes: tuple[Label, ...], most: int, ascii: bool) -> str:
     return f"{shown}, {(ASCII if ascii else UNICODE).dots} {len(classes):,} classes"
 
 
-def _bounded_note(page: Page, shown: int) -> str:
+def _bounded_note(layout: Layout) -> str:
     """Say how much is not shown, and how to see it, in Python and on the command line."""
+    page, shown = layout.page, len(layout.lines)
     tree, view = page.tree, page.view
     assert view.opened is not None
     reached = {view.top, *(child for node in view.opened for child in tree.children(node))}

@@ -5,13 +5,16 @@ Stands below ``measure.py`` and ``paths.py``, which compare them with what a tre
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError, listing
+from treewise.problem import few_whole_numbers
 from treewise.table import Column, Table
-from treewise.tree import Label, Tree
+from treewise.tree import Label, Target, Tree
 from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
@@ -38,6 +41,23 @@ def answers(tree: Tree, table: Table, target: str | None) -> Column:
         f"the tree does not say which column of {table.name} it predicts. Name it, perhaps {names}:"
         " target=… (--target COLUMN)."
     )
+
+
+def as_compared(tree: Tree, column: Column) -> Tree:
+    """Let a tree written by hand whose classes are numbers predict numbers, where the true answers are numbers.
+
+    Such a text does not say whether its numbers are classes or values; the column does, by the rule of ``grow``.
+    """
+    said = [label for label in tree.classes if isinstance(label, int | float) and not isinstance(label, bool)]
+    if tree.history or not said or len(said) < len(tree.classes) or tree.arrays.rows[0] > 0:
+        return tree
+    numeric, _, found = encode.classes(column.take(~column.is_missing()))
+    if not numeric or (few_whole_numbers(found) and few_whole_numbers(said)):
+        return tree
+    a = tree.arrays
+    values = np.array([*said, np.nan], float)[a.label]  # a node that predicts nothing has label -1, the last
+    arrays = replace(a, label=a.label[:0], value=values, spread=np.full(len(tree), np.nan))
+    return tree.with_(target=Target(tree.target.name, "regression"), arrays=arrays, criterion="squared_error")
 
 
 def labels_in(column: Column) -> set[str]:

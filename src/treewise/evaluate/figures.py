@@ -15,7 +15,7 @@ import numpy as np
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
 from treewise.tree import Label
-from treewise.wording import clip, display_width, figure, pad, percent, plural, safe
+from treewise.wording import clip, display_width, figure, pad, plural, rough_percent, safe
 
 Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations
 LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
@@ -138,11 +138,11 @@ class ClassEvaluation(Evaluation):
     def __str__(self) -> str:
         low, high = self.interval
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
-        interval = f"95 % interval {percent(low)} to {percent(high)} % (Wilson)"
-        lines = [f"error      {percent(self.error):>5} %   {wrong}; {interval}"]
+        interval = f"95 % interval {between(low, high)} % (Wilson)"
+        lines = [f"error      {rough_percent(self.error):>5} %   {wrong}; {interval}"]
         if self.baseline_error is not None:
             said = f'always "{safe(self.majority)}", the majority where the tree was grown'
-            lines.append(f"baseline   {percent(self.baseline_error):>5} %   {said}")
+            lines.append(f"baseline   {rough_percent(self.baseline_error):>5} %   {said}")
         lines.append(f"log loss   {self._log_loss_in_words()}")
         for label, rows in self.unknown.items():
             lines.append(f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong')
@@ -235,6 +235,16 @@ def wilson(errors: int, n: int, z: float = Z95) -> tuple[float, float]:
     return (0.0 if errors == 0 else middle - half), (1.0 if errors == n else middle + half)
 
 
+def between(low: float, high: float) -> str:
+    """Write an interval in percent, with the decimals that its upper end needs.
+
+    >>> between(0.0219, 0.0643), between(0.00019, 0.00126), between(0.0, 0.00047)
+    ('2.2 to 6.4', '0.02 to 0.13', '0.000 to 0.047')
+    """
+    decimals = max(1, 1 - math.floor(math.log10(100 * high)))
+    return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
+
+
 def short(label: Label) -> str:
     """Write a class into a narrow place."""
     return clip(safe(label), LONGEST_LABEL)
@@ -242,4 +252,4 @@ def short(label: Label) -> str:
 
 def share(part: int, whole: int) -> str:
     """Write a share in percent, a dash of nothing."""
-    return percent(part / whole) if whole else "–"
+    return rough_percent(part / whole) if whole else "–"

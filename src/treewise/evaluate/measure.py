@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError
-from treewise.evaluate.answers import Ints, answers, class_places, rows_with_answers
+from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.predict import apply, chances, na_values, refuse_unanswered
 from treewise.table import Column, Table, read
@@ -27,7 +27,8 @@ Floats = npt.NDArray[np.float64]
 def evaluate(tree: Tree, data: Any, target: str | None = None, *, drop_missing_target: bool = False) -> Evaluation:
     """Compare what a tree predicts with what a table says.
 
-    ``target`` names the column with the true answers, by default the one the tree was grown for.
+    ``target`` names the column with the true answers, by default the one the tree was grown for. A tree written by hand
+    that predicts numbers is compared as classes or as values, as the column asks for.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -51,6 +52,7 @@ def evaluate(tree: Tree, data: Any, target: str | None = None, *, drop_missing_t
     rows = rows_with_answers(table, column, drop_missing_target)
     if len(rows) < len(table):
         table, column = table.take(rows), column.take(rows)
+    tree = as_compared(tree, column)
     nodes = np.atleast_1d(apply(tree, table))
     if tree.task == "regression":
         return evaluate_numbers(tree, table, column, nodes)

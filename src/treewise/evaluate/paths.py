@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.answers import Ints, answers, class_places
+from treewise.evaluate.answers import Ints, answers, as_compared, class_places
 from treewise.predict import encoded, find_nodes, read_for
-from treewise.table import Table
+from treewise.table import Column, Table
 from treewise.tree import Label, Tree
 from treewise.wording import display_width, figure, pad, plural, safe
 
@@ -161,7 +161,10 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     3  GPA = 3.7 and Published = yes  → P
     """
     table, _ = read_for(tree, data)
-    return Paths(tree, table, truths(tree, table, target))
+    column = true_answers(tree, table, target)
+    if column is not None:
+        tree = as_compared(tree, column)
+    return Paths(tree, table, truths(tree, column, len(table)))
 
 
 def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[dict[int, Any], dict[int, Any]]:
@@ -178,18 +181,23 @@ def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[d
     return missing, unseen
 
 
-def truths(tree: Tree, table: Table, target: str | None) -> Sequence[Label | None]:
-    """Return what the table says of each row, as far as it says it."""
-    known: list[Label | None] = [None] * len(table)
+def true_answers(tree: Tree, table: Table, target: str | None) -> Column | None:
+    """Return the column with the true answers, if there is one."""
     try:
         column = answers(tree, table, target)
     except (ParameterError, DataError):
         if target is not None:
             raise
+        return None
+    return None if column.is_missing().all() else column
+
+
+def truths(tree: Tree, column: Column | None, n_rows: int) -> Sequence[Label | None]:
+    """Return what the table says of each row, as far as it says it."""
+    known: list[Label | None] = [None] * n_rows
+    if column is None:
         return known
     there: Ints = np.flatnonzero(~column.is_missing())
-    if not len(there):
-        return known
     present = column.take(there)
     if tree.task == "regression":
         values: list[Any] = encode.numbers(present).tolist()

@@ -8,8 +8,9 @@ Stands among the outlets; ``treewise.parse`` reads it back to an equal tree, bit
     0  all rows               # {"split": "multiway", "column": "GPA", "levels": ["3.5", "3.7"], "rows": 9, …}
     1  ├─ GPA = 3.5    → N    # {"stop": "pure", "rows": 4, "weight": 4.0, "counts": [["N", 4.0]], …}
 
-The numbers after ``#`` are what is read (floats in the shortest form that gives the same bits). The words
-left of them must agree: who changes a threshold there and not here is told so.
+The numbers after ``#`` are what is read (floats in the shortest form that gives the same bits), as long as the words
+left of them agree. Who edits the words gets the tree that they say, without the numbers of rows, which were those of
+another tree; a note says so.
 """
 
 from __future__ import annotations
@@ -20,18 +21,20 @@ from dataclasses import asdict
 from typing import Any
 
 from treewise.draw.folding import View, shape
+from treewise.draw.layout import ALIGNED_LABEL, ALIGNED_LEFT, widest
 from treewise.draw.lines import UNICODE, Page
 from treewise.draw.speech import Speaker
-from treewise.draw.text import ALIGNED_LABEL, ALIGNED_LEFT, widest
 from treewise.encode import Encoding
 from treewise.errors import ParseError
 from treewise.tree import LEAF, STOPS, Arrays, Target, Tree
 from treewise.wording import pad
 from treewise.written.assemble import KIND_NUMBERS, UNSAID, check_split, pack, with_parents
 from treewise.written.notation import cut_comment
+from treewise.written.parse import read_words
 
 MAGIC = "# treewise tree "
 VERSION = 1
+WORDS_ALONE = "Delete everything after # in the whole file to read the words alone."
 KIND_NAMES = {number: name for name, number in KIND_NUMBERS.items()}
 _PLAIN = [name for name in UNSAID if name not in ("parent", "kind", "column", "stop", "label")]
 
@@ -131,8 +134,13 @@ def read(text: str) -> Tree:
     for number, line in enumerate(text.split("\n"), start=1):
         reader.take(line.rstrip("\r"), number)
     tree = reader.tree()
-    _check_words(tree, reader.words)
-    return tree
+    edited = _edited_line(tree, reader.words)
+    if edited is None:
+        return tree
+    bare = "\n".join(cut_comment(line.rstrip("\r"))[0] for line in text.split("\n"))
+    said = read_words(bare, tree, {node["line"]: i for i, node in enumerate(reader.nodes)})
+    note = f"line {edited} was edited: the words were read, and rows and counts left out; tree.refit(data) counts again"
+    return said.with_(history=(*tree.history, {"did": "edit"}), notes=(*tree.notes, note))
 
 
 class _Reader:
@@ -199,17 +207,14 @@ def _arrays(nodes: list[dict[str, Any]], encodings: tuple[Encoding, ...], target
     try:
         return pack(with_parents(facts), target.task)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ParseError(f"the numbers after # do not make a tree: {error}") from None
+        raise ParseError(f"the numbers after # do not make a tree: {error}. {WORDS_ALONE}") from None
 
 
-def _check_words(tree: Tree, words: list[tuple[int, str]]) -> None:
-    """Refuse a text whose words and numbers differ."""
+def _edited_line(tree: Tree, words: list[tuple[int, str]]) -> int | None:
+    """Return the first line whose words are not those of its numbers; refuse a text that has lost or gained lines."""
     again = [text for text, _ in _words(tree)]
     if len(again) != len(words):
-        raise ParseError(f"of the tree's {len(again):,} lines {len(words):,} are there: some were lost or added.")
-    for (number, mine), theirs in zip(words, again, strict=True):
-        if mine.split() != theirs.split():
-            raise ParseError(
-                f'line {number}: the words say "{mine.strip()}", but the numbers say "{theirs.strip()}". '
-                "Change both, or delete everything after # in the whole file to read the words alone."
-            )
+        lines = f"of the tree's {len(again):,} lines {len(words):,} are there: some were lost or added"
+        raise ParseError(f"{lines}. {WORDS_ALONE}")
+    pairs = zip(words, again, strict=True)
+    return next((number for (number, mine), theirs in pairs if mine.split() != theirs.split()), None)

@@ -40,8 +40,8 @@ COMPACT_ABOVE = 10_000  # trees of more nodes are packed, unless asked otherwise
 def save(tree: Tree, path: str | os.PathLike[str], compact: bool | None = None) -> None:
     """Write a tree to a file: whole or not at all.
 
-    ``compact`` packs the nodes' arrays (a third of the size, ten times as fast); by default trees of more than 10,000
-    nodes are packed.
+    ``compact`` packs the nodes' arrays, which saves and loads several times as fast; by default trees of more than
+    10,000 nodes are packed.
     """
     write_whole(path, dumps(tree, compact).encode())
 

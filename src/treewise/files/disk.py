@@ -118,14 +118,15 @@ def sync_folder(folder: Path) -> None:
 
 def unsaved(place: Path, error: OSError) -> OSError:
     """Say in one sentence why a file was not saved; the error keeps its type and number."""
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        said = f'there is no folder "{safe(place.parent)}"'
-    elif isinstance(error, PermissionError) and not os.access(place.parent, os.W_OK):
-        said = f'the folder "{safe(place.parent)}" may not be written to'
+    folder = os.path.dirname(os.path.realpath(place))
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):
+        said = f'there is no folder "{safe(folder)}"'
+    elif isinstance(error, PermissionError) and not os.access(folder, os.W_OK):
+        said = f'the folder "{safe(folder)}" may not be written to'
     else:
         said = (error.strerror or str(error)).lower()
     told = type(error)(f"cannot save {safe(place)}: {said}. Nothing was saved.")
-    told.errno, told.strerror, told.filename = error.errno, error.strerror, os.fspath(place)
+    told.errno = error.errno  # and no more: with a strerror, the sentence would not be shown
     return told
 
 

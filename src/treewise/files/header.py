@@ -190,11 +190,11 @@ def check_criterion(found: Any, task: Task) -> str:
 def plain(value: Any, where: str) -> Any:
     """Turn a value of the history into one that JSON has; what the file cannot hold is refused.
 
-    >>> plain({2: np.float64(2.5), True: (None, {"b", "a"})}, "history")
-    {'2': 2.5, 'True': [None, ['a', 'b']]}
+    >>> plain({0: np.float64(2.5), True: (None, {"b", "a"})}, "history")
+    {'0': 2.5, 'True': [None, ['a', 'b']]}
     """
-    if isinstance(value, np.generic):  # before float: NumPy's own double is one
-        return plain(value.item(), where)
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):

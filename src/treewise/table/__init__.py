@@ -23,7 +23,7 @@ from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean
 from treewise.table.cells import blank
 from treewise.table.column import Column, Columns, brief
 from treewise.table.csvfile import read_csv
-from treewise.table.patience import patiently
+from treewise.table.patience import patiently, polars_before_fork, polars_is_safe
 from treewise.table.reading import read_dicts, read_frame, read_memory
 from treewise.wording import number, plural, safe
 
@@ -235,6 +235,13 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
     """Read a Parquet file."""
     import polars as pl
 
+    if polars_before_fork:
+        raise DataError(
+            f"{name}: Parquet is read by polars, which does not survive a fork. Read the file before the processes"
+            ' part, or start them by multiprocessing.get_context("spawn").'
+        )
+    if not polars_is_safe(len(data)):
+        raise MemoryError(f"not enough memory to read {name}: {len(data):,} bytes of Parquet need far more unpacked.")
     try:
         return patiently(lambda: pl.read_parquet(data), rows=len(data) // 8)
     except (pl.exceptions.PolarsError, OSError) as error:

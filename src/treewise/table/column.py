@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.errors import DataError
+from treewise.table.patience import sort_patiently
 from treewise.wording import number, safe
 
 Form = Literal["float", "int", "bool", "text", "category", "datetime"]
@@ -193,11 +194,13 @@ def text_column(name: str, cells: list[str | None]) -> Column:
     >>> text_column("town", ["Rome", None, "Bari"]).values.tolist()
     [1, -1, 0]
     """
-    labels = sorted({cell for cell in cells if cell is not None})
+    different = set(cells)
+    different.discard(None)
+    labels = sort_patiently([cell for cell in different if cell is not None])
     check_encodable(name, labels)
     code: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
     code[None] = -1
-    values = np.fromiter((code[cell] for cell in cells), np.int32, len(cells))
+    values = np.fromiter(map(code.__getitem__, cells), np.int32, len(cells))
     return Column(name, "text", frozen(values), labels=tuple(labels))
 
 

@@ -12,15 +12,23 @@ import io
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewise.errors import DataError, listing
-from treewise.table.cells import INTEGER, PADDED, as_booleans, as_datetimes, number_of
-from treewise.table.column import Column, Columns, all_missing, float_column, int_column
+from treewise.table.cells import (
+    INTEGER,
+    PADDED,
+    as_booleans,
+    as_datetimes,
+    as_numbers,
+    number_of,
+    read_numbers,
+)
+from treewise.table.column import Column, Columns, all_missing, float_column, int_column, text_column
 from treewise.table.objects import check_names, polars_text
-from treewise.table.patience import patiently
+from treewise.table.patience import patiently, polars_is_safe
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -56,13 +64,15 @@ def read_csv(
         notes.append(
             f"{name}: the first line is taken as column names ({shown}, …); if it is data, add a line of names above it"
         )
-    frame = cut_fast(data, separator, len(names))
-    if frame is None:
-        frame = cut_slowly(data, separator, names, name)
-    if not frame.height:
-        raise DataError(f"{name} has a header ({listing([safe(n) for n in names])}) but no rows.")
-    makers = {n: partial(text_cells, n, series, tuple(markers)) for n, series in zip(names, frame, strict=True)}
-    return Columns(makers, frame.height), tuple(notes)
+    cut = cut_fast(data, separator, len(names)) if polars_is_safe(len(data)) else None
+    columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name)
+    if not len(columns[0]):
+        raise DataError(
+            f"{name} has a header ({listing([safe(n) for n in names])}) but no rows. Give at least one row."
+        )
+    read = plain_cells if isinstance(columns[0], list) else text_cells
+    makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
+    return Columns(makers, len(columns[0])), tuple(notes)
 
 
 # -- the first line ------------------------------------------------------------------------------------------
@@ -162,10 +172,8 @@ def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
     return separators == lines * (frame.width - 1)
 
 
-def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> pl.DataFrame:
+def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> list[list[str]]:
     """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
-    import polars as pl
-
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     started = 0
@@ -183,7 +191,7 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> 
         raise DataError(
             f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
         ) from None
-    return pl.DataFrame(rows[1:], schema=dict.fromkeys(map(str, range(len(names))), pl.String), orient="row")
+    return [[row[j] for row in rows[1:]] for j in range(len(names))]
 
 
 # -- cells into columns --------------------------------------------------------------------------------------
@@ -210,6 +218,21 @@ def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     meant = as_booleans(text) or as_datetimes(text)
     if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
         return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
+    return meant
+
+
+def plain_cells(name: str, cells: list[str], markers: Sequence[str]) -> Column:
+    """Do the same in plain Python, where polars cannot be used or gave up."""
+    nothing = {"", *markers}
+    text = text_column(name, [None if cell.strip() in nothing else cell for cell in cells])
+    if not text.labels:
+        return all_missing(name, len(cells))
+    readings = read_numbers(text.labels)
+    if readings.is_number.all() and not readings.padded and not readings.too_large.any():
+        return as_numbers(text, readings)
+    meant = as_booleans(text) or as_datetimes(text)
+    if meant is None or np.count_nonzero(meant.is_missing()) > np.count_nonzero(text.is_missing()):
+        return text
     return meant
 
 

@@ -30,13 +30,14 @@ from treewise.table.column import (
     option,
     text_column,
 )
-from treewise.table.patience import patiently
+from treewise.table.patience import patiently, polars_is_safe
 from treewise.wording import safe
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST_BITS = 10_000  # Python will not write out whole numbers much longer than that
+A_CELL = 64  # bytes of a text of middling length, with what goes with it
 MANY = 5000  # from here on polars sorts out text faster than Python, its import included
 
 
@@ -97,8 +98,8 @@ def mixture(cells: list[Any], name: str) -> DataError:
             first.setdefault(what, row)
     said = []
     for what, row in list(first.items())[:2]:
-        plain = what in ("text", "dates")
-        cell = (f'"{brief(cells[row])}"' if what == "text" else str(cells[row])) if plain else shown(cells[row])
+        cell = f'"{brief(cells[row])}"' if what == "text" else brief(cells[row])
+        cell = cell if what in READERS else shown(cells[row])
         said.append(f"{what} ({cell} in row {row + 1:,})")
     return DataError(f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.')
 
@@ -106,7 +107,7 @@ def mixture(cells: list[Any], name: str) -> DataError:
 def read_text_objects(cells: list[Any], there: Mask, name: str) -> Column:
     """Read Python strings."""
     texts: list[str | None] = [str(c) if t else None for c, t in zip(cells, there.tolist(), strict=True)]
-    if len(texts) < MANY:
+    if len(texts) < MANY or not polars_is_safe(A_CELL * len(texts)):
         return text_column(name, texts)
     import polars as pl
 
@@ -164,6 +165,8 @@ def polars_text(name: str, series: pl.Series) -> Column:
     """Turn polars text into codes and sorted labels."""
     import polars as pl
 
+    if not polars_is_safe(A_CELL * len(series)):
+        return text_column(name, series.to_list())
     labels = patiently(lambda: series.drop_nulls().unique().sort(), len(series))
     places = pl.int_range(len(labels), dtype=pl.Int32, eager=True)
     codes = patiently(

@@ -1,19 +1,66 @@
-"""Waiting for long native calls, so that Ctrl-C is answered at once.
+"""Living with native code that neither waits nor forgives: how polars and long NumPy calls are used.
 
-Stands at the bottom of ``table``. polars sorts ten million strings or cuts a gigabyte of CSV in one call that never
-looks whether someone pressed Ctrl-C. Such a call is made in a thread of its own while the main thread waits, and
-waiting can be interrupted. The call itself then runs to its end in the background; what it returns is dropped.
+Stands at the bottom of ``table``.
+
+``patiently``: polars sorts ten million strings or cuts a gigabyte of CSV in one call that never looks whether someone
+pressed Ctrl-C. Such a call is made in a thread of its own while the main thread waits, and waiting can be interrupted.
+The call then runs to its end in the background; what it returns is dropped. (In the main thread polars also answers
+Ctrl-C itself, and one key gives two KeyboardInterrupts.)
+
+``polars_is_safe``: polars' threads do not survive a fork, so a child of a process that used it would wait for ever;
+and where memory runs out, polars ends the process. There, plain Python reads text and CSV: slower, and it only raises.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
-LONG = 200_000  # rows; below, a call is over before anyone could want to stop it
+LONG = 20_000  # rows; below, a call is over before anyone could want to stop it
+RUN = 250_000  # words that are sorted in one go
+ROOM = 1 << 29  # bytes that polars' threads may ask for beside the data
+TIMES = 32  # copies of the data that reading it may need on the way
+
+polars_before_fork: list[bool] = []  # not empty in a child whose parent had polars loaded
+
+
+def note_fork() -> None:
+    """Remember, in a new child, that polars' threads stayed behind."""
+    if "polars" in sys.modules:
+        polars_before_fork.append(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=note_fork)
+
+
+def polars_is_safe(size: int) -> bool:
+    """Tell whether polars may be given so many bytes of data here.
+
+    >>> polars_is_safe(1000)
+    True
+    """
+    room = memory_left()
+    return not polars_before_fork and (room is None or room > ROOM + TIMES * size)
+
+
+def memory_left() -> int | None:
+    """Return how many bytes this process may still ask for; None where there is no limit (``ulimit -v``)."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return limit - int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):  # not a Unix with such limits
+        return None
 
 
 def patiently(work: Callable[[], T], rows: int) -> T:
@@ -34,9 +81,25 @@ def patiently(work: Callable[[], T], rows: int) -> T:
             errors.append(error)
 
     thread = threading.Thread(target=run, name="treewise-native")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # no room for a thread
+        return work()
     while thread.is_alive():
         thread.join(0.05)  # Ctrl-C ends this, and leaves the thread to finish
     if errors:
         raise errors[0]
     return results[0]
+
+
+def sort_patiently(words: list[str]) -> list[str]:
+    """Sort text so that Ctrl-C is answered between short steps: runs first, then neighbouring runs merged.
+
+    >>> sort_patiently(["b", "c", "a"])
+    ['a', 'b', 'c']
+    """
+    runs = [sorted(words[i : i + RUN]) for i in range(0, max(len(words), 1), RUN)]
+    while len(runs) > 1:
+        # Python's sort sees two sorted runs and merges them in one pass.
+        runs = [sorted(runs[i] + runs[i + 1]) if i + 1 < len(runs) else runs[i] for i in range(0, len(runs), 2)]
+    return runs[0]

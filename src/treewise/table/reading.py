@@ -33,7 +33,8 @@ from treewise.table.column import (
     int_column,
     say_datetime,
 )
-from treewise.table.objects import check_names, polars_text, read_objects, unreadable
+from treewise.table.objects import A_CELL, check_names, polars_text, read_objects, unreadable
+from treewise.table.patience import polars_is_safe
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -300,7 +301,9 @@ def read_strings(series: nw.Series[Any], name: str) -> Column:
     import polars as pl
 
     native = series.to_native()
-    if isinstance(native, pl.Series) or sys.modules.get("pyarrow") is not None:
+    if isinstance(native, pl.Series):
+        return polars_text(name, native)
+    if sys.modules.get("pyarrow") is not None and polars_is_safe(A_CELL * len(series)):
         return polars_text(name, pl.Series(native))
     return read_objects(series.to_list(), name)
 

@@ -93,12 +93,29 @@ def _take_apart(body: str, text: str, line: int) -> tuple[str, str, str]:
     else:
         match = _SIGN.search(body) or _WORD.search(body) or _IS.search(body)
         name = body[: match.start()].strip() if match else ""
+    if fault := _foreign(body, match):
+        raise ParseError(f'line {line}: "{text}" {fault}')
     if not match or not (name or quoted):
         raise ParseError(
             f'line {line}: cannot read "{text}". A condition looks like "age <= 71.5", "city = Rome", '
             '"city in {Bari, Rome}", "city otherwise", "x3 is true" or "lactate missing".'
         )
     return name, next(group for group in match.groups() if group), body[match.end() :].strip()
+
+
+def _foreign(body: str, match: re.Match[str] | None) -> str:
+    """Say what to write instead of what other languages have for "otherwise"; nothing where there is nothing to say."""
+    if not match and body in ("else", "otherwise", "default"):
+        return 'does not name its column. Write the column too, as in "city otherwise".'
+    end = match.end() if match else len(body)
+    unequal = re.search(r"!=\s*$", body[:end]) or re.search(r"<>$", body[: end + 1])
+    if unequal or (not match and re.search(r"!=|≠", body)):
+        return 'says what a value is not. Write two branches, as in "city = Rome" and "city otherwise".'
+    if re.search(r"(^|\s)not\s+in\s*$", body[:end]) or (not match and re.search(r"\bnot\s+in\b", body)):
+        return 'says what a value is not. Write two branches, as in "city in {Bari, Rome}" and "city otherwise".'
+    if match and match[0].strip() == "is" and re.fullmatch(r"not\s+(true|false)", body[end:].strip(), re.IGNORECASE):
+        return 'says what a value is not. Write "is true" or "is false".'
+    return ""
 
 
 def _read_set(text: str, where: Condition) -> tuple[str, ...]:

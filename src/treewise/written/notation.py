@@ -25,10 +25,12 @@ QUOTED = r'"[^"]*(?:""[^"]*)*"'
 _ODD = re.compile(r'["{}#→…│├└─⟦⟧]|->|\.\.\.|\s\s|:\s|:$|^[|`]|^\s|\s$|(?:^|\s)or missing$|^\+\d+$|^$')
 _ODD_IN_LIST = re.compile(r",")
 _ODD_IN_NAME = re.compile(
-    r"[<>=≤≥]|(?:^|\s)(?:is|in|or|otherwise|missing|present)(?:\s|$)|^(?:order|classes)(?:\s|$)|^all rows$"
+    r"[<>=≤≥≠]|(?:^|\s)(?:is|in|or|not|otherwise|missing|present)(?:\s|$)|^(?:order|classes)(?:\s|$)|^all rows$"
 )
 # What stands in the columns of a text tree: our own headings, and the mark of a leaf that predicts nothing.
-HEADINGS = ("predicts", "rows", "weight", "sd", "%")
+SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of whichever a node predicts
+SHARE_OF_PREDICTED = f"{SHARE} predicted"
+HEADINGS = ("predicts", "rows", "weight", "sd", SHARE, "predicted")
 UNKNOWN = "?"
 
 DATETIME = re.compile(
@@ -90,8 +92,18 @@ def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
     """
     if not isinstance(label, str):
         return str(label)
-    like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or label in (*HEADINGS, UNKNOWN)
+    like_ours = label in (*HEADINGS, UNKNOWN) or is_share(label)
+    like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or like_ours
     return quoted(label, ascii) if like_value else write_level(label, ascii)
+
+
+def is_share(heading: str) -> bool:
+    """Tell whether a column is one of percentages.
+
+    >>> is_share("% yes"), is_share("%"), is_share("yes %")
+    (True, True, False)
+    """
+    return heading.partition(" ")[0] == SHARE
 
 
 def _stays(text: str, ascii: bool) -> bool:

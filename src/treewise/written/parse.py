@@ -11,23 +11,34 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from treewise.encode import Encoding
-from treewise.errors import ParseError
-from treewise.tree import STOPS, Label, Target, Tree
+from treewise.errors import ParameterError, ParseError, shown
+from treewise.tree import STOPS, Label, Target, Task, Tree
+from treewise.wording import figure
 from treewise.written.assemble import pack, split_facts
 from treewise.written.condition import Condition, encodings_of, read
-from treewise.written.notation import UNKNOWN, label_order, read_labels
+from treewise.written.notation import (
+    SHARE,
+    SHARE_OF_PREDICTED,
+    UNKNOWN,
+    is_share,
+    label_order,
+    read_labels,
+    write_label,
+)
 from treewise.written.outline import Entry, Outline, read_outline
 from treewise.written.siblings import check_one_column, decide
 
 BY_HAND = STOPS.index("by_hand")
 
 
-def parse(text_or_path: str | os.PathLike[str], *, target: str = "class", data: Any = None) -> Tree:
+def parse(
+    text_or_path: str | os.PathLike[str], *, target: str = "class", data: Any = None, task: Task | None = None
+) -> Tree:
     """Read a tree from text, or from a text file.
 
     Three forms are understood. *Bare*, as one types it: indentation, ``->`` or ``→`` (or Weka's ``:``),
@@ -37,8 +48,13 @@ def parse(text_or_path: str | os.PathLike[str], *, target: str = "class", data: 
     Columns compared with numbers or dates are numbers or dates; those said to be true or false are booleans;
     others are categories with the levels mentioned. An ordered column is declared in a line of its own, such
     as ``order size: small < medium < large``; ``classes: no, yes`` puts the positive class last. With a table
-    as ``data`` the columns are what they are there. Predictions are classes, also when they are numbers; only
-    the printed and complete forms of a regression tree say that they are values.
+    as ``data`` the columns are what they are there. Predictions are classes, also when they are numbers, unless
+    ``task="regression"`` says that they are values (the printed and complete forms of a regression tree say so
+    themselves).
+
+    Missing values take the branch that says ``or missing`` (``age > 71.5 or missing``), or one of their own (``age
+    missing``). Where no branch says so they take the first one written, or the one with the most rows where the text
+    has rows.
 
     >>> tree = parse('''
     ... GPA = 4.0 -> P
@@ -54,9 +70,11 @@ def parse(text_or_path: str | os.PathLike[str], *, target: str = "class", data: 
     Traceback (most recent call last):
     treewise.errors.ParseError: line 1: "GPA = 4.0" stands alone. A node needs two branches or more.
     """
+    if task not in (None, "classification", "regression"):
+        raise ParameterError(f'task={shown(task)}: must be "classification" or "regression".')
     path = _as_path(text_or_path)
     if path is None:
-        return _parse(str(text_or_path), target, data)
+        return _parse(str(text_or_path), target, data, task)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -64,7 +82,7 @@ def parse(text_or_path: str | os.PathLike[str], *, target: str = "class", data: 
     except UnicodeDecodeError:
         raise ParseError(f"{path} is not a text file in UTF-8.") from None
     try:
-        return _parse(text, target, data)
+        return _parse(text, target, data, task)
     except ParseError as error:
         colon = "" if str(error).startswith("line ") else ":"
         raise ParseError(f"{path.name}{colon} {error}") from None
@@ -78,20 +96,49 @@ def _as_path(given: str | os.PathLike[str]) -> Path | None:
     return Path(given) if one_line and (given.endswith(".txt") or os.path.exists(given)) else None
 
 
-def _parse(text: str, target: str, data: Any) -> Tree:
+def _parse(text: str, target: str, data: Any, task: Task | None) -> Tree:
     from treewise.export import text as complete  # it stands above, among the outlets
 
     if complete.is_complete(text):
-        return complete.read(text)
+        whole = complete.read(text)
+        if task not in (None, whole.task):
+            raise ParseError(f'task="{task}" does not fit: the text says {whole.task}.')
+        return whole
     outline = read_outline(text)
     families = _families(outline)
     known = {} if data is None else _columns_of(data)
     encodings = encodings_of([family for family in families if family], outline.orders, known)
-    predictions = _Predictions(outline, target if outline.target is None else outline.target)
+    predictions = _Predictions(outline, target if outline.target is None else outline.target, task)
     nodes = _nodes(outline, families, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
     criterion = "entropy" if task == "classification" else "squared_error"
     return Tree(encodings, predictions.target, pack(nodes, task), criterion)
+
+
+def read_words(text: str, was: Tree, nodes_on_lines: Mapping[int, int]) -> Tree:
+    """Read a tree's words after somebody has edited them; what the columns and classes are, the tree says.
+
+    ``nodes_on_lines`` says which node stood on which line. Rows and counts are gone: they were those of another tree.
+    """
+    outline = read_outline(text)
+    outline.classes = [write_label(label) for label in was.classes]
+    families = _families(outline)
+    known = {encoding.name: encoding for encoding in was.encodings}
+    asked = encodings_of([family for family in families if family], {}, known)
+    encodings = tuple((known | {encoding.name: encoding for encoding in asked}).values())
+    predictions = _Predictions(outline, was.target.name, was.task)
+    facts = [predictions.facts(entry) for entry in outline.entries]
+    for entry, fact in zip(outline.entries, facts, strict=True):
+        node = nodes_on_lines.get(entry.line)
+        if node is None:
+            continue
+        fact["weight"] = float(was.arrays.weight[node])  # so that missing values stay where they were
+        if was.task == "regression" and entry.label == figure(float(was.arrays.value[node])):
+            fact["value"] = float(was.arrays.value[node])
+    nodes = _nodes(outline, families, encodings, facts)
+    for made in nodes:
+        made.pop("weight", None)
+    return was.with_(encodings=encodings, arrays=pack(nodes, was.task))
 
 
 def _families(outline: Outline) -> list[list[Condition]]:
@@ -145,16 +192,22 @@ def _nodes(
 class _Predictions:
     """What the lines predict: the target with its classes, and each line's prediction and numbers."""
 
-    def __init__(self, outline: Outline, name: str) -> None:
+    def __init__(self, outline: Outline, name: str, task: Task | None = None) -> None:
         self.headings = outline.headings
         self.weighted = self.headings[1:2] == ["weight"]
         beside_rows = self.headings[1 + self.weighted :]
-        self.counted = [h for h in beside_rows if h not in ("sd", "%")]  # classes that have a column
-        if self.headings[-1:] == ["sd"]:
+        self.counted = [h for h in beside_rows if h != "sd" and not is_share(h)]  # classes that have a column
+        unnamed = (SHARE, SHARE_OF_PREDICTED)
+        shares = [h for h in beside_rows if is_share(h) and h not in unnamed and not h.endswith(("…", "..."))]
+        self.positive = self.counted or [share.partition(" ")[2] for share in shares]
+        numbers = self.headings[-1:] == ["sd"]
+        if self.headings and task not in (None, "regression" if numbers else "classification"):
+            raise ParseError(f'task="{task}" does not fit: the columns of the text say that it predicts otherwise.')
+        if numbers or task == "regression":
             self.target = Target(name, "regression")
             return
         predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN)]
-        words = [word for word in (*outline.classes, *self.counted, *predicted) if word is not None]
+        words = [word for word in (*outline.classes, *self.positive, *predicted) if word is not None]
         if not words:
             raise ParseError("no line of this tree predicts anything.")
         labels = dict(zip(words, read_labels(words), strict=True))
@@ -166,8 +219,8 @@ class _Predictions:
         """Put the classes in order: as declared; as their columns stand; else by value."""
         if declared:
             return tuple(dict.fromkeys(labels[word] for word in declared))
-        counted = [labels[word] for word in self.counted]
-        if counted and self.headings[-1] != "%":
+        counted = [labels[word] for word in self.positive]
+        if counted and not is_share(self.headings[-1]):
             return tuple(dict.fromkeys(counted))
         others = label_order(set(labels.values()) - set(counted))
         return (*others, *counted)  # of two classes the positive one has the column, and it comes last
@@ -199,7 +252,7 @@ class _Predictions:
         if not self.counted:
             return facts
         counts = {self.places[word]: value for word, value in zip(self.counted, rest, strict=False)}
-        if self.headings[-1] == "%" and len(self.target.classes) == 2:
+        if is_share(self.headings[-1]) and len(self.target.classes) == 2:
             counts[0] = round(weight - counts[1], 9)
         facts["counts"] = sorted((place, count) for place, count in counts.items() if count > 0)
         if facts["counts"]:

@@ -15,7 +15,7 @@ from treewise.encode import Encoding
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.lens import Branch, Lens
 from treewise.search import PLACE, RATIO_BITS, Candidate, Rows
-from treewise.split import Multiway, Ordinal, Split, Threshold, quote
+from treewise.split import Multiway, Split, Threshold, quote
 from treewise.wording import safe
 
 PRESENCE = PLACE["presence"]
@@ -32,8 +32,13 @@ class CandidateTrace:
 
     @cached_property
     def words(self) -> str:
-        """The test, as ``x1 <= 0.5``; where rows are missing, with the branch they take."""
+        """The test as the tree says it: ``x1 <= 0.5``; where rows are missing, ``x1 > 0.5 or missing``."""
         return say_test(self.candidate.split, self.encoding, self.candidate.missing_rows)
+
+    @cached_property
+    def label(self) -> str:
+        """The test as lists say it, always by its first branch: ``x1 <= 0.5 (missing with >)``."""
+        return say_first(self.candidate.split, self.encoding, self.candidate.missing_rows)
 
     @property
     def branches(self) -> tuple[tuple[float, ...], ...]:
@@ -91,27 +96,43 @@ class CandidateTrace:
 
 
 def say_test(split: Split, encoding: Encoding, missing_rows: int) -> str:
-    """Say a whole test in one line, and the branch that missing rows take when there are some.
+    """Say a test as the tree does; where rows are missing, by the branch they take if that has words of its own.
 
     >>> say_test(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
-    'age <= 71.5, missing >'
+    'age > 71.5 or missing'
     >>> say_test(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
     'GPA = 3.5 | 3.7'
+    """
+    if missing_rows and split.missing == 1 and not isinstance(split, Multiway) and not split.asks_presence(encoding):
+        other = split.words(1, encoding)
+        if not other.endswith(" otherwise"):
+            return f"{other} or missing"
+    return say_first(split, encoding, missing_rows)
+
+
+def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
+    """Say a test by its first branch, and in brackets where missing rows go if not there.
+
+    >>> say_first(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    'age <= 71.5 (missing with >)'
+    >>> say_first(Threshold("age", 71.5, missing=0), Encoding("age", "number"), 3)
+    'age <= 71.5 or missing'
     """
     name = safe(split.column)
     if split.asks_presence(encoding):
         return f"{name} missing"
     if isinstance(split, Multiway):
-        sides = [*map(quote, split.levels), *(["other"] if split.other else [])]
-        said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(sides)}"
+        sides = [*map(quote, split.levels), *(["the others"] if split.other else [])]
+        levels = [*sides[: len(split.levels)], *(["other"] if split.other else [])]
+        said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
     else:
-        sides = ["<=", ">"] if isinstance(split, Threshold | Ordinal) else ["", "other"]
         said = split.words(0, encoding)
+        sides = ["", ">" if " <= " in said else "the others"]
     if not missing_rows:
         return said
     if split.missing >= len(sides):
-        return f"{said}, missing apart"
-    return f"{said}, missing {sides[split.missing]}" if sides[split.missing] else f"{said} or missing"
+        return f"{said} (missing apart)"
+    return f"{said} (missing with {sides[split.missing]})" if sides[split.missing] else f"{said} or missing"
 
 
 def same_parts(a: CandidateTrace, b: CandidateTrace) -> bool:
@@ -119,8 +140,7 @@ def same_parts(a: CandidateTrace, b: CandidateTrace) -> bool:
     one, other = a.candidate, b.candidate
     if one.key[0] != other.key[0] or one.gain != other.gain:
         return False
-    same_counts = sorted(map(repr, one.filled)) == sorted(map(repr, other.filled))
-    return same_counts and np.array_equal(in_order_of_rows(a.taken), in_order_of_rows(b.taken))
+    return np.array_equal(in_order_of_rows(a.taken), in_order_of_rows(b.taken))
 
 
 def in_order_of_rows(taken: encode.Array) -> encode.Array:

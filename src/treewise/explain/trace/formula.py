@@ -28,9 +28,14 @@ class Term:
 
     @property
     def text(self) -> str:
-        """Write ``5·H(3/5)``, or ``5·Var₂``."""
-        inside = f"({', '.join(self.shares)})" if self.shares else str(self.place or "").translate(SUBSCRIPTS)
-        return f"{self.weight}{'·' if self.weight else ''}{self.letter}{inside}"
+        """Write ``5·H(3/5)``, or ``5·Var₂``; of the node itself ``Var(node)``."""
+        of = self.name if self.place and not self.shares else f"{self.letter}({', '.join(self.shares) or 'node'})"
+        return f"{self.weight}{'·' if self.weight else ''}{of}"
+
+    @property
+    def name(self) -> str:
+        """Name the impurity of a branch: ``Var₂``."""
+        return self.letter + str(self.place).translate(SUBSCRIPTS)
 
     def numbers(self, blanks: bool = False) -> str:
         """Write ``5(0.97095)``."""

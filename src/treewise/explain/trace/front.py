@@ -6,7 +6,9 @@ computed when it is asked for (``contest.py``), and printed in the format asked 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +26,7 @@ from treewise.problem import Problem
 from treewise.search import Rows
 from treewise.table.column import brief
 from treewise.tree import STOPS, Tree
-from treewise.wording import plural, safe
+from treewise.wording import count, plural, safe
 
 REMEMBERED = 32  # nodes kept after they were computed
 SAID = 5  # conditions of a path that are said; a node may be 100,000 deep
@@ -40,12 +42,15 @@ def trace(
     per: str = "row",
     column: str | None = None,
     top: int | None = None,
+    sample_weight: Any = None,
 ) -> Trace:
     """Return every computation of every node (or of one ``node``) of a tree on a table.
 
     The table need not be the one the tree was grown on: the trace shows what each node sees in this one.
-    ``unit`` is bits or nats, ``per`` row or total (the notes' m·H). ``column`` prints one column with all its
-    candidates, ``top`` the best few columns.
+    ``unit`` is bits or nats, ``per`` row or total (the notes' m·H). Every candidate is computed. Printed are all
+    of them where they are few; where they are many, each column's best test and how many were tried. ``column``
+    prints one column with all its candidates, ``top`` the best few columns; ``render("csv")`` lists everything.
+    ``sample_weight`` is a column's name or an array: needed where the tree was grown with weights in an array.
 
     >>> import treewise as tw
     >>> t = trace(tw.grow("admissions", preset="id3"), "admissions", per="total")
@@ -60,7 +65,7 @@ def trace(
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
     view = check_view(View(unit, per, column, top), tree.columns)
-    return Trace(tree, problem_like(tree, data), view, None if node is None else [node])
+    return Trace(tree, problem_like(tree, data, sample_weight), view, None if node is None else [node])
 
 
 def candidates(
@@ -101,6 +106,8 @@ class Trace:
     def __init__(self, tree: Tree, problem: Problem, view: View, nodes: Iterable[int] | None = None) -> None:
         self.tree, self.view, self._given = tree, view, problem
         self.problem, self.notes = without_unseen(problem)
+        self.notes += other_weights(tree, problem)
+        self._whole = nodes is None
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
         # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
@@ -143,6 +150,15 @@ class Trace:
         """Go through all nodes asked for, also those at which nothing can be computed."""
         return (self[i] for i in self._asked)
 
+    def exercise(self) -> Trace:
+        """Return what goes on an exercise sheet: one node, for the paths of the next would tell its answer."""
+        if not self._whole or len(self.tree) == 1:
+            return self
+        sheet = copy(self)
+        sheet._asked, sheet._worth_it, sheet._whole = (0,), self._worth_it[:1], False
+        sheet.notes = (*self.notes, "an exercise has one node, here node 0; node=2 (--node 2) asks for another")
+        return sheet
+
     def __iter__(self) -> Iterator[NodeTrace]:
         return (self[i] for i in self._worth_it)
 
@@ -153,14 +169,17 @@ class Trace:
     def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
         """Return the trace as text, Markdown, LaTeX (a whole document), CSV or JSON.
 
-        ``blanks`` leaves the results open, for an exercise sheet; ``ascii`` is for terminals without more.
+        CSV and JSON list every candidate; the others, where there are many, the best of each column.
+        ``blanks`` leaves the results open, for an exercise sheet of one node: node 0 unless the trace is of another.
+        ``ascii`` is for terminals without more.
 
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
         >>> print(t.render("csv").splitlines()[1])
         3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0.0,,used above (all rows 3.7)
         """
-        return render(self.every(), Printing(format, width, blanks, ascii), self.notes)
+        shown = self.exercise() if blanks else self
+        return render(shown.every(), Printing(format, width, blanks, ascii), shown.notes)
 
     def __str__(self) -> str:
         return self.render()
@@ -201,6 +220,16 @@ def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
         lowest[parent[n]] = min(lowest[parent[n]], lowest[n])
         highest[parent[n]] = max(highest[parent[n]], highest[n])
     return [a < b for a, b in zip(lowest, highest, strict=True)]
+
+
+def other_weights(tree: Tree, problem: Problem) -> tuple[str, ...]:
+    """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
+    grown, here = float(tree.arrays.weight[0]), math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
+    if int(tree.arrays.rows[0]) != len(problem) or math.isclose(grown, here, rel_tol=1e-9):
+        return ()
+    if here == len(problem):
+        return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
+    return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
 
 
 def without_unseen(problem: Problem) -> tuple[Problem, tuple[str, ...]]:

@@ -66,6 +66,11 @@ class Lens:
         """The unit to print behind a number; "" when the criterion has none."""
         return self.unit if self.problem.criterion.unit == "bits" else self.problem.criterion.unit
 
+    @property
+    def log(self) -> str:
+        """The unit's logarithm, as formulas write it."""
+        return "ln" if self.unit == "nats" else "log₂"
+
     @cached_property
     def _factor(self) -> float:
         """What a bit is in the unit."""
@@ -136,18 +141,19 @@ class Lens:
             return 3 if self.per == "total" else 4
         return min(15, max(0, 4 - math.floor(math.log10(before)))) if 0 < before < math.inf else 4
 
-    def say(self, value: float, commas: bool = True) -> str:
+    def say(self, value: float) -> str:
         """Write a gain or an impurity."""
         if not 1e-12 < abs(value) < 1e15 and value != 0:
             return f"{value:.5g}"
-        said = f"{value:{',' if commas else ''}.{self.decimals}f}"
+        said = f"{value:,.{self.decimals}f}"
         return said[1:] if said.startswith("-") and not said.strip("-0.,") else said
 
     def say_inside(self, value: float, decimals: int) -> str:
-        """Write a number inside a formula: whole ones whole."""
-        if abs(value) < 1e15 and value == int(value):
-            return str(int(value))
-        return f"{value:.{decimals}f}" if 1e-12 < abs(value) < 1e15 else f"{value:.5g}"
+        """Write a number inside a formula: 0 as it is, and entropies that are whole, as in the notes."""
+        whole = abs(value) < 1e15 and value == int(value)
+        if whole and (value == 0 or self.problem.target.classes):
+            return f"{int(value):,}"
+        return f"{value:,.{decimals}f}" if 1e-12 < abs(value) < 1e15 else f"{value:.5g}"
 
     # -- formulas -------------------------------------------------------------------------------------------
 
@@ -163,13 +169,13 @@ class Lens:
         divisor: Term | str | None = self.split_information(branches) if ratio else None
         if shared_by > 1:
             divisor = str(shared_by)
-        price = (less[0], self.say(less[1], commas=False)) if less else None
+        price = (less[0], self.say(less[1])) if less else None
         whole = replace(self.whole_term(), value=self.say_inside(self.before, self.decimals))
         return Formula(whole, terms, price, divisor)
 
     def term(self, branch: Branch, place: int) -> Term:
         """Write one branch's part of the sum."""
-        decimals = max(5, self.decimals + 1) if branch.counts else self.decimals + 1
+        decimals = max(5, self.decimals + 1) if branch.counts else self.decimals + (self.per == "total")
         return Term(
             self._share(branch.weight),
             self.letter,
@@ -206,11 +212,10 @@ class Lens:
 
     def price(self, cuts: int) -> tuple[str, float]:
         """Return what C4.5 takes off a threshold's gain for having tried so many: log2(cuts) bits in all."""
-        log = "ln" if self.unit == "nats" else "log₂"
         value = logarithm(self.unit)(cuts)
         if self.per == "total":
-            return f"{log}({cuts})", value
-        return f"{log}({cuts})/{plain(self.whole.weight)}", value / self.whole.weight
+            return f"{self.log}({cuts})", value
+        return f"{self.log}({cuts})/{plain(self.whole.weight)}", value / self.whole.weight
 
 
 def plain(weight: float) -> str:

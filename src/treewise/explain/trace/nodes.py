@@ -69,6 +69,11 @@ class ColumnTrace:
         return self.best.gain if self.best else 0.0
 
     @property
+    def net(self) -> float:
+        """The gain less what C4.5 takes off a threshold for having tried so many."""
+        return self.gain - (self.lens.price(self.cuts)[1] if self.cuts > 1 else 0.0)
+
+    @property
     def words(self) -> str:
         """The best test in words."""
         return self.best.words if self.best else ""
@@ -164,6 +169,14 @@ class NodeTrace:
     def tried(self) -> int:
         """How many different tests there are in all columns."""
         return sum(c.tried for c in self.columns.values())
+
+    @property
+    def average(self) -> float | None:
+        """C4.5: the average net gain of the columns that can split; those below it do not compete."""
+        if self.lens.problem.criterion.rule != "c45":
+            return None
+        nets = [c.net for c in self.columns.values() if c.best and c.best.eligible]
+        return sum(nets) / len(nets) if nets else None
 
     @property
     def candidates(self) -> Mapping[str, ColumnTrace]:

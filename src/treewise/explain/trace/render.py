@@ -25,6 +25,7 @@ class Printing:
     width: int = 80  # of a line of text
     blanks: bool = False  # leave the results open, for an exercise sheet
     ascii: bool = False  # text for terminals without other letters
+    command_line: bool = False  # hints name options, not parameters
     document: bool = True  # LaTeX and JSON: a whole, or one node to put into another document
 
     def __post_init__(self) -> None:
@@ -48,5 +49,5 @@ def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ())
         return sheets.markdown(nodes, how.blanks, notes)
     if how.format == "latex":
         return sheets.latex(nodes, how.blanks, notes, how.document)
-    said = text.text(nodes, how.width, how.blanks, notes)
+    said = text.text(nodes, how.width, how.blanks, notes, how.command_line)
     return text.to_ascii(said) if how.ascii else said

@@ -99,7 +99,7 @@ OPEN = r"""\documentclass{article}
 """
 CLOSE = r"\end{document}"
 LATEX_BLANK = r"\underline{\hspace{3em}}"
-TERMS_A_LINE = 4
+TERMS_A_LINE, GROUPS_A_LINE = 4, 2
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -121,6 +121,7 @@ SPECIAL = {
     "…": r"\dots{}",
     "²": "$^2$",
     "Σ": r"$\Sigma$",
+    **{chr(ord("₀") + digit): f"$_{digit}$" for digit in range(10)},
 }
 
 
@@ -144,8 +145,8 @@ def latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
         return
     yield rf"\subsection*{{Node {node.id}: {words}}}"
     term = node.lens.whole_term()
-    result = LATEX_BLANK if blanks else term.value
-    yield rf"{rows}; $\displaystyle {latex_term(term)} = {result}$ {node.lens.shown_unit}".rstrip() + "."
+    result = LATEX_BLANK if blanks else in_math(term.value)
+    yield rf"\noindent {rows}; $\displaystyle {latex_term(term)} = {result}$ {node.lens.shown_unit}".rstrip() + "."
     listed = list(entries(node, blanks, every=in_full(node)))
     computed = [e for e in listed if e.formula is not None]
     if computed:
@@ -154,16 +155,19 @@ def latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
         yield r"\end{align*}"
     for e in listed:
         if e.formula is None:
-            yield rf"\noindent {escape_latex(e.label)}: {escape_latex(e.note)}.\par"
+            yield rf"\par\noindent {escape_latex(e.label)}: {escape_latex(e.note)}."
     for said in (*left_out(node), conclusion(node, blanks)):
-        yield rf"\noindent {escape_latex(said)}\par"
+        yield rf"\par\noindent {escape_latex(said)}"
+    yield r"\par"
 
 
 def latex_entry(entry: Entry, formula: Formula, blanks: bool) -> str:
     """Return the lines of one candidate: formula, arithmetic, result."""
-    result = LATEX_BLANK if blanks else entry.result.replace(",", "{,}")
+    result = LATEX_BLANK if entry.result == BLANK else in_math(entry.result)
     remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
     steps = [rf"\text{{{escape_latex(entry.label)}}}\quad & {latex_formula(formula, numbers=False, blanks=blanks)}"]
+    for i in range(0, len(entry.groups), GROUPS_A_LINE):
+        steps.append(rf"& \quad\text{{{escape_latex('; '.join(entry.groups[i : i + GROUPS_A_LINE]))}}}")
     if not entry.dead:
         steps.append(f"& = {latex_formula(formula, numbers=True, blanks=blanks)}")
     steps.append(f"& = {result}" + (rf"\quad\text{{({escape_latex(remark)})}}" if remark else ""))
@@ -175,11 +179,13 @@ def latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str:
     terms = [latex_numbers(t, blanks) if numbers else latex_term(t) for t in formula.terms]
     lines = [" + ".join(terms[i : i + TERMS_A_LINE]) for i in range(0, len(terms), TERMS_A_LINE)]
     inside = " \\\\\n& \\qquad + ".join(lines)
-    before = formula.before.value if not blanks else LATEX_BLANK if numbers else latex_term(formula.before)
+    before = in_math(formula.before.value)
+    if blanks:
+        before = LATEX_BLANK if numbers else latex_term(formula.before)
     said = rf"{before} - \bigl[{inside}\bigr]"
     if formula.less:
         price = re.sub(r"log₂", r"\\log_2 ", formula.less[0]).replace("ln(", r"\ln (")
-        said += f" - {(LATEX_BLANK if blanks else formula.less[1]) if numbers else price}"
+        said += f" - {(LATEX_BLANK if blanks else in_math(formula.less[1])) if numbers else price}"
     if not formula.divisor:
         return said
     under = formula.divisor
@@ -198,15 +204,24 @@ def latex_term(term: Term) -> str:
     letter = term.letter if len(term.letter) == 1 else rf"\operatorname{{{term.letter}}}"
     if term.shares:
         letter += rf"\bigl({', '.join(map(fraction, term.shares))}\bigr)"
-    elif term.place:
-        letter += f"_{{{term.place}}}"
+    else:
+        letter += f"_{{{term.place}}}" if term.place else r"(\text{node})"
     return rf"{fraction(term.weight)}\,{letter}" if term.weight else letter
 
 
 def latex_numbers(term: Term, blanks: bool) -> str:
     """Write one summand with its number put in."""
-    value = LATEX_BLANK if blanks else term.value
+    value = LATEX_BLANK if blanks else in_math(term.value)
     return f"{fraction(term.weight)}({value})" if term.weight else value
+
+
+def in_math(number: str) -> str:
+    """Write a number with thousands separators so that TeX puts no space behind them.
+
+    >>> in_math("5,625.0")
+    '5{,}625.0'
+    """
+    return number.replace(",", "{,}")
 
 
 def fraction(said: str) -> str:

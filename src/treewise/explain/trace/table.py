@@ -3,8 +3,9 @@
 Stands beside ``text.py``, which prints small nodes in full and calls this for the others. Below the table the
 winner's gain is drawn against its threshold, so that one sees whether the cut is sharp:
 
-    flipper_length_mm  173 ▏    ▁▁▁▂▂▃▃▄▄▅▅▆▇▇▇████▇▇▆▅▅▄▃▃▂▂▁▁▏ 230.5
-                       205.5 0.7893 · 206.5 0.7975 · 207.5 0.7859
+    gain at each threshold of flipper_length_mm
+      173 ▏    ▁▁▁▂▂▃▃▄▄▅▅▆▇▇▇████▇▇▆▅▅▄▃▃▂▂▁▁▏ 230.5
+      205.5 0.7893 · 206.5 0.7975 · 207.5 0.7859
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from collections.abc import Sequence
 from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.formula import BLANK
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.explain.trace.words import FEW, branches_text, left_out, ranked, say_column_score, say_score
+from treewise.explain.trace.words import (
+    FEW,
+    branches_text,
+    left_out,
+    ranked,
+    say_column_score,
+    say_score,
+    shown_columns,
+)
 from treewise.split import Threshold
 from treewise.wording import clip, display_width, pad, plural, safe
 
@@ -27,8 +36,11 @@ BRANCHES, AFTER, GAIN = 3, 4, 5
 
 
 def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
-    """Return the lines of the table and what stands below it."""
-    shown = ranked(node)[: node.view.top]
+    """Return the lines of the table, the best column first, and what stands below it.
+
+    With blanks the columns stay in the table's order: their ranks are part of the answer.
+    """
+    shown = shown_columns(node) if blanks else ranked(node)[: node.view.top]
     live = [c for c in shown if c.best is not None]
     lines = lay_out(node, live, width, blanks) if live else []
     name_width = max([0, *(display_width(safe(c.name)) for c in shown)])
@@ -60,7 +72,7 @@ def lay_out(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, blanks:
         margin = " " * (widths[0] + 4)
         if below and column is not None:
             lines.append(margin + clip(row[BRANCHES], width - len(margin)))
-        if column is not None and column.note:
+        if column is not None and column.note and not (blanks and node.average is not None):
             lines += wrap(column.note.split(" "), margin, margin, width, " ")
     return lines
 
@@ -79,7 +91,7 @@ def headings(node: NodeTrace) -> list[str]:
     """Return what stands above the cells."""
     problem, score = node.lens.problem, []
     if problem.criterion.rule != "gain":
-        score = ["ratio"]
+        score = ["net", "ratio"] if problem.criterion.rule == "c45" else ["ratio"]
     elif problem.by_branches:
         score = ["a branch"]
     return ["column", "best test", "tried", "branches", f"{node.lens.letter} after", "gain", *score]
@@ -90,11 +102,13 @@ def cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[str]:
     lens, best, name = node.lens, column.best, safe(column.name)
     assert best is not None
     results = [lens.say(node.impurity - column.gain), lens.say(column.gain)]
+    if node.average is not None:
+        results.append(lens.say(column.net))
     if len(headings(node)) > GAIN + 1:
         results.append("–" if column.score is None else say_column_score(node, column.score))
     if blanks:
         results = [BLANK] * len(results)
-    test = clip(best.words.removeprefix(f"{name} "), LONGEST_TEST)
+    test = clip(best.label.removeprefix(f"{name} "), LONGEST_TEST)
     branches = clip(branches_text(best), LONGEST_BRANCHES)
     return [clip(name, LONGEST_NAME), test, f"{column.tried:,}", branches, *results]
 
@@ -110,18 +124,19 @@ def profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]:
         return []
     say, name = column.encoding.say, safe(column.name)
     low, high = say(cuts[0][0]), say(cuts[-1][0])
-    room = min(48, width - display_width(name) - len(low) - len(high) - 8)
+    room = min(48, width - len(low) - len(high) - 8)
     place = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
     if room < 10 or place is None:
         return []
     near = cuts[max(0, place - 1) : place + 2]
     said = [f"{say(cut)} {say_score(node, score)}" for cut, score in near]
-    line = f"  {name}  {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
+    what = "gain ratio" if node.lens.problem.criterion.rule == "ratio" else "gain"
+    caption = clip(f"  {what} at each threshold of {name}", width)
+    line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
     beside = "    " + " · ".join(said)
     if display_width(line) + display_width(beside) <= width:
-        return [line + beside]
-    margin = " " * (display_width(name) + 4)
-    return [line, *wrap(beside.split(), margin, margin, width, " ")]
+        return [caption, line + beside]
+    return [caption, line, *wrap(beside.split(), "    ", "    ", width, " ")]
 
 
 def by_cut(column: ColumnTrace) -> list[tuple[float | int, float]]:

@@ -8,6 +8,7 @@ large ones as a table, one line a column with its best test (``table.py``).
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from treewise.explain.trace.nodes import NodeTrace
@@ -33,7 +34,13 @@ ASCII: dict[int, str] = dict(zip(map(ord, "−·▏▁▂▃▄▅▆▇█₀�
 ASCII |= {ord("…"): "...", ord("→"): "->", ord("◄"): "<-"}
 
 
-def text(nodes: Iterable[NodeTrace], width: int = 80, blanks: bool = False, notes: Sequence[str] = ()) -> str:
+def text(
+    nodes: Iterable[NodeTrace],
+    width: int = 80,
+    blanks: bool = False,
+    notes: Sequence[str] = (),
+    command_line: bool = False,
+) -> str:
     """Return nodes as text, one block each, and a last line on how to read the numbers."""
     lines: list[str] = []
     last: NodeTrace | None = None
@@ -49,10 +56,17 @@ def text(nodes: Iterable[NodeTrace], width: int = 80, blanks: bool = False, note
         return "nothing to trace"
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
     if tabled is not None and tabled.winner is not None and not blanks:
-        named = safe(tabled.winner)
-        ends.append(f'column="{named}" (--column) writes out every test of a column; format csv, of all.')
+        ends.append(where_the_rest_is(safe(tabled.winner), command_line))
     said = (line for end in ends for line in wrap(end.split(" "), "", "  ", width, " "))
     return "\n".join([*lines, "", *said])
+
+
+def where_the_rest_is(column: str, command_line: bool) -> str:
+    """Say how to see the tests that a table leaves out."""
+    one, every = f'column="{column}"', 'format="csv"'
+    if command_line:
+        one, every = f"--column {shlex.quote(column)}", "--format csv"
+    return f"{one} writes out every test of a column; {every} lists those of all columns."
 
 
 def to_ascii(said: str) -> str:
@@ -147,6 +161,8 @@ def two_lines_each(listed: Sequence[Entry], label_width: int, width: int, blanks
         if not lower:
             continue
         lines.append(f"{pad(lower[-1], column)}= {e.result.rjust(result_width)}  {e.mark}".rstrip())
+        if e.groups:
+            lines += wrap([e.groups[0], *(f" · {g}" for g in e.groups[1:])], margin, margin, width)
         if e.note and not e.dead:
             lines += wrap(e.note.split(" "), margin, margin, width, " ")
     return lines

@@ -51,12 +51,11 @@ def in_full(node: NodeTrace) -> bool:
 def rows_in_words(node: NodeTrace) -> str:
     """Say ``12 rows: 6 N, 6 P``, or for numbers ``12 rows, mean 3.5``."""
     whole = node.lens.whole
+    if whole.value is not None:
+        return numbers_in_words(node, whole)
     said = plural(node.rows, "row")
     if whole.weight != node.rows:
         said += f", weight {count(whole.weight)}"
-    if whole.value is not None:
-        centre = "median" if node.lens.problem.criterion.name == "absolute_error" else "mean"
-        return f"{said}, {centre} {figure(whole.value)}"
     if not node.rows:
         return said
     counts = [c for c in node.counts.items() if c[1] or not node.settled]
@@ -94,6 +93,7 @@ class Entry:
     formula: Formula | None
     branches: str
     result: str
+    groups: tuple[str, ...] = ()  # regression: Var₁: 2 rows, mean 1.5
     mark: str = ""  # ◄ best
     note: str = ""
     dead: bool = False  # no candidate: the note stands where the arithmetic would
@@ -103,7 +103,7 @@ def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Entry
     """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
     for column in shown_columns(node):
         if column.best is None:
-            yield dead_entry(node, column, blanks)
+            yield dead_entry(node, column)
         elif not every:
             yield live_entry(node, column, column.best, blanks)
         else:
@@ -112,18 +112,17 @@ def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Entry
                 yield live_entry(node, column, test, blanks)
 
 
-def dead_entry(node: NodeTrace, column: ColumnTrace, blanks: bool) -> Entry:
-    """Write a column that cannot split: its gain is 0, and why."""
+def dead_entry(node: NodeTrace, column: ColumnTrace) -> Entry:
+    """Write a column that cannot split: its gain is 0, and why. There is nothing to find out, so no blank."""
     formula = None if column.note.startswith("used above") else column.parsed
-    zero = BLANK if blanks else node.lens.say(0.0)
     branches = branch_text(node.lens.whole)
-    return Entry(safe(column.name), formula, branches, zero, note=column.note, dead=True)
+    return Entry(safe(column.name), formula, branches, node.lens.say(0.0), note=column.note, dead=True)
 
 
 def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> Entry:
     """Write a candidate; C4.5's ratio is of the column's best test alone."""
     best = test is column.best
-    mark, note = "", column.note if best else ""
+    mark, note = "", own_note(node, column, blanks) if best else ""
     if best and column.name == node.winner:
         mark = "◄ best"
     elif not node.agrees and node.has_chosen(test):
@@ -135,7 +134,19 @@ def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blank
         formula, result = column.parsed, say_column_score(node, column.score)
     if blanks:
         mark, result = "", BLANK
-    return Entry(label_of(column, test), formula, branches_text(test), result, mark, note)
+    return Entry(label_of(column, test), formula, branches_text(test), result, groups_text(node, test), mark, note)
+
+
+def own_note(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
+    """Say what is to be said of a column's best test; for C4.5 the gain that is compared with the average."""
+    if node.average is None or column.best is None or not column.best.eligible:
+        return column.note
+    if blanks:
+        return ""
+    said = f"gain {node.lens.say(column.gain)}"
+    if column.cuts > 1:
+        said += f" − {node.lens.price(column.cuts)[0]} = {node.lens.say(column.net)}"
+    return said if column.score is not None else f"{said}: below average"
 
 
 def best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace]:
@@ -175,13 +186,25 @@ def ranked(node: NodeTrace) -> list[ColumnTrace]:
 
 
 def label_of(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
-    """Name a candidate: by its words, but by the column alone where that is all there is to say."""
+    """Name a candidate in a list, by its first branch; by the column alone where that is all there is to say."""
     test = test or column.best
     assert test is not None
+    return short_name(column, test) or test.label
+
+
+def sentence_of(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
+    """Name a candidate in a sentence, as the tree says it."""
+    test = test or column.best
+    assert test is not None
+    return short_name(column, test) or test.words
+
+
+def short_name(column: ColumnTrace, test: CandidateTrace) -> str:
+    """Name a column's only test when it has a branch for each level; "" for other tests."""
     if not isinstance(test.candidate.split, Multiway) or column.tried > 1:
-        return test.words
-    missing = f", {test.words.rpartition(', ')[2]}" if test.candidate.missing_rows else ""
-    return safe(column.name) + missing
+        return ""
+    bracket = test.label.rfind(" (missing ") if test.candidate.missing_rows else -1
+    return safe(column.name) + (test.label[bracket:] if bracket >= 0 else "")
 
 
 def say_score(node: NodeTrace, score: float) -> str:
@@ -203,6 +226,21 @@ def branches_text(test: CandidateTrace) -> str:
     return "  ".join(f"{name} {part}" for name, part in zip(names, parts, strict=False))
 
 
+def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
+    """Write the rows and the mean of each branch of numbers: ``Var₁: 2 rows, mean 1.5``."""
+    if node.lens.problem.target.classes:
+        return ()
+    parts = [b for b in test.parts if b.rows]
+    return tuple(f"{t.name}: {numbers_in_words(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
+
+
+def numbers_in_words(node: NodeTrace, branch: Branch) -> str:
+    """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
+    centre = "median" if node.lens.problem.criterion.name == "absolute_error" else "mean"
+    weight = f", weight {count(branch.weight)}" if branch.weight != branch.rows else ""
+    return f"{plural(branch.rows, 'row')}{weight}, {centre} {figure(branch.value or 0.0)}"
+
+
 def branch_text(branch: Branch) -> str:
     """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
     if branch.value is not None:
@@ -216,9 +254,15 @@ def branch_text(branch: Branch) -> str:
 
 
 def conclusion(node: NodeTrace, blanks: bool) -> str:
+    """Say who won, who came next, and what the tree does here; for C4.5 who took part."""
+    said = outcome(node, blanks)
+    if node.average is None or sum(c.best is not None for c in node.columns.values()) < 2:
+        return said
+    return f"{said}; average gain {BLANK if blanks else node.lens.say(node.average)}; columns below it do not compete"
+
+
+def outcome(node: NodeTrace, blanks: bool) -> str:
     """Say who won, who came next, and what the tree does here."""
-    if blanks:
-        return f"→ split on {BLANK}; next best {BLANK}, {BLANK} behind"
     leaf = node.place.in_tree and node.split is None
     why = STOPPED.get(node.place.stop, node.place.stop.replace("_", " "))
     if node.winner is None:
@@ -226,12 +270,14 @@ def conclusion(node: NodeTrace, blanks: bool) -> str:
         said = STOPPED["min_samples_leaf" if small else "no_candidate"]
         return f"→ the tree asks {safe(node.split.column)}; {said}" if node.split else f"→ a leaf: {said}"
     winner = node[node.winner]
-    best = f"{label_of(winner)} ({say_column_score(node, winner.score or 0.0)})"
+    best = f"{sentence_of(winner)} ({say_column_score(node, winner.score or 0.0)})"
     if leaf:
-        return f"→ a leaf: {why}; best would be {best}"
+        return f"→ a leaf: {why}; best would be {BLANK if blanks else best}"
+    if blanks:
+        return f"→ split on {BLANK}" + (f"; next best {BLANK}, {BLANK} behind" if node.runner_up else "")
     if not node.place.in_tree or node.agrees:
-        asked = label_of(winner, node.chosen)
-        same = "" if asked == label_of(winner) else f", which is the same as {label_of(winner)}"
+        asked = sentence_of(winner, node.chosen)
+        same = "" if asked == sentence_of(winner) else f", which is the same as {sentence_of(winner)}"
         return f"→ split on {asked}{same}{runner_up_in_words(node)}"
     if node.chosen is None and node.split is not None:
         asked = safe(node.split.column)
@@ -240,7 +286,7 @@ def conclusion(node: NodeTrace, blanks: bool) -> str:
     assert winner.best is not None
     own = f"{node.chosen.words} ({say_score(node, node.chosen.score)})"
     if tied(node.chosen.candidate, winner.best.candidate):
-        return f"→ the tree asks {own}, as good as {label_of(winner)}"
+        return f"→ the tree asks {own}, as good as {sentence_of(winner)}"
     return f"→ the tree asks {own}; best here is {best}"
 
 
@@ -248,7 +294,7 @@ def runner_up_in_words(node: NodeTrace) -> str:
     """Say who came next and how far behind."""
     if node.runner_up is None or node.margin is None:
         return ""
-    second = label_of(node[node.runner_up])
+    second = sentence_of(node[node.runner_up])
     if not node.tie:
         return f"; next best {second}, {say_column_score(node, node.margin)} behind"
     drawn = node.lens.problem.settings.ties == "random"
@@ -269,6 +315,9 @@ def legend(node: NodeTrace) -> str:
     }.get(name, f"H(p) in {unit}, {of}" if two else f"H in {unit}, {of}")
     if problem.criterion.rule != "gain":
         said += "; divided by H of the branch sizes: the gain ratio"
+        if problem.criterion.rule == "c45":
+            share = "" if node.lens.per == "total" else "/rows"
+            said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"
     elif problem.by_branches:
         said += "; divided by the number of branches less one"
     return said + "."

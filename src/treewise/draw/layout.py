@@ -1,0 +1,180 @@
+"""The lines of a text tree and their numbers, put under each other; and fitted into a width where one is given.
+
+Stands between the lines (``lines.py``) with their cells (``counts.py``) and ``text.py``, which asks for a page.
+What gives way to a width, in this order, so that tests stay readable: long sets of levels (``{Bari, Rome, +9}``), the
+counts of classes, sets down to one level, the deepest levels of the tree, letters in the middle of long names; and the
+end of a line only where not even three levels would fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from treewise.draw.counts import Cells, alike
+from treewise.draw.folding import Shape, choose, shape
+from treewise.draw.lines import Glyphs, Line, Page
+from treewise.draw.speech import Speaker
+from treewise.tree import Tree
+from treewise.wording import clip, display_width, pad
+
+# The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
+ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
+LONGEST = 48  # of a condition with a set in a bounded view
+FEWEST_LEVELS = 3  # that stay when levels give way to a width
+LEAST = 16  # columns of a condition that stay however narrow the page
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is to be laid out: which part of a tree, and within which bounds."""
+
+    tree: Tree
+    node: int
+    max_lines: int | None
+    max_depth: int | None
+    width: int | None
+    glyphs: Glyphs
+    ascii: bool
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Where every subtree ends."""
+        return shape(self.tree)
+
+    def laid_out(self) -> Layout:
+        """Lay the tree out, within the width if there is one."""
+        for layout in self._attempts():
+            if layout.fits():
+                return layout
+        return layout.cut()
+
+    def _attempts(self) -> Iterator[Layout]:
+        """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
+        yield self._layout(self.max_depth, short=False, narrow=False)
+        yield self._layout(self.max_depth, short=True, narrow=False)
+        layout = self._layout(self.max_depth, short=True, narrow=True)
+        yield layout
+        for names in (False, True):
+            layout = layout.squeezed(names)
+            yield layout
+            while (level := layout.first_level_too_wide()) is not None and level > FEWEST_LEVELS:
+                layout = self._layout(level - 1, short=True, narrow=True).squeezed(names)
+                yield layout
+
+    def _layout(self, max_depth: int | None, short: bool, narrow: bool) -> Layout:
+        view = choose(self.tree, self.node, self.max_lines, max_depth, self.shape)
+        speaker = Speaker(self.tree, self.ascii, LONGEST if short or not view.whole else None)
+        page = Page(self.tree, view, self.shape, speaker, self.glyphs)
+        return Layout(page, Cells(self.tree, self.glyphs.nothing, self.ascii, narrow), list(page.lines()), self.width)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The lines of a page beside their cells."""
+
+    page: Page
+    cells: Cells
+    lines: list[Line]
+    width: int | None = None
+
+    def fits(self) -> bool:
+        """Tell whether no line is too wide."""
+        return self.width is None or all(self._left_width(line) <= self._room for line in self.lines)
+
+    def first_level_too_wide(self) -> int | None:
+        """Return the highest level, from the top of the page, with a node whose line is too wide."""
+        depths, top = self.page.tree.depths, int(self.page.tree.depths[self.page.view.top])
+        wide = [line.node for line in self.lines if line.node is not None and self._left_width(line) > self._room]
+        return min((int(depths[node]) - top for node in wide), default=None)
+
+    def squeezed(self, names: bool) -> Layout:
+        """Return the same lines, those too wide with fewer levels in their sets, or with shorter names too."""
+        lines = [self._squeeze(line, names) if self._left_width(line) > self._room else line for line in self.lines]
+        return replace(self, lines=lines)
+
+    def _squeeze(self, line: Line, names: bool) -> Line:
+        if line.node is None:
+            return self._cut(line)
+        if self.page.tree.arrays.parent[line.node] < 0:
+            return line  # "all rows"
+        return replace(line, said=self.page.speaker.within(line.node, self._room_for(line), names))
+
+    def cut(self) -> Layout:
+        """Return the same lines, cut off where they are too wide."""
+        return replace(self, lines=[self._cut(line) for line in self.lines])
+
+    def _cut(self, line: Line) -> Line:
+        dots = self.page.glyphs.dots
+        return replace(line, said=clip(line.said, self._room_for(line), dots).replace(dots * 2, dots))
+
+    def text(self) -> list[str]:
+        """Write the lines, below headings if there are columns of numbers."""
+        headings, lefts = self.cells.headings, [self._before(line) + line.said for line in self.lines]
+        aligned = widest(lefts, ALIGNED_LEFT)
+        text = []
+        if headings:
+            titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, self._widths, strict=True)]
+            text.append("  ".join([" " * aligned, pad("predicts", self._predicts), *titles]))
+        for line, left, says, row in zip(self.lines, lefts, self._predictions, self._rows, strict=True):
+            numbers = [cell.rjust(w) for cell, w in zip(row, self._widths, strict=False)]
+            parts = [pad(left, aligned), pad(says, self._predicts), *numbers, line.tail]
+            text.append("  ".join(parts).rstrip())
+        return text
+
+    # -- how wide everything is --------------------------------------------------------------------------------
+
+    def _before(self, line: Line) -> str:
+        """Return what stands left of a condition: the node's number and the lines of the tree."""
+        number = "" if line.node is None else str(line.node)
+        return f"{number.rjust(self._digits)}  {line.lead}"
+
+    def _room_for(self, line: Line) -> int:
+        """How wide a line's condition may be."""
+        return max(LEAST, self._room - display_width(self._before(line)))
+
+    def _left_width(self, line: Line) -> int:
+        return display_width(self._before(line)) + display_width(line.said)
+
+    @cached_property
+    def _digits(self) -> int:
+        return len(str(self.page.shape.end[self.page.view.top] - 1))
+
+    @cached_property
+    def _rows(self) -> list[list[str]]:
+        return self.cells.of([line.node for line in self.lines])
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        columns = zip(self.cells.headings, *(row for row in self._rows if row), strict=True)
+        return [widest([heading, *column], ALIGNED_NUMBER, 5) for heading, *column in columns]
+
+    @cached_property
+    def _predictions(self) -> list[str]:
+        """What the lines predict; numbers with as many decimals each, under each other."""
+        if not self.cells.regression:
+            return [line.prediction for line in self.lines]
+        arrow, values = self.page.glyphs.arrow, self.page.tree.arrays.value
+        shown = [line.node if line.prediction else None for line in self.lines]
+        numbers = alike([math.nan if node is None else float(values[node]) for node in shown], "")
+        for i, line in enumerate(self.lines):
+            numbers[i] = numbers[i] or line.prediction.removeprefix(f"{arrow} ")
+        width = max(map(len, numbers))
+        return [f"{arrow} {number.rjust(width)}" if number else "" for number in numbers]
+
+    @cached_property
+    def _predicts(self) -> int:
+        return widest(self._predictions, ALIGNED_LABEL, 8 if self.cells.headings else 0)
+
+    @cached_property
+    def _room(self) -> int:
+        """How wide number, lines and condition may be together."""
+        assert self.width is not None
+        return self.width - self._predicts - sum(self._widths) - 2 * len(self._widths) - 2
+
+
+def widest(texts: list[str], most: int, least: int = 0) -> int:
+    """Return the width that holds the texts, those wider than ``most`` excepted."""
+    return max([least, *(w for w in map(display_width, texts) if w <= most)])

@@ -1,0 +1,236 @@
+"""Can the suite fail? Put one fault after another into a copy of treewise and see whether a test notices.
+
+    python -m tests.mutants.run                         all lists, about 40 minutes on one core
+    python -m tests.mutants.run core --sample 10        ten faults of the core, about 3 minutes
+    python -m tests.mutants.run core --only 17 23       these two
+    python -m tests.mutants.run --jobs 2 --report mutants.md
+
+Needs what the tests need, and cmake, ninja and nanobind for the core. The sources and tests are copied to a temporary
+folder; nothing of the checkout is touched. Exit status 1 when fewer than 90 % of the faults are noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutant import HEADER, Mutant, mutate_core, read_list
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+PATIENCE = 300  # seconds until a run counts as hanging
+GOAL = 0.9
+
+# The tests that may notice a fault of each list, the quickest first; a run ends with the first that fails.
+LEARNING = [
+    "tests/test_core.py",
+    "tests/oracles/test_against_search.py",
+    "tests/textbook",
+    "tests/test_predict.py",
+    "tests/test_edit.py",
+    "tests/test_killers.py",
+    "tests/oracles/test_against_exact.py",
+    "tests/test_grow.py",
+]
+LISTS = {
+    "core": LEARNING,
+    "learner": [
+        "tests/test_encode.py",
+        "tests/test_table.py",
+        *LEARNING,
+        "tests/test_trace.py",
+        "tests/test_evaluate.py",
+        "tests/test_edges.py",
+    ],
+    "loader": ["tests/test_files.py", "tests/test_hostile_files.py", "tests/test_killers.py"],
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant."""
+
+    list: str
+    number: int
+    mutant: Mutant
+    killer: str  # the test that noticed it; "" if none did
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """Killed, survived, or what its list says of it."""
+        if self.mutant.equivalent:
+            return "WRONGLY CALLED EQUIVALENT" if self.killer else "equivalent"
+        return "killed" if self.killer else "SURVIVED"
+
+
+class Workshop:
+    """A temporary copy of the sources and tests, in which one list's mutants are built and run."""
+
+    def __init__(self, folder: Path, name: str, mutants: list[Mutant], tables: int) -> None:
+        self.folder, self.name, self.mutants, self.tables = folder, name, mutants, tables
+        skipped = shutil.ignore_patterns("__pycache__", ".hypothesis")
+        for part in ("src", "tests"):
+            shutil.copytree(ROOT / part, folder / part, ignore=skipped)
+        for file in ("CMakeLists.txt", "pyproject.toml"):
+            shutil.copy(ROOT / file, folder)
+        self.tests = [test for test in LISTS[name] if (folder / test).exists()]
+        build(folder, mutants if name == "core" else [])
+
+    def run(self, number: int) -> Outcome:
+        """Run the tests against one mutant; number 0 is the original."""
+        started = time.monotonic()
+        mutant = self.mutants[number - 1] if number else Mutant("", "", "", "")
+        package = self.folder / "src"
+        if number and self.name != "core":
+            package = self.folder / f"mutant{number}"
+            shutil.copytree(self.folder / "src" / "treewise", package / "treewise")
+            path = package / mutant.file
+            path.write_text(mutant.written_into(path.read_text(encoding="utf-8")), encoding="utf-8")
+        killer = self.first_failure(package, number)
+        if package != self.folder / "src":
+            shutil.rmtree(package)
+        return Outcome(self.name, number, mutant, killer, time.monotonic() - started)
+
+    def first_failure(self, package: Path, number: int) -> str:
+        """Return the test that fails first, or how the run ended otherwise; "" if all pass."""
+        options = ["-q", "-x", "--tb=line", "--override-ini=addopts=", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        command = [sys.executable, "-m", "pytest", *options, "-p", "tests.mutants.quiet", *self.tests]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{package}{os.pathsep}{self.folder}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TREEWISE_MUTANT": str(number),
+            "TREEWISE_ORACLE_TABLES": str(self.tables),
+        }
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return "(hangs)"
+        if process.returncode == 0:
+            return ""
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+        if failed:
+            return failed[1]
+        return f"(signal {-process.returncode})" if process.returncode < 0 else f"(ends with {said[-200:]!r})"
+
+
+def build(folder: Path, mutants: list[Mutant]) -> None:
+    """Compile the core with all its mutants in it, and put it beside the Python files."""
+    (folder / "mutant.hpp").write_text(HEADER)
+    mutate_core(folder / "src", mutants)
+    for old in (folder / "src" / "treewise").glob("_core*.so"):
+        old.unlink()
+    say(f"building the core with {len(mutants)} mutants")
+    made = folder / "build"
+    flags = [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_CXX_FLAGS=-include {folder / 'mutant.hpp'} -w"]
+    quietly(["cmake", "-S", str(folder), "-B", str(made), "-G", "Ninja", *flags])
+    quietly(["cmake", "--build", str(made), "--target", "_core"])
+    for library in made.glob("_core*.so"):
+        shutil.copy(library, folder / "src" / "treewise")
+
+
+def quietly(command: list[str]) -> None:
+    """Run a command; show what it said only if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-5000:]}")
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def chosen(count: int, sample: int | None, only: list[int]) -> list[int]:
+    """Return the numbers of the mutants to run."""
+    numbers = only or range(1, count + 1)
+    return sorted(random.Random(0).sample(numbers, min(sample, count))) if sample else list(numbers)
+
+
+def run_list(name: str, asked: argparse.Namespace) -> list[Outcome]:
+    """Build a list's mutants and run them."""
+    mutants = read_list(HERE / f"{name}.txt")
+    with tempfile.TemporaryDirectory(prefix="treewise-mutants-") as folder:
+        shop = Workshop(Path(folder), name, mutants, asked.tables)
+        original = shop.run(0)
+        if original.killer:
+            sys.exit(f"the tests fail without any mutant, at {original.killer}")
+        say(f"{name}: {len(mutants)} mutants; the tests pass in {original.seconds:.0f} s without any")
+        outcomes = []
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            for outcome in pool.map(shop.run, chosen(len(mutants), asked.sample, asked.only)):
+                outcomes.append(outcome)
+                what = f"{outcome.mutant.file}: {outcome.mutant.breaks}"
+                by = f"  by {outcome.killer}" if outcome.killer else ""
+                say(f"{name} {outcome.number:3}  {outcome.seconds:5.1f} s  {outcome.verdict:9} {what}{by}")
+    return outcomes
+
+
+def score(outcomes: Iterable[Outcome]) -> tuple[int, int, int]:
+    """Return how many were killed, how many could have been, and how many are equivalent."""
+    listed = list(outcomes)
+    real = [o for o in listed if not o.mutant.equivalent]
+    return sum(bool(o.killer) for o in real), len(real), len(listed) - len(real)
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """Write the score of each file as a table, and the survivors below it."""
+    lines = ["| | mutants | killed | equivalent |", "|---|---|---|---|"]
+    files = dict.fromkeys(o.mutant.file for o in outcomes)
+    for file in files:
+        killed, real, equivalent = score(o for o in outcomes if o.mutant.file == file)
+        lines.append(f"| `{file}` | {real} | {killed} | {equivalent or ''} |")
+    killed, real, equivalent = score(outcomes)
+    lines.append(f"| all | {real} | {killed} ({killed / max(1, real):.1%}) | {equivalent} |")
+    for verdict in ("SURVIVED", "WRONGLY CALLED EQUIVALENT"):
+        lines += [f"\n{verdict}: {o.mutant.file}: {o.mutant.breaks}" for o in outcomes if o.verdict == verdict]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", nargs="*", metavar="LIST", help=f"{', '.join(LISTS)}; all by default")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="only so many of each list, drawn the same way each time"
+    )
+    parser.add_argument("--only", type=int, nargs="+", metavar="K", default=[], help="only these numbers")
+    parser.add_argument("--tables", type=int, default=100, help="random tables of each oracle (default 100)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (default 1)")
+    parser.add_argument("--report", type=Path, help="write the table of scores to this file too")
+    asked = parser.parse_args()
+    if unknown := set(asked.lists) - set(LISTS):
+        parser.error(f"no list {', '.join(unknown)}; there are {', '.join(LISTS)}")
+    outcomes = [outcome for name in asked.lists or LISTS for outcome in run_list(name, asked)]
+    said = summary(outcomes)
+    say("\n" + said)
+    if asked.report:
+        asked.report.write_text(said + "\n", encoding="utf-8")
+    killed, real, _ = score(outcomes)
+    sys.exit(0 if killed >= GOAL * real else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,569 @@
+"""What must not go wrong when something else does: Ctrl-C, fork, no memory, many threads, and other people's state.
+
+Most of this happens in processes of their own: this file is also the program they run (``python test_faults.py NAME``),
+each function below marked ``@child`` is one. ``TREEWISE_LONG=1`` runs many more interrupts and memory limits.
+"""
+
+import decimal
+import gc
+import hashlib
+import json
+import locale
+import multiprocessing
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import treewise as tw
+from treewise.files import dumps, loads
+
+LONG = bool(os.environ.get("TREEWISE_LONG"))
+WITHIN = 0.5  # seconds from Ctrl-C to KeyboardInterrupt
+UNIX = pytest.mark.skipif(os.name == "nt", reason="Windows has neither fork nor a signal for one process")
+CHILDREN = {}
+
+
+def child(function):
+    """Mark a function that is run in a process of its own."""
+    CHILDREN[function.__name__] = function
+    return function
+
+
+def start(name, *words, **settings):
+    """Start a child."""
+    return subprocess.Popen(
+        [sys.executable, __file__, name, *map(str, words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+
+
+def run(name, *words, timeout=120):
+    """Run a child to its end, and return what it says; it must end well."""
+    process = start(name, *words, stderr=subprocess.PIPE)
+    try:
+        said, complaints = process.communicate(timeout=timeout)
+    finally:
+        process.kill()
+    assert process.returncode == 0, f"{name} {words} ended with {process.returncode}: {complaints[-2000:]}"
+    return said
+
+
+def answer(value):
+    print(json.dumps(value), flush=True)
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+ROWS = 400_000 if LONG else 120_000
+
+
+def tasks():
+    """Return long calls by name."""
+    rng = np.random.default_rng(0)
+    numbers, labels = rng.normal(size=(ROWS, 6)), rng.integers(0, 2, ROWS)
+    words = [f"k{i}" for i in rng.integers(0, ROWS // 2, ROWS)]
+    texts = np.where(labels, "yes", "no").tolist()
+    frame = pd.DataFrame({"words": words, "town": rng.choice(["Rome", "Bari"], ROWS), "y": texts})
+    tree = tw.grow(numbers[:20_000], labels[:20_000])
+    many = np.tile(numbers, (4, 1))
+    named = {**{f"x{i + 1}": numbers[:, i] for i in range(6)}, "y": labels}
+    return {
+        "grow on numbers": lambda: tw.grow(numbers, labels, max_depth=5),
+        "grow on text in lists": lambda: tw.grow({"words": words, "y": texts}, "y", max_depth=2),
+        "grow on text in pandas": lambda: tw.grow(frame, "y", max_depth=2),
+        "predict": lambda: tree.predict(many),
+        "predict_proba": lambda: tree.predict_proba(many),
+        "refit": lambda: tree.refit(named),
+        "evaluate": lambda: tree.evaluate(named),
+        "estimator": lambda: tw.TreeClassifier(max_depth=5).fit(numbers, labels),
+    }
+
+
+@child
+def interrupted():
+    """Make the calls that are asked for, one a line of input; say when each begins and when it was interrupted."""
+    calls = tasks()
+    small = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
+    expected = dumps(tw.grow(small, "y"))
+    durations = {}
+    for name, call in calls.items():
+        call()
+        began = time.monotonic()
+        call()
+        durations[name] = time.monotonic() - began
+    answer(durations)
+    gc.collect()
+    for line in sys.stdin:
+        found = {}
+        try:
+            answer("begun")
+            calls[line.strip()]()
+            time.sleep(30)  # it was over before the signal came
+        except KeyboardInterrupt:
+            found["caught"] = time.monotonic()
+        try:
+            time.sleep(0.05)
+        except KeyboardInterrupt:
+            found["twice"] = True
+        for thread in threading.enumerate():  # what polars was in the middle of
+            if thread is not threading.current_thread():
+                thread.join(30)
+        found["threads"] = threading.active_count()
+        found["works"] = dumps(tw.grow(small, "y")) == expected
+        answer(found)
+
+
+@UNIX
+def test_ctrl_c_stops_every_long_call_within_half_a_second(capsys):
+    times = 200 if LONG else 16
+    random.seed(0)
+    delays = []
+    with start("interrupted") as process:
+        durations = json.loads(process.stdout.readline())
+        for i in range(times):
+            name = list(durations)[i % len(durations)]
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline()) == "begun"
+            time.sleep(random.random() * durations[name])
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            found = json.loads(process.stdout.readline())
+            assert found["works"], name
+            assert found["threads"] == 1, name
+            assert "twice" not in found, name
+            delays.append((found["caught"] - sent, name))
+        process.stdin.close()
+    assert process.returncode == 0
+    with capsys.disabled():
+        worst = max(delays)
+        print(f"\n{times} interrupts: median {np.median([d for d, _ in delays]) * 1000:.0f} ms, "
+              f"99 % {np.quantile([d for d, _ in delays], 0.99) * 1000:.0f} ms, "
+              f"longest {worst[0] * 1000:.0f} ms ({worst[1]})")  # fmt: skip
+    # The machine may be busy with other tests; a call that is not interrupted at all takes seconds.
+    assert np.median([d for d, _ in delays]) < WITHIN
+    assert max(delays)[0] < WITHIN * (1 if LONG else 3), max(delays)
+
+
+@UNIX
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_a_timer_of_this_process_stops_growth_and_leaves_the_estimator_as_it_was():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60_000, 6)), rng.integers(0, 2, 60_000)
+    model = tw.TreeClassifier(max_depth=3).fit(x[:500], y[:500])
+    before, state = model.predict(x).tolist(), dumps(model.tree_)
+    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for delay in (0.001, 0.02, 0.1):
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    model.set_params(max_depth=None).fit(x, y)
+            model.set_params(max_depth=3)
+            if dumps(model.tree_) == state:
+                assert model.predict(x).tolist() == before
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    signal_at_once = tw.grow(x[:500], y[:500], max_depth=3)
+    assert dumps(signal_at_once) == state or signal_at_once == model.tree_
+
+
+@UNIX
+def test_a_signal_that_is_already_there_stops_the_call():
+    x, y = np.random.default_rng(2).normal(size=(50_000, 8)), np.arange(50_000) % 2
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may be answered by either line
+        signal.raise_signal(signal.SIGINT)
+        tw.grow(x, y)
+
+
+# -- fork -------------------------------------------------------------------------------------------------------------
+
+
+def small_tables(folder):
+    """Return one table in every form, large enough that polars has read it in the parent."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    words, y = rng.choice(["Rome", "Bari", "Oslo"], n).tolist(), rng.choice(["yes", "no"], n).tolist()
+    x = rng.normal(size=n).round(3)
+    lists = {"x": x.tolist(), "town": words, "y": y}
+    path = os.path.join(folder, "table.csv")
+    pl.DataFrame(lists).write_csv(path)
+    return {
+        "lists": lists,
+        "pandas": pd.DataFrame(lists),
+        "polars": pl.DataFrame(lists),
+        "Arrow": pa.table(lists),
+        "CSV": path,
+    }
+
+
+def grow_all(tables):
+    """Grow and predict on each; the trees are the same, so one checksum will do."""
+    found = set()
+    for data in tables.values():
+        tree = tw.grow(data, "y", max_depth=4)
+        found.add(hashlib.sha256((dumps(tree) + str(tree.predict(data).tolist())).encode()).hexdigest())
+    return found
+
+
+@child
+def forks(folder, times):
+    """Fork after fits of all kinds; every child must do the same within a minute."""
+    tables = small_tables(folder)
+    expected = grow_all(tables)
+    assert len(expected) == 1
+    for _ in range(int(times)):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(60)
+            good = False
+            try:
+                good = grow_all(tables) == expected
+            finally:
+                os._exit(0 if good else 1)
+        _, status = os.waitpid(pid, 0)
+        assert status == 0, f"child ended with {status}"
+    print("ok")
+
+
+@UNIX
+def test_children_of_a_fork_grow_and_predict(tmp_path):
+    run("forks", tmp_path, 200 if LONG else 4, timeout=900)
+
+
+@UNIX
+def test_a_forked_child_refuses_parquet_instead_of_waiting_for_ever(tmp_path):
+    assert "does not survive a fork" in run("forked_parquet", tmp_path)
+
+
+@child
+def forked_parquet(folder):
+    """Read a Parquet file in a fork: polars' threads are not there."""
+    path = os.path.join(folder, "t.parquet")
+    pl.DataFrame({"x": [1, 2], "y": ["a", "b"]}).write_parquet(path)
+    tw.grow(path, "y")
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        try:
+            tw.grow(path, "y")
+        except tw.DataError as error:
+            print(error, flush=True)
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def pool_task(seed):
+    rng = np.random.default_rng(seed)
+    data = {"x": rng.normal(size=500), "t": rng.choice(["a", "b"], 500), "y": rng.choice(["p", "q"], 500)}
+    return dumps(tw.grow(data, "y"))
+
+
+@child
+def pools(method):
+    """Grow in a pool of processes."""
+    here = [pool_task(seed) for seed in range(4)]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map_async(pool_task, range(4)).get(timeout=100) == here
+    print("ok")
+
+
+@UNIX
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools_of_processes(method):
+    run("pools", method)
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@child
+def limited(what, megabytes):
+    """Allow so much memory beyond what is in use, and see: a result or MemoryError; and then the next call works."""
+    import resource
+
+    rng = np.random.default_rng(4)
+    n = 200_000
+    numbers, labels = rng.normal(size=(n, 4)), rng.integers(0, 2, n)
+    words = [f"k{i}" for i in rng.integers(0, n // 2, n)]
+    texts = np.where(labels, "yes", "no").tolist()
+    small = {"x": [1.0, 2.0, 3.0], "t": ["u", "v", "u"], "y": ["a", "b", "a"]}
+    tree = tw.grow(numbers[:2000], labels[:2000])
+    expected = dumps(tw.grow(small, "y"))
+    tw.grow({"words": words[:6000], "y": texts[:6000]}, "y", max_depth=1)  # polars is loaded, and has its threads
+    many = np.tile(numbers, (3, 1))
+    csv = ("words,y\n" + "".join(f"{w},{t}\n" for w, t in zip(words, texts, strict=True))).encode()
+    calls = {
+        "grow": lambda: tw.grow(numbers, labels, max_depth=4),
+        "predict": lambda: tree.predict_proba(many),
+        "text": lambda: tw.grow({"words": words, "y": texts}, "y", max_depth=2),
+        "csv": lambda: tw.grow(tw.table.read_bytes(csv, "t.csv", ()), "y", max_depth=2),
+    }
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (used + int(megabytes) * 2**20, resource.RLIM_INFINITY))
+    try:
+        calls[what]()
+        outcome = "done"
+    except MemoryError:
+        outcome = "MemoryError"
+    assert dumps(tw.grow(small, "y")) == expected
+    print(outcome)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space as Linux does")
+@pytest.mark.parametrize("what", ["grow", "predict", "text", "csv"])
+def test_no_memory_is_an_exception_and_never_a_signal(what, capsys):
+    limits = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024] if LONG else [1, 16, 64]
+    outcomes = {limit: run("limited", what, limit).strip() for limit in limits}
+    assert set(outcomes.values()) <= {"done", "MemoryError"}
+    assert outcomes[1] == "MemoryError"
+    if LONG:
+        assert outcomes[1024] == "done"
+        with capsys.disabled():
+            print(f"\n{what}: {outcomes}")
+
+
+def test_a_lack_of_memory_says_how_much_was_needed(monkeypatch):
+    from treewise import _core
+
+    def full(*_):
+        raise MemoryError("std::bad_alloc")
+
+    tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
+    monkeypatch.setattr(_core, "grow", full)
+    with pytest.raises(MemoryError, match=r"growing on 2 rows and 1 column needs about \d+ MB beside the table"):
+        tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
+    monkeypatch.setattr(_core, "leaves", full)
+    with pytest.raises(MemoryError, match=r"not enough memory: 2 rows need \d+ MB"):
+        tree.predict({"x": [1, 2]})
+
+
+# -- threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_sixteen_threads_predict_with_one_tree_at_once():
+    rng = np.random.default_rng(5)
+    n = 3000
+    data = {
+        "x": rng.normal(size=n),
+        "t": rng.choice(list("abcdefgh"), n),
+        "d": rng.integers(0, 100, n).astype("M8[D]"),
+        "y": rng.choice(["p", "q", "r"], n),
+    }
+    grown = tw.grow(data, "y", max_depth=8)
+    expected = (grown.predict(data).tolist(), grown.apply(data).tolist(), grown.predict_proba(data).tobytes())
+    for _ in range(20 if LONG else 3):
+        tree = loads(dumps(grown))  # nothing is cached yet: all threads come at once
+        gate = threading.Barrier(16)
+
+        def ask(number, tree=tree, gate=gate):
+            gate.wait()
+            if number % 4 == 3:
+                return str(tree) and dumps(tree)
+            return tree.predict(data).tolist(), tree.apply(data).tolist(), tree.predict_proba(data).tobytes()
+
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(ask, range(16)))
+        assert all(found == (dumps(grown) if i % 4 == 3 else expected) for i, found in enumerate(answers))
+
+
+def test_threads_grow_at_once():
+    def grow(seed):
+        return pool_task(seed % 4)
+
+    here = [pool_task(seed) for seed in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(grow, range(16))) == here * 4
+
+
+def test_other_threads_run_while_the_core_works():
+    x, y = np.random.default_rng(6).normal(size=(60_000, 6)), np.arange(60_000) % 2
+    beats = []
+    stop = threading.Event()
+
+    def beat():
+        while not stop.wait(0.001):
+            beats.append(time.monotonic())
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    began = time.monotonic()
+    tw.grow(x, y, max_depth=4)
+    took = time.monotonic() - began
+    stop.set()
+    thread.join()
+    assert len([t for t in beats if began <= t <= began + took]) > 3
+
+
+# -- what belongs to others -------------------------------------------------------------------------------------------
+
+
+def everything(folder):
+    """Do a bit of everything."""
+    rng = np.random.default_rng(7)
+    n = 200
+    data = pd.DataFrame({
+        "x": rng.normal(size=n), "t": rng.choice(["u", "v"], n), "g": rng.integers(0, 9, n), "y": rng.choice(["p", "q"], n),
+    })  # fmt: skip
+    data.loc[3, "x"] = np.nan
+    tree = tw.grow(data, "y", ties="random", random_state=3, max_depth=4, sample_weight=rng.random(n))
+    number = tw.grow(data, "x", drop_missing_target=True, criterion="absolute_error")
+    tree.save(os.path.join(folder, "m.json"))
+    data.to_csv(os.path.join(folder, "t.csv"), index=False)
+    again = tw.load(os.path.join(folder, "m.json"))
+    said = [
+        str(tree), str(number), str(again.evaluate(data)), again.predict(os.path.join(folder, "t.csv")).tolist(),
+        again.predict_proba(data).tolist(), str(tree.trace(data, node=0)), tree.export("text"), dumps(again),
+        str(tw.entropy([3, 2])), tree.refit(data), list(tree.steps())[-1],
+    ]  # fmt: skip
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def state():
+    """Take down everything that is global and none of ours."""
+    return {
+        "random": random.getstate(),
+        "NumPy's generator": repr(np.random.get_state(legacy=False)),
+        "NumPy's errors": np.geterr(),
+        "NumPy's printing": np.get_printoptions(),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "decimal context": repr(decimal.getcontext()),
+        "warnings": [*warnings.filters],
+        "signals": {s: signal.getsignal(s) for s in signal.valid_signals() if s not in (signal.SIGCHLD,)},
+        "recursion limit": sys.getrecursionlimit(),
+        "longest whole number": sys.get_int_max_str_digits(),
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "umask": umask(),
+        "denormals": 5e-324 * 1.0 > 0 and float(np.float64(5e-324) * np.float64(1.0)) > 0,
+        "rounding": (1.0 + 2.0**-53, 1.0 - 2.0**-54, -1.0 - 2.0**-53),
+        "threads": threading.active_count(),
+        "display": pd.get_option("display.max_rows"),
+        "switch interval": sys.getswitchinterval(),
+    }
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_nothing_global_is_touched(tmp_path):
+    everything(tmp_path)  # what is loaded is loaded
+    random.seed(1)
+    np.random.seed(1)
+    decimal.getcontext().prec = 17
+    before = state()
+    try:
+        everything(tmp_path)
+        assert state() == before
+    finally:
+        decimal.setcontext(decimal.DefaultContext.copy())
+
+
+@child
+def elsewhere(folder, name):
+    """Do everything under another locale, precision, error handling and stride of hashing."""
+    if name:
+        locale.setlocale(locale.LC_ALL, name)
+    decimal.getcontext().prec = 3
+    decimal.getcontext().traps[decimal.Inexact] = True
+    np.seterr(all="raise")
+    np.set_printoptions(precision=1, legacy="1.13")
+    print(everything(folder))
+
+
+def test_other_peoples_settings_do_not_show(tmp_path):
+    names = ["", "C"]
+    for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8", "ar_SA.UTF-8"):
+        known = subprocess.run(
+            [sys.executable, "-c", f"import locale; locale.setlocale(0, {name!r})"], capture_output=True
+        )
+        names += [name] if known.returncode == 0 else []
+    here = everything(tmp_path)
+    for name in names[: None if LONG else 3]:
+        assert run("elsewhere", tmp_path, name).strip() == here, name
+
+
+def frozen(array):
+    array.setflags(write=False)
+    return array
+
+
+def test_inputs_stay_as_they_are_and_may_be_read_only():
+    rng = np.random.default_rng(8)
+    x, y, w = rng.normal(size=(50, 3)), rng.integers(0, 2, 50), rng.random(50)
+    x[4, 1] = np.nan
+    x[5, 2] = -0.0
+    frame = pd.DataFrame({"a": x[:, 0], "t": pd.Categorical(rng.choice(["u", "v"], 50)), "o": ["é", None] * 25, "y": y})
+    lists = {name: frame[name].tolist() for name in frame}
+    holders = {
+        "array": x,
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "Arrow": pa.Table.from_pandas(frame),
+        "lists": lists,
+        "dicts": [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
+    }
+
+    def look():
+        return [x.tobytes(), y.tobytes(), w.tobytes(), *(repr(h) for h in holders.values()), frame.dtypes.tolist()]
+
+    before = look()
+    for data in holders.values():
+        kept = {"kinds": {"t": {"u", "v", "w"}}, "ignore": [], "na_values": ["?"]} if data is not x else {}
+        options = {key: value.copy() for key, value in kept.items()}
+        tree = tw.grow(data, y, sample_weight=w, class_weight="balanced", **options)
+        tree.predict(data)
+        tree.predict_proba(data)
+        assert options == kept
+    assert look() == before
+    tree = tw.grow(frozen(x.copy()), frozen(y.copy()), sample_weight=frozen(w.copy()))
+    assert dumps(tree) == dumps(tw.grow(x, y, sample_weight=w))
+    with pytest.raises(ValueError, match="read-only"):
+        tree.arrays.cut[0] = 1.0  # nor can anybody change a tree
+    mine = x.copy()
+    model, expected = tw.grow(mine, y), tw.grow(x, y)
+    mine[:] = 0.0
+    assert model == expected, "a tree keeps nothing of the table"
+
+
+def test_no_threads_and_no_open_files_are_left(tmp_path):
+    everything(tmp_path)
+    gc.collect()
+    if sys.platform.startswith("linux"):
+        before = sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if link(fd))
+        everything(tmp_path)
+        after = sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if link(fd))
+        assert [name for name in after if "m.json" in name or "t.csv" in name] == []
+        assert len(after) <= len(before) + 1
+    assert not [t for t in threading.enumerate() if re.match("treewise", t.name)]
+
+
+def link(fd):
+    return os.path.islink(f"/proc/self/fd/{fd}") and os.path.exists(f"/proc/self/fd/{fd}")
+
+
+if __name__ == "__main__":
+    CHILDREN[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,134 @@
+"""Small tables on which a small fault shows: what the mutants (``tests/mutants``) taught the suite to look at.
+
+Each test is about one promise that random tables seldom touch: sums that differ in the last bit, weights far apart,
+branches of exactly the least size, the edges of what the core accepts.
+"""
+
+
+import numpy as np
+import pytest
+
+from tests.oracles.readable import build, facts, facts_of
+from treewise import _core
+from treewise.growth import grow_problem, problem_for
+from treewise.split import midpoint
+
+
+def the_same_in_both(data, **options):
+    """Grow with the core and with the readable search, and return the one tree they agree on."""
+    problem = problem_for(data, "y", **options)
+    tree = grow_problem(problem)
+    assert facts_of(tree) == facts(problem, build(problem))
+    return tree
+
+
+def root_column(data, **options):
+    return the_same_in_both(data, **options)[0].split.column
+
+
+# -- thresholds -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "t"),
+    [
+        (1.0, 1.0000000000000004, 1.0),  # the middle, 1.0000000000000002, is 1 in 15 digits: a itself will do
+        (0.29999999999999993, 0.3, 0.29999999999999993),  # the middle is 0.3 in 15 digits, which is b: it will not
+        (-1.7e308, 1.7e308, 0.0),  # b - a is infinite
+        (-1.6e308, 1.7e308, 5e306),
+    ],
+)
+def test_the_middle_is_rounded_only_where_it_stays_in_the_middle(a, b, t):
+    assert midpoint(a, b) == _core.midpoint(a, b) == t
+    assert a <= t < b
+
+
+# -- gains that are equal but for rounding, and gains that are nearly so ----------------------------------------------
+
+
+def two_columns(counts, first, second):
+    """Rows of two classes (or of numbers) divided by x1 as ``first`` says and by x2 as ``second`` does."""
+    a, b = counts
+    columns = [[0] * k + [1] * (a - k) + [0] * m + [1] * (b - m) for k, m in (first, second)]
+    return {"x1": columns[0], "x2": columns[1], "y": ["n"] * a + ["p"] * b}
+
+
+GINI_TIES = [((2, 7), (0, 1), (1, 5)), ((3, 6), (0, 3), (2, 1)), ((4, 8), (1, 2), (2, 4))]
+
+
+@pytest.mark.parametrize(("counts", "one", "other"), GINI_TIES)
+def test_equal_ginis_of_unequal_branches_are_a_tie(counts, one, other):
+    """7/3 + 5/3 rounded down is one unit less than 4: still a tie, so the first column wins, or either by chance."""
+    for first, second in ((one, other), (other, one)):
+        data = two_columns(counts, first, second)
+        assert root_column(data, criterion="gini", max_depth=1) == "x1"
+        drawn = {root_column(data, criterion="gini", max_depth=1, ties="random", random_state=s) for s in range(20)}
+        assert drawn == {"x1", "x2"}
+
+
+def test_equal_deviances_of_unequal_branches_are_a_tie():
+    """(2, 4)|(3, 3) and (2, 3, 4)|(3) leave every branch the mean 3: they gain nothing, both."""
+    pairs, three = [0, 1, 1, 0], [0, 0, 1, 0]
+    for x1, x2 in ((pairs, three), (three, pairs)):
+        data = {"x1": x1, "x2": x2, "y": [2.0, 3.0, 3.0, 4.0]}
+        assert root_column(data, task="regression", criterion="poisson", max_depth=1) == "x1"
+
+
+def test_dividing_branches_into_equal_parts_gains_nothing_more():
+    """Nine branches of three rows are rounded nine times, three of nine rows three times: equal all the same."""
+    fine = [f"{level}{part}" for level in "abc" for part in "123" for _ in range(3)]
+    coarse = [name[0] for name in fine]
+    y = [float(row == 0) + 3 * "abc".index(level) for level, row in zip(coarse, [0, 1, 2] * 9, strict=True)]
+    for x1, x2 in ((fine, coarse), (coarse, fine)):
+        data = {"x1": x1, "x2": x2, "y": y}
+        assert root_column(data, task="regression", categorical="multiway", max_depth=1) == "x1"
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "squared_error", "absolute_error"])
+def test_a_row_of_weight_1_decides_against_rows_of_weight_a_trillion(criterion):
+    """x1 sends both light rows astray, x2 only one: the better split gains a billionth of a billionth more."""
+    regression = criterion.endswith("_error")
+    columns = [0, 1, 1, 0], [0, 1, 0, 0]
+    for better, (x1, x2) in (("x2", columns), ("x1", columns[::-1])):
+        data = {"x1": x1, "x2": x2, "y": [0.0, 1.0, 0.0, 1.0] if regression else ["n", "p", "n", "p"]}
+        options = {"task": "regression" if regression else "classification", "criterion": criterion}
+        assert root_column(data, max_depth=1, sample_weight=[2.0**40, 2.0**40, 1, 1], **options) == better
+
+
+# -- levels and subsets -----------------------------------------------------------------------------------------------
+
+
+def test_levels_are_ordered_by_the_middle_of_two_medians():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        levels = [level for level in "abcd" for _ in range(2)]
+        data = {"x": levels, "y": rng.integers(0, 20, 8).astype(float)}
+        the_same_in_both(data, task="regression", criterion="absolute_error", max_depth=1)
+
+
+# -- what the core accepts --------------------------------------------------------------------------------------------
+
+
+def core_target(y, n_classes=2, rows=2, raw=0):
+    return _core.Target(np.array(y), np.zeros(raw), np.ones(rows, np.int64), n_classes, 0, 0)
+
+
+@pytest.mark.parametrize("code", [2, -3])
+def test_codes_just_out_of_range_are_refused(code):
+    with pytest.raises(ValueError, match="code out of range"):
+        _core.Column(np.array([0, code], np.int32), 2)
+    assert _core.Column(np.array([1, -2], np.int32), 2)
+
+
+@pytest.mark.parametrize("cls", [2, -1])
+def test_classes_just_out_of_range_are_refused(cls):
+    with pytest.raises(ValueError, match="class out of range"):
+        core_target([0, cls])
+
+
+def test_lengths_must_agree_both_ways():
+    with pytest.raises(ValueError, match="lengths differ"):
+        core_target([0, 1], n_classes=0, raw=1)
+    for rows in (1, 3):
+        with pytest.raises(ValueError, match="length"):
+            _core.grow([_core.Column(np.zeros(rows), 0, [1])], core_target([0, 1]), _core.Settings())
