@@ -140,9 +140,10 @@ def test_log_likelihood_of_a_contradicted_leaf_is_minus_infinity():
         tree.log_likelihood({"x": [1, 2], "y": ["a", "z"]})
 
 
-def test_what_meant_missing_in_training_means_missing_for_ever():
+@pytest.mark.parametrize("markers", [["-9"], -9, iter(["-9"])], ids=["list", "number", "iterator"])
+def test_what_meant_missing_in_training_means_missing_for_ever(markers):
     data = {"x": ["-9", "1", "2", "3"], "y": ["a", "b", "b", "b"]}
-    tree = tw.grow(data, "y", na_values=["-9"])
+    tree = tw.grow(data, "y", na_values=markers)
     assert tree.predict({"x": "-9"}) == tree.predict({"x": None}) == "a"
     assert tree.predict({"x": ["-9", "2"]}).tolist() == ["a", "b"]
     assert tree.evaluate(data).errors == 0

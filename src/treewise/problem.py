@@ -29,7 +29,7 @@ from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.settings import Settings, as_written
-from treewise.table import Column, KindSpec, Table, read
+from treewise.table import Column, KindSpec, Table, read, read_markers
 from treewise.table.column import brief
 from treewise.tree import Label, Target, Task
 from treewise.wording import number, plural, safe
@@ -98,7 +98,8 @@ class Problem:
 def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
-    table = read(data, na_values=roles.na_values)
+    markers = read_markers(roles.na_values)
+    table = read(data, na_values=markers)
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
@@ -128,7 +129,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "class_weight": said_class_weight(roles.class_weight),
         "splits": chosen,
-        "na_values": list(roles.na_values),
+        "na_values": list(markers),
     }
     return assemble(
         table,
