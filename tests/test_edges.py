@@ -53,7 +53,7 @@ def holders(x, y):
 
 
 def separated(values, dtype=None):
-    """Grow on each value many times, neighbours of different classes: every row must be told right, also from a file."""
+    """Grow on each value many times, neighbours of different classes: every row must be told right, and from a file."""
     x = np.array(values * TIMES, dtype)
     y = [("a", "b")[i % 2] for i in range(len(values))] * TIMES
     trees = []

@@ -4,7 +4,6 @@ Each test is about one promise that random tables seldom touch: sums that differ
 branches of exactly the least size, the edges of what the core accepts.
 """
 
-
 import numpy as np
 import pytest
 
