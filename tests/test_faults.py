@@ -32,6 +32,7 @@ from treewise.files import dumps, loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 WITHIN = 0.5  # seconds from Ctrl-C to KeyboardInterrupt
+PATIENCE = 60  # seconds that a busy machine may let a process wait for its turn
 UNIX = pytest.mark.skipif(os.name == "nt", reason="Windows has neither fork nor a signal for one process")
 CHILDREN = {}
 
@@ -55,11 +56,12 @@ def start(name, *words, **settings):
 
 def run(name, *words, timeout=120):
     """Run a child to its end, and return what it says; it must end well."""
-    process = start(name, *words, stderr=subprocess.PIPE)
-    try:
-        said, complaints = process.communicate(timeout=timeout)
-    finally:
-        process.kill()
+    with start(name, *words, stderr=subprocess.PIPE) as process:
+        try:
+            said, complaints = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     assert process.returncode == 0, f"{name} {words} ended with {process.returncode}: {complaints[-2000:]}"
     return said
 
@@ -73,8 +75,8 @@ def answer(value):
 ROWS = 400_000 if LONG else 120_000
 
 
-def tasks():
-    """Return long calls by name."""
+def tasks(folder):
+    """Return long calls by name; the files they read are in a folder of this process."""
     rng = np.random.default_rng(0)
     numbers, labels = rng.normal(size=(ROWS, 6)), rng.integers(0, 2, ROWS)
     words = [f"k{i}" for i in rng.integers(0, ROWS // 2, ROWS)]
@@ -83,22 +85,29 @@ def tasks():
     tree = tw.grow(numbers[:20_000], labels[:20_000])
     many = np.tile(numbers, (4, 1))
     named = {**{f"x{i + 1}": numbers[:, i] for i in range(6)}, "y": labels}
+    csv, model = os.path.join(folder, "t.csv"), os.path.join(folder, "m.json")
+    frame.to_csv(csv, index=False)
+    tree.save(model)
     return {
         "grow on numbers": lambda: tw.grow(numbers, labels, max_depth=5),
         "grow on text in lists": lambda: tw.grow({"words": words, "y": texts}, "y", max_depth=2),
         "grow on text in pandas": lambda: tw.grow(frame, "y", max_depth=2),
+        "grow on a CSV file": lambda: tw.grow(csv, "y", max_depth=2),
         "predict": lambda: tree.predict(many),
         "predict_proba": lambda: tree.predict_proba(many),
         "refit": lambda: tree.refit(named),
         "evaluate": lambda: tree.evaluate(named),
         "estimator": lambda: tw.TreeClassifier(max_depth=5).fit(numbers, labels),
+        "save": lambda: tree.save(model),
+        "load": lambda: tw.load(model),
+        "print": lambda: str(tree),
     }
 
 
 @child
-def interrupted():
+def interrupted(folder):
     """Make the calls that are asked for, one a line of input; say when each begins and when it was interrupted."""
-    calls = tasks()
+    calls = tasks(folder)
     small = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
     expected = dumps(tw.grow(small, "y"))
     durations = {}
@@ -114,9 +123,10 @@ def interrupted():
         try:
             answer("begun")
             calls[line.strip()]()
-            time.sleep(30)  # it was over before the signal came
+            for _ in range(1000):  # it was over before the signal came; Python looks for one between two calls only
+                time.sleep(0.03)
         except KeyboardInterrupt:
-            found["caught"] = time.monotonic()
+            found["caught"], found["cpu"] = time.monotonic(), time.process_time()
         try:
             time.sleep(0.05)
         except KeyboardInterrupt:
@@ -129,12 +139,17 @@ def interrupted():
         answer(found)
 
 
-@UNIX
-def test_ctrl_c_stops_every_long_call_within_half_a_second(capsys):
-    times = 200 if LONG else 16
+def cpu_seconds(pid):
+    """Return the processor time that a process has had so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def reactions(folder, times):
+    """Interrupt calls at random moments; yield how long each took to stop, by the clock and in processor time."""
     random.seed(0)
-    delays = []
-    with start("interrupted") as process:
+    with start("interrupted", folder) as process:
         durations = json.loads(process.stdout.readline())
         for i in range(times):
             name = list(durations)[i % len(durations)]
@@ -142,23 +157,31 @@ def test_ctrl_c_stops_every_long_call_within_half_a_second(capsys):
             process.stdin.flush()
             assert json.loads(process.stdout.readline()) == "begun"
             time.sleep(random.random() * durations[name])
-            sent = time.monotonic()
+            sent, had = time.monotonic(), cpu_seconds(process.pid)
             process.send_signal(signal.SIGINT)
             found = json.loads(process.stdout.readline())
             assert found["works"], name
             assert found["threads"] == 1, name
             assert "twice" not in found, name
-            delays.append((found["caught"] - sent, name))
+            yield found["caught"] - sent, found["cpu"] - had, name
         process.stdin.close()
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads processor time as Linux tells it")
+def test_ctrl_c_stops_every_long_call_within_half_a_second(tmp_path, capsys):
+    """Time is processor time: on a busy machine a process waits for its turn, which is not our doing."""
+    found = list(reactions(tmp_path, 220 if LONG else 22))
+    clock, cpu, _ = zip(*found, strict=True)
+    slowest = max(found, key=lambda one: one[1])
     with capsys.disabled():
-        worst = max(delays)
-        print(f"\n{times} interrupts: median {np.median([d for d, _ in delays]) * 1000:.0f} ms, "
-              f"99 % {np.quantile([d for d, _ in delays], 0.99) * 1000:.0f} ms, "
-              f"longest {worst[0] * 1000:.0f} ms ({worst[1]})")  # fmt: skip
-    # The machine may be busy with other tests; a call that is not interrupted at all takes seconds.
-    assert np.median([d for d, _ in delays]) < WITHIN
-    assert max(delays)[0] < WITHIN * (1 if LONG else 3), max(delays)
+        print(f"\n{len(found)} interrupts: processor time median {np.median(cpu) * 1000:.0f} ms, "
+              f"99 % {np.quantile(cpu, 0.99) * 1000:.0f} ms, longest {slowest[1] * 1000:.0f} ms ({slowest[2]}); "
+              f"by the clock median {np.median(clock) * 1000:.0f} ms, 99 % {np.quantile(clock, 0.99) * 1000:.0f} ms, "
+              f"longest {max(clock) * 1000:.0f} ms")  # fmt: skip
+    assert np.median(cpu) < WITHIN
+    assert slowest[1] < WITHIN * (1 if LONG else 3), slowest
+    assert max(clock) < PATIENCE
 
 
 def fit_for_ever(model, x, y):
@@ -173,21 +196,19 @@ def test_a_timer_of_this_process_stops_growth_and_leaves_the_estimator_as_it_was
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60_000, 6)), rng.integers(0, 2, 60_000)
     model = tw.TreeClassifier(max_depth=3).fit(x[:500], y[:500])
-    before, state = model.predict(x).tolist(), dumps(model.tree_)
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    old, new = dumps(model.tree_), dumps(tw.TreeClassifier().fit(x, y).tree_)
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for delay in (0.001, 0.02, 0.1):
+            model.set_params(max_depth=3).fit(x[:500], y[:500])
             signal.setitimer(signal.ITIMER_REAL, delay)
             with pytest.raises(KeyboardInterrupt):
                 fit_for_ever(model, x, y)
-            model.set_params(max_depth=3)
-            if dumps(model.tree_) == state:
-                assert model.predict(x).tolist() == before
+            assert dumps(model.tree_) in (old, new)  # the last fit that was finished
+            assert len(model.predict(x)) == len(x)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-    signal_at_once = tw.grow(x[:500], y[:500], max_depth=3)
-    assert dumps(signal_at_once) == state or signal_at_once == model.tree_
+        signal.signal(signal.SIGALRM, handler)
 
 
 @UNIX
@@ -401,23 +422,35 @@ def test_threads_grow_at_once():
         assert list(pool.map(grow, range(16))) == here * 4
 
 
-def test_other_threads_run_while_the_core_works():
+def test_other_threads_run_while_the_core_works(monkeypatch):
+    """Another thread counts; if the core kept Python's lock, no count could fall between its beginning and its end."""
+    from treewise import _core
+
     x, y = np.random.default_rng(6).normal(size=(60_000, 6)), np.arange(60_000) % 2
-    beats = []
+    beats, calls, grow = [], [], _core.grow
     stop = threading.Event()
 
     def beat():
         while not stop.wait(0.001):
             beats.append(time.monotonic())
 
+    def timed(*words):
+        began = time.monotonic()
+        try:
+            return grow(*words)
+        finally:
+            calls.append((began, time.monotonic()))
+
+    monkeypatch.setattr(_core, "grow", timed)
     thread = threading.Thread(target=beat)
     thread.start()
-    began = time.monotonic()
-    tw.grow(x, y, max_depth=4)
-    took = time.monotonic() - began
+    inside = 0
+    while inside <= 3 and len(calls) < 200:
+        tw.grow(x, y, max_depth=4)
+        inside = sum(began < t < ended for began, ended in calls for t in beats)
     stop.set()
     thread.join()
-    assert len([t for t in beats if began <= t <= began + took]) > 3
+    assert inside > 3
 
 
 # -- what belongs to others -------------------------------------------------------------------------------------------
@@ -427,12 +460,8 @@ def everything(folder):
     """Do a bit of everything."""
     rng = np.random.default_rng(7)
     n = 200
-    data = pd.DataFrame({
-        "x": rng.normal(size=n),
-        "t": rng.choice(["u", "v"], n),
-        "g": rng.integers(0, 9, n),
-        "y": rng.choice(["p", "q"], n),
-    })  # fmt: skip
+    x, t, g, y = rng.normal(size=n), rng.choice(["u", "v"], n), rng.integers(0, 9, n), rng.choice(["p", "q"], n)
+    data = pd.DataFrame({"x": x, "t": t, "g": g, "y": y})
     data.loc[3, "x"] = np.nan
     tree = tw.grow(data, "y", ties="random", random_state=3, max_depth=4, sample_weight=rng.random(n))
     number = tw.grow(data, "x", drop_missing_target=True, criterion="absolute_error")
@@ -505,8 +534,8 @@ def elsewhere(folder, name):
 def test_other_peoples_settings_do_not_show(tmp_path):
     names = ["", "C"]
     for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8", "ar_SA.UTF-8"):
-        asks = f"import locale; locale.setlocale(0, {name!r})"
-        known = subprocess.run([sys.executable, "-c", asks], capture_output=True, check=False)
+        command = [sys.executable, "-c", f"import locale; locale.setlocale(0, {name!r})"]
+        known = subprocess.run(command, capture_output=True, check=False)
         names += [name] if known.returncode == 0 else []
     here = everything(tmp_path)
     for name in names[: None if LONG else 3]:

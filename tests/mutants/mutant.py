@@ -9,8 +9,8 @@ source with ⟦ ⟧ around what is replaced, and what stands there instead:
         if (⟦o.merit > best_.merit + slack⟧) return true;
         => o.merit >= best_.merit + slack
 
-The passage must occur exactly once in its file, blanks and line ends apart, so a list that no longer fits the sources
-says so (``test_lists.py``). A line ``equivalent: …`` gives the reason why no test can tell a mutant from the original.
+The passage must occur exactly once in its file, blanks and line ends apart: one short line is best, it outlives changes
+around it. A mutant whose passage is gone is left out of a run and named; ``test_lists.py`` allows few of them. A line ``equivalent: …`` gives the reason why no test can tell a mutant from the original.
 
 Faults of the C++ core are all compiled into one build and chosen when it runs: an expression becomes
 ``(treewise_mutant() == 7 ? (mutated) : (original))``, a statement an if/else. Faults in Python are written into a copy
@@ -54,6 +54,14 @@ class Mutant:
         if len(found) != 1:
             raise LookupError(f"src/{self.file} holds this passage {len(found)} times, not once: {self.passage}")
         return found[0].span(1)
+
+    def fits(self, source: Path) -> bool:
+        """Tell whether the passage is still where the list says, below the folder of the sources."""
+        path = source / self.file
+        try:
+            return path.exists() and bool(self.span(path.read_text(encoding="utf-8")))
+        except LookupError:
+            return False
 
     def written_into(self, text: str) -> str:
         """Return the text of the file with the fault in it."""

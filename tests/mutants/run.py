@@ -171,7 +171,10 @@ def chosen(count: int, sample: int | None, only: list[int]) -> list[int]:
 
 def run_list(name: str, asked: argparse.Namespace) -> list[Outcome]:
     """Build a list's mutants and run them."""
-    mutants = read_list(HERE / f"{name}.txt")
+    listed = read_list(HERE / f"{name}.txt")
+    mutants = [mutant for mutant in listed if mutant.fits(ROOT / "src")]
+    for gone in [mutant for mutant in listed if mutant not in mutants]:
+        say(f"{name}: left out, src/{gone.file} has changed: {gone.breaks}")
     with tempfile.TemporaryDirectory(prefix="treewise-mutants-") as folder:
         shop = Workshop(Path(folder), name, mutants, asked.tables)
         original = shop.run(0)

@@ -187,6 +187,9 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> 
                     )
                 rows.append(cells)
             started = reader.line_num
+    except MemoryError:
+        rows.clear()  # Python needs a little memory to leave this block, and without any would try for ever
+        raise
     except csv.Error as error:
         raise DataError(
             f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
