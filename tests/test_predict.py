@@ -153,3 +153,18 @@ def test_log_likelihood_refuses_a_missing_class():
     tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
     with pytest.raises(tw.DataError, match="missing in row 2"):
         tree.log_likelihood({"x": [1, 2], "y": ["a", None]})
+
+
+def test_a_row_of_a_dataframe_is_a_single_row():
+    penguins = tw.datasets.penguins()
+    tree, frame = tw.grow(penguins, max_leaf_nodes=4), penguins.to_pandas()
+    row = frame.iloc[3]
+    assert row.isna().any()
+    assert tree.predict(row) == tree.predict(frame)[3] == tree.predict(penguins.to_polars().row(3, named=True))
+    assert tree.apply(row) == tree.apply(frame)[3]
+    assert tree.predict_proba(row).tolist() == tree.predict_proba(frame)[3].tolist()
+    with pytest.raises(tw.ColumnError, match='the row has no column "flipper_length_mm", which node 0 asks for'):
+        tree.predict(row.drop("flipper_length_mm"))
+    for column in (frame["island"], penguins.to_polars()["island"]):
+        with pytest.raises(tw.DataError, match=r"A row is df\.iloc\[3\] in pandas, df\.row\(3, named=True\) in polars"):
+            tree.predict(column)

@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 def apply(tree: Tree, data: Any) -> Any:
     """Return the number of the node each row ends at; for a single row, that number."""
+    data = as_row(tree, data)
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
@@ -36,6 +37,7 @@ def apply(tree: Tree, data: Any) -> Any:
 
 def predict(tree: Tree, data: Any) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
+    data = as_row(tree, data)
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
@@ -51,6 +53,7 @@ def predict_proba(tree: Tree, data: Any) -> Floats:
     """Return the probability of each class, one row a row of the table, one column a class; a single row gives one."""
     if tree.task == "regression":
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
+    data = as_row(tree, data)
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
@@ -121,6 +124,19 @@ def subtree_sizes(tree: Tree) -> list[int]:
 
 
 # -- tables for trees -------------------------------------------------------------------------------------------------
+
+
+def as_row(tree: Tree, data: Any) -> Any:
+    """Take a row of a pandas dataframe, ``df.iloc[3]``, for the dict that it is; leave everything else alone."""
+    if type(data).__name__ != "Series":
+        return data
+    names = list(data.index) if hasattr(data, "index") and hasattr(data, "items") else []
+    if set(tree.columns) & set(names):
+        return dict(data.items())
+    raise DataError(
+        "cannot predict a Series without the names of columns. A row is df.iloc[3] in pandas,"
+        " df.row(3, named=True) in polars; several rows are a dataframe."
+    )
 
 
 def read_for(tree: Tree, data: Any) -> tuple[Table, bool]:

@@ -162,7 +162,7 @@ def test_files_are_written_at_once_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(tw.ParameterError, match="No space left on device"):
+    with pytest.raises(tw.DataError, match="No space left on device"):
         write_file(path, b"newer")
     assert path.read_text() == "new"
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
@@ -206,7 +206,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, unbuffered):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"]])
+@pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"], ["--help"], ["grow", "-h"]])
 def test_a_full_disk_is_said(words, unbuffered):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -218,6 +218,13 @@ def test_a_full_disk_is_said(words, unbuffered):
         )
     assert done.returncode == 3
     assert done.stderr.decode() == "treewise: the output cannot be written: No space left on device.\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
+def test_a_full_disk_is_said_of_a_file_too(run):
+    done = run("grow penguins -q --max-depth 1 -o /dev/full")
+    assert done.code == 3
+    assert "cannot write /dev/full: No space left on device." in done.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.streams import complain, discard_output, flush, written_files
+from treewise.cli.streams import NO_ROOM, complain, discard_output, flush, out_of_reach, written_files
 from treewise.cli.values import in_options
 from treewise.errors import (
     DataError,
@@ -168,6 +168,9 @@ def guarded(run: Callable[[], int]) -> int:
         complain("not enough memory for this table. Fewer columns (--columns, --ignore) or rows need less.")
         code = DATA
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:  # while click printed a help page
+            complain(str(out_of_reach(error)))
+            return DATA
         if os.environ.get("TREEWISE_TRACEBACK"):
             raise
         report = "This is a fault of treewise, please report it; TREEWISE_TRACEBACK=1 shows where it is."

@@ -8,13 +8,14 @@ change values silently.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import TextIO
 
-from treewise.errors import DataError, ParameterError
+from treewise.errors import DataError, ParameterError, TreewiseError
 from treewise.wording import safe
 
 # What ASCII terminals get instead; alignment may suffer a little, meaning does not.
@@ -42,6 +43,8 @@ PLAIN = str.maketrans(
         **dict.fromkeys("▆▇", "O"),
     }
 )
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 written_files: list[str] = []  # what this command has finished writing, for someone who stops it
 
@@ -186,6 +189,7 @@ def new_mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def unwritable(path: Path, error: OSError) -> ParameterError:
-    """Say why a file cannot be written."""
-    return ParameterError(f"cannot write {safe(path)}: {error.strerror or error}.")
+def unwritable(path: Path, error: OSError) -> TreewiseError:
+    """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
+    said = f"cannot write {safe(path)}: {error.strerror or error}."
+    return DataError(said) if error.errno in NO_ROOM else ParameterError(said)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from treewise.draw.speech import counted, weighted
 from treewise.tree import LEAF, Tree
 from treewise.wording import clip, count, figure, percent, plural, rough_percent
-from treewise.written.notation import SHARE, SHARE_OF_PREDICTED, label_order, write_label
+from treewise.written.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
 
 MOST_COUNTED = 6  # with more classes than this, one column a class would be a table of its own
 NARROW = 6  # letters of a class above its share on a narrow page
@@ -37,7 +37,7 @@ class Cells:
         a = tree.arrays
         self.tree, self.nothing, self.ascii = tree, nothing, ascii
         self.rows, self.weight = a.rows.tolist(), a.weight.tolist()
-        self.weighted, self.shown = weighted(tree), counted(tree) or tree.task == "regression"
+        self.weighted, self.shown = weighted(tree), counted(tree)
         self.regression, self.two = tree.task == "regression", len(tree.classes) == 2
         self.listed = not (self.regression or narrow) and len(tree.classes) <= MOST_COUNTED
         self.counts = class_weights(tree).tolist() if self.listed and self.shown else []
@@ -92,6 +92,8 @@ class Cells:
         named = self.two and self._short_positive == write_label(tree.classes[1], self.ascii)
         if self.shown and (self.listed or named):
             return not self.two or tree.classes[0] in predicted
+        if not self.shown and are_values(tree.classes):
+            return False  # without their line they would be taken for values
         return label_order(predicted) == tree.classes
 
 

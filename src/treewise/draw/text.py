@@ -20,7 +20,7 @@ from treewise.draw.speech import counted, weighted
 from treewise.errors import ParameterError
 from treewise.tree import LEAF, ORDINAL, Label, Tree
 from treewise.wording import clip, count, plural
-from treewise.written.notation import write_label, write_name, write_ordered_level
+from treewise.written.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 
 __all__ = ["header", "render", "training_error"]
 
@@ -95,7 +95,7 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
 
 
 def legend(cells: Cells, width: int | None) -> list[str]:
-    """Return what the lines do not say: the order of levels that are compared, and the classes."""
+    """Return what the lines do not say: the order of levels that are compared, the classes, that there are none."""
     tree, ascii = cells.tree, cells.ascii
     a = tree.arrays
     said = []
@@ -105,6 +105,8 @@ def legend(cells: Cells, width: int | None) -> list[str]:
             continue
         levels = " < ".join(write_ordered_level(level, ascii) for level in encoding.levels)
         said.append(f"order {write_name(encoding.name, ascii)}: {levels}")
+    if tree.task == "regression" and not cells.shown:
+        said.append(PREDICTS_NUMBERS)
     if tree.task == "classification" and not cells.name_the_classes():
         said.append(f"classes: {_list_classes(tree.classes, len(tree.classes), ascii)}")
     dots = ASCII.dots if ascii else UNICODE.dots

@@ -9,14 +9,14 @@ Stands among the outlets; ``treewise.parse`` reads it back to an equal tree, bit
     1  ├─ GPA = 3.5    → N    # {"stop": "pure", "rows": 4, "weight": 4.0, "counts": [["N", 4.0]], …}
 
 The numbers after ``#`` are what is read (floats in the shortest form that gives the same bits), as long as the words
-left of them agree. Who edits the words gets the tree that they say, without the numbers of rows, which were those of
-another tree; a note says so.
+left of them agree. Who edits the words, or cuts lines out, gets the tree that they say, without the numbers of rows,
+which were those of another tree; a note says so. A node whose lines below were cut out predicts what it would have.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +26,7 @@ from treewise.draw.lines import UNICODE, Page
 from treewise.draw.speech import Speaker
 from treewise.encode import Encoding
 from treewise.errors import ParseError
-from treewise.tree import LEAF, STOPS, Arrays, Target, Tree
+from treewise.tree import LEAF, STOPS, Target, Tree
 from treewise.wording import pad
 from treewise.written.assemble import KIND_NUMBERS, UNSAID, check_split, pack, with_parents
 from treewise.written.notation import cut_comment
@@ -133,14 +133,16 @@ def read(text: str) -> Tree:
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
         reader.take(line.rstrip("\r"), number)
-    tree = reader.tree()
-    edited = _edited_line(tree, reader.words)
-    if edited is None:
+    nodes = reader.facts()
+    tree = reader.tree(nodes)
+    edited = "some lines were" if tree is None else _edited_line(tree, reader.words)
+    if tree is not None and edited is None:
         return tree
     bare = "\n".join(cut_comment(line.rstrip("\r"))[0] for line in text.split("\n"))
-    said = read_words(bare, tree, {node["line"]: i for i, node in enumerate(reader.nodes)})
-    note = f"line {edited} was edited: the words were read, and rows and counts left out; tree.refit(data) counts again"
-    return said.with_(history=(*tree.history, {"did": "edit"}), notes=(*tree.notes, note))
+    said = read_words(bare, reader.encodings, reader.target, {node.pop("line"): node for node in nodes})
+    note = f"{edited} edited: the words were read, and rows and counts left out; tree.refit(data) counts again"
+    history = (*reader.said["history"], {"did": "edit"})
+    return said.with_(**reader.said["settings"][0], history=history, notes=(*reader.said["note"], note))
 
 
 class _Reader:
@@ -165,56 +167,64 @@ class _Reader:
         except (ValueError, TypeError, RecursionError) as error:
             raise ParseError(f"line {number}: the part after # is damaged ({error}).") from None
 
-    def tree(self) -> Tree:
-        """Put together what was read."""
+    def facts(self) -> list[dict[str, Any]]:
+        """Read what the preamble says, and turn the words of every node back into numbers."""
         try:
             goal, settings = self.said["target"][0], self.said["settings"][0]
-            target = Target(**{**goal, "classes": tuple(goal["classes"])})
+            self.target = Target(**{**goal, "classes": tuple(goal["classes"])})
             columns = [{**column, "levels": tuple(column.get("levels", ()))} for column in self.said["column"]]
-            encodings = tuple(Encoding(**column) for column in columns)
+            self.encodings = tuple(Encoding(**column) for column in columns)
+            settings["criterion"], settings["empty_branch"]
         except (IndexError, KeyError, TypeError):
             raise ParseError('the lines "# target", "# settings" and "# column" at the top are damaged.') from None
-        return Tree(
-            encodings,
-            target,
-            _arrays(self.nodes, encodings, target),
-            **settings,
-            history=tuple(self.said["history"]),
-            notes=tuple(self.said["note"]),
-        )
+        places = _Places(self.encodings, self.target)
+        return [places.facts(node) for node in self.nodes]
 
-
-def _arrays(nodes: list[dict[str, Any]], encodings: tuple[Encoding, ...], target: Target) -> Arrays:
-    """Turn the words back into numbers."""
-    columns = {encoding.name: i for i, encoding in enumerate(encodings)}
-    places = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
-    classes = {label: i for i, label in enumerate(target.classes)}
-    facts = []
-    for node in nodes:
+    def tree(self, nodes: Sequence[Mapping[str, Any]]) -> Tree | None:
+        """Put together what was read; None where the nodes are no whole tree."""
         try:
-            column = columns[node["column"]] if "column" in node else -1
-            raw = {name: node[name] for name in _PLAIN if name in node}
+            placed = with_parents(nodes)
+        except ValueError:
+            return None
+        try:
+            arrays = pack(placed, self.target.task)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ParseError(f"the numbers after # do not make a tree: {error}. {WORDS_ALONE}") from None
+        tree = Tree(self.encodings, self.target, arrays, **self.said["settings"][0])
+        return tree.with_(history=tuple(self.said["history"]), notes=tuple(self.said["note"]))
+
+
+class _Places:
+    """The numbers of columns, levels and classes, by their names."""
+
+    def __init__(self, encodings: Sequence[Encoding], target: Target) -> None:
+        self.encodings = encodings
+        self.columns = {encoding.name: i for i, encoding in enumerate(encodings)}
+        self.levels = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
+        self.classes = {label: i for i, label in enumerate(target.classes)}
+
+    def facts(self, node: dict[str, Any]) -> dict[str, Any]:
+        """Turn what a line says of its node back into numbers; ``line`` stays, to tell where it stood."""
+        try:
+            column = self.columns[node["column"]] if "column" in node else -1
+            raw = {name: node[name] for name in ("line", *_PLAIN) if name in node}
             raw |= {"column": column, "kind": KIND_NUMBERS[node["split"]] if "split" in node else LEAF}
             raw["stop"] = STOPS.index(node.get("stop", ""))
-            raw["label"] = classes[node["label"]] if "label" in node else -1
-            raw["codes"] = [places[column][level] for level in node.get("levels", ())]
-            raw["counts"] = [(classes[label], weight) for label, weight in node.get("counts", ())]
+            raw["label"] = self.classes[node["label"]] if "label" in node else -1
+            raw["codes"] = [self.levels[column][level] for level in node.get("levels", ())]
+            raw["counts"] = [(self.classes[label], weight) for label, weight in node.get("counts", ())]
             if raw["kind"] != LEAF:
-                check_split(raw, encodings[columns[node["column"]]].categorical)
-            facts.append(raw)
+                check_split(raw, self.encodings[self.columns[node["column"]]].categorical)
+            return raw
         except (LookupError, ValueError, TypeError) as error:
             raise ParseError(f"line {node['line']}: the part after # is damaged ({error}).") from None
-    try:
-        return pack(with_parents(facts), target.task)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ParseError(f"the numbers after # do not make a tree: {error}. {WORDS_ALONE}") from None
 
 
-def _edited_line(tree: Tree, words: list[tuple[int, str]]) -> int | None:
-    """Return the first line whose words are not those of its numbers; refuse a text that has lost or gained lines."""
+def _edited_line(tree: Tree, words: Sequence[tuple[int, str]]) -> str | None:
+    """Name the first line whose words are not those of its numbers; None where all are."""
     again = [text for text, _ in _words(tree)]
-    if len(again) != len(words):
-        lines = f"of the tree's {len(again):,} lines {len(words):,} are there: some were lost or added"
-        raise ParseError(f"{lines}. {WORDS_ALONE}")
-    pairs = zip(words, again, strict=True)
-    return next((number for (number, mine), theirs in pairs if mine.split() != theirs.split()), None)
+    pairs = zip(words, again, strict=False)
+    edited = next((number for (number, mine), theirs in pairs if mine.split() != theirs.split()), None)
+    if edited is None and len(again) == len(words):
+        return None
+    return "some lines were" if edited is None else f"line {edited} was"

@@ -5,7 +5,9 @@ reads whole trees. The grammar, with names and levels bare or in quotes (``notat
 
     age <= 71.5   age > 71.5   age < 72   age >= 72    a number, a date, or a level of an ordered column
     city = Rome   city in {Bari, Rome}   city otherwise
+    city != Rome  city not in {Bari, Rome}             the other branch of these
     x3 is true    x3 is false
+    else                                               otherwise, of the column that its siblings ask about
     lactate missing   lactate present                  and, after any other: ``or missing``
 """
 
@@ -22,11 +24,12 @@ from treewise.table.cells import NUMBER, number_of
 from treewise.written.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
 
 _QUOTED_NAME = re.compile(QUOTED)
-_SIGN = re.compile(r"\s*(<=|>=|≤|≥|<|>|==?)\s*|\s+(in)\s*(?=\{)")
+_SIGN = re.compile(r"\s*(<=|>=|≤|≥|!=|≠|<>|<|>|==?)\s*|\s+(not\s+in|in)\s*(?=\{)")
 _WORD = re.compile(r"\s+(otherwise|missing|present)$")
-_IS = re.compile(r"\s+(is)\s+")
+_IS = re.compile(r"\s+(is\s+not|is)\s+")
 _OR_MISSING = re.compile(r"\s+or\s+missing$")
-_SIGNS = {"≤": "<=", "≥": ">=", "==": "=", "in": "=", "is": "="}
+_SIGNS = {"≤": "<=", "≥": ">=", "==": "=", "in": "=", "is": "=", "≠": "!=", "<>": "!=", "not in": "!=", "is not": "!="}
+_ELSE = ("else", "otherwise", "default")
 
 # A level for all that a text does not name: where it says "otherwise", the one other level that is named
 # somewhere else in the tree is not all there may be.
@@ -42,11 +45,12 @@ class Condition:
     text: str
     line: int
     column: str
-    test: str  # <=  >  <  >=  =  otherwise  missing  present
-    values: tuple[str, ...] = ()  # the levels of ``=``, or the one value compared with
+    test: str  # <=  >  <  >=  =  !=  otherwise  missing  present
+    values: tuple[str, ...] = ()  # the levels of ``=`` and ``!=``, or the one value compared with
     or_missing: bool = False
     spoken: bool = False  # said with ``is``, as booleans are
     quantity: bool = False  # compared with a bare number or date
+    nameless: bool = False  # ``else``, which leaves its column to its siblings
 
     @property
     def compares(self) -> bool:
@@ -66,15 +70,19 @@ def read(text: str, line: int = 1) -> Condition:
     ('bill length', '=', ('short', 'very, very long'), True)
     """
     body = _OR_MISSING.sub("", text)
-    name, test, rest = _take_apart(body, text, line)
-    found = Condition(text, line, name, _SIGNS.get(test, test), or_missing=body != text, spoken=test == "is")
+    if body.lower() in _ELSE:
+        return Condition(text, line, "", "otherwise", or_missing=body != text, nameless=True)
+    name, said, rest = _take_apart(body, text, line)
+    test = " ".join(said.split())
+    spoken = test in ("is", "is not")
+    found = Condition(text, line, name, _SIGNS.get(test, test), or_missing=body != text, spoken=spoken)
     if test in ("otherwise", "missing", "present"):
         if found.or_missing and test != "otherwise":
             raise found.fault('asks about missing values already: leave out "or missing".')
         return found
     if not rest:
         raise found.fault('breaks off. Write a value at the end; "" is the empty text.')
-    if rest.startswith("{") and found.test == "=":
+    if rest.startswith("{") and found.test in ("=", "!="):
         return replace(found, values=_read_set(rest, found))
     if rest.startswith('"') and not re.fullmatch(QUOTED, rest):
         raise found.fault('has a quote that does not close at the end. Inside quotes, "" stands for a quote.')
@@ -93,29 +101,12 @@ def _take_apart(body: str, text: str, line: int) -> tuple[str, str, str]:
     else:
         match = _SIGN.search(body) or _WORD.search(body) or _IS.search(body)
         name = body[: match.start()].strip() if match else ""
-    if fault := _foreign(body, match):
-        raise ParseError(f'line {line}: "{text}" {fault}')
     if not match or not (name or quoted):
         raise ParseError(
             f'line {line}: cannot read "{text}". A condition looks like "age <= 71.5", "city = Rome", '
             '"city in {Bari, Rome}", "city otherwise", "x3 is true" or "lactate missing".'
         )
     return name, next(group for group in match.groups() if group), body[match.end() :].strip()
-
-
-def _foreign(body: str, match: re.Match[str] | None) -> str:
-    """Say what to write instead of what other languages have for "otherwise"; nothing where there is nothing to say."""
-    if not match and body in ("else", "otherwise", "default"):
-        return 'does not name its column. Write the column too, as in "city otherwise".'
-    end = match.end() if match else len(body)
-    unequal = re.search(r"!=\s*$", body[:end]) or re.search(r"<>$", body[: end + 1])
-    if unequal or (not match and re.search(r"!=|≠", body)):
-        return 'says what a value is not. Write two branches, as in "city = Rome" and "city otherwise".'
-    if re.search(r"(^|\s)not\s+in\s*$", body[:end]) or (not match and re.search(r"\bnot\s+in\b", body)):
-        return 'says what a value is not. Write two branches, as in "city in {Bari, Rome}" and "city otherwise".'
-    if match and match[0].strip() == "is" and re.fullmatch(r"not\s+(true|false)", body[end:].strip(), re.IGNORECASE):
-        return 'says what a value is not. Write "is true" or "is false".'
-    return ""
 
 
 def _read_set(text: str, where: Condition) -> tuple[str, ...]:

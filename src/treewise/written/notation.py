@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from treewise.encode import in_order
+from treewise.problem import few_whole_numbers
 from treewise.table.cells import NUMBER, number_of
 from treewise.wording import safe
 
@@ -32,6 +33,7 @@ SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of whichever 
 SHARE_OF_PREDICTED = f"{SHARE} predicted"
 HEADINGS = ("predicts", "rows", "weight", "sd", SHARE, "predicted")
 UNKNOWN = "?"
+PREDICTS_NUMBERS = "predicts numbers"  # a line below a tree without columns whose leaves hold values, not classes
 
 DATETIME = re.compile(
     r"(?:-[0-9]{3,}|\+?[0-9]{4,})-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?"
@@ -135,6 +137,16 @@ def read_labels(texts: Sequence[str]) -> list[str | int | float | bool]:
     if all(TRUTH.fullmatch(text) for text in texts):
         return [text.lower() == "true" for text in texts]
     return [read_text(text) for text in texts]
+
+
+def are_values(labels: Sequence[str | int | float | bool]) -> bool:
+    """Tell whether predictions are values rather than classes: numbers that ``grow`` would not take for classes.
+
+    >>> are_values([1.5, 2]), are_values([1, 2]), are_values(["1.5", "2"])
+    (True, False, False)
+    """
+    numbers = all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
+    return numbers and not few_whole_numbers(labels)
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:

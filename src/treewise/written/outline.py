@@ -7,7 +7,8 @@ Stands before ``parse.py``, which makes a tree of the outline. Two forms of text
                blocks that continue a deep subtree at the margin
 
 A line is below the nearest line above it that is indented less, whatever the steps of indentation are. Both
-forms may declare, in lines of their own, ``order size: small < medium < large`` and ``classes: no, yes``.
+forms may declare, in lines of their own, ``order size: small < medium < large``, ``classes: no, yes`` and ``predicts
+numbers``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treewise.errors import ParseError
-from treewise.written.notation import HEADINGS, QUOTED, cut_comment, read_text, split_list
+from treewise.written.notation import HEADINGS, PREDICTS_NUMBERS, QUOTED, cut_comment, read_text, split_list
 
 _LEAD = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
 _ARROW = re.compile(rf"{QUOTED}|→|->")
@@ -53,6 +54,7 @@ class Outline:
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     classes: list[str] = field(default_factory=list)
     target: str | None = None
+    numbers: bool = False  # it predicts numbers, not classes
 
     def add(self, entry: Entry) -> int:
         """Put an entry below its parent."""
@@ -74,7 +76,8 @@ class Outline:
         if classes := _CLASSES.match(text):
             self.classes = split_list(classes[1])
             return True
-        return False
+        self.numbers = self.numbers or text == PREDICTS_NUMBERS
+        return text == PREDICTS_NUMBERS
 
 
 class _Depths:

@@ -25,15 +25,17 @@ from treewise.written.notation import (
     SHARE,
     SHARE_OF_PREDICTED,
     UNKNOWN,
+    are_values,
     is_share,
     label_order,
     read_labels,
     write_label,
 )
 from treewise.written.outline import Entry, Outline, read_outline
-from treewise.written.siblings import check_one_column, decide
+from treewise.written.siblings import check_one_column, decide, settle
 
 BY_HAND = STOPS.index("by_hand")
+CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
 
 
 def parse(
@@ -48,9 +50,9 @@ def parse(
     Columns compared with numbers or dates are numbers or dates; those said to be true or false are booleans;
     others are categories with the levels mentioned. An ordered column is declared in a line of its own, such
     as ``order size: small < medium < large``; ``classes: no, yes`` puts the positive class last. With a table
-    as ``data`` the columns are what they are there. Predictions are classes, also when they are numbers, unless
-    ``task="regression"`` says that they are values (the printed and complete forms of a regression tree say so
-    themselves).
+    as ``data`` the columns are what they are there. What is predicted is judged as ``grow`` judges a target: text and
+    few whole numbers are classes, other numbers are values; ``task="regression"``, or a line ``predicts numbers`` or
+    ``classes: 1.5, 2.5``, decides otherwise.
 
     Missing values take the branch that says ``or missing`` (``age > 71.5 or missing``), or one of their own (``age
     missing``). Where no branch says so they take the first one written, or the one with the most rows where the text
@@ -111,40 +113,49 @@ def _parse(text: str, target: str, data: Any, task: Task | None) -> Tree:
     predictions = _Predictions(outline, target if outline.target is None else outline.target, task)
     nodes = _nodes(outline, families, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
-    criterion = "entropy" if task == "classification" else "squared_error"
-    return Tree(encodings, predictions.target, pack(nodes, task), criterion)
+    return Tree(encodings, predictions.target, pack(nodes, task), CRITERIA[task])
 
 
-def read_words(text: str, was: Tree, nodes_on_lines: Mapping[int, int]) -> Tree:
-    """Read a tree's words after somebody has edited them; what the columns and classes are, the tree says.
+def read_words(text: str, encodings: Sequence[Encoding], target: Target, were: Mapping[int, Mapping[str, Any]]) -> Tree:
+    """Read a tree's words after somebody has edited them, or has cut lines out; columns and classes are known.
 
-    ``nodes_on_lines`` says which node stood on which line. Rows and counts are gone: they were those of another tree.
+    ``were`` says what was known of the node on each line, by the names of ``Arrays``. Of that a node keeps what it
+    predicts, if the words do not say otherwise. Rows and counts are gone: they were those of another tree.
     """
     outline = read_outline(text)
-    outline.classes = [write_label(label) for label in was.classes]
+    outline.classes = [write_label(label) for label in target.classes]
+    for entry in outline.entries:
+        was = were.get(entry.line, {})
+        if entry.label is None and not entry.children:  # what was below it was cut out: it answers for itself
+            entry.label = _said_before(was, target)
     families = _families(outline)
-    known = {encoding.name: encoding for encoding in was.encodings}
+    known = {encoding.name: encoding for encoding in encodings}
     asked = encodings_of([family for family in families if family], {}, known)
-    encodings = tuple((known | {encoding.name: encoding for encoding in asked}).values())
-    predictions = _Predictions(outline, was.target.name, was.task)
+    columns = tuple((known | {encoding.name: encoding for encoding in asked}).values())
+    predictions = _Predictions(outline, target.name, target.task)
     facts = [predictions.facts(entry) for entry in outline.entries]
     for entry, fact in zip(outline.entries, facts, strict=True):
-        node = nodes_on_lines.get(entry.line)
-        if node is None:
-            continue
-        fact["weight"] = float(was.arrays.weight[node])  # so that missing values stay where they were
-        if was.task == "regression" and entry.label == figure(float(was.arrays.value[node])):
-            fact["value"] = float(was.arrays.value[node])
-    nodes = _nodes(outline, families, encodings, facts)
+        was = were.get(entry.line, {})
+        fact["weight"] = float(was.get("weight", 0.0))  # so that missing values stay where they were
+        if target.task == "regression" and entry.label is not None and entry.label == _said_before(was, target):
+            fact["value"] = float(was["value"])
+    nodes = _nodes(outline, families, columns, facts)
     for made in nodes:
         made.pop("weight", None)
-    return was.with_(encodings=encodings, arrays=pack(nodes, was.task))
+    return Tree(columns, target, pack(nodes, target.task), CRITERIA[target.task])
+
+
+def _said_before(was: Mapping[str, Any], target: Target) -> str | None:
+    """Return what a node predicted, as the words say it; None where nothing is known of it."""
+    if target.task == "regression":
+        return figure(float(was["value"])) if "value" in was else None
+    return write_label(target.classes[was["label"]]) if was.get("label", -1) >= 0 else None
 
 
 def _families(outline: Outline) -> list[list[Condition]]:
     """Read the conditions on each entry's children; refuse lines that lead nowhere."""
     entries = outline.entries
-    families = [[read(entries[i].said, entries[i].line) for i in entry.children] for entry in entries]
+    families = [settle([read(entries[i].said, entries[i].line) for i in entry.children]) for entry in entries]
     for family in families:
         check_one_column(family)
     for entry in entries:
@@ -200,9 +211,9 @@ class _Predictions:
         unnamed = (SHARE, SHARE_OF_PREDICTED)
         shares = [h for h in beside_rows if is_share(h) and h not in unnamed and not h.endswith(("…", "..."))]
         self.positive = self.counted or [share.partition(" ")[2] for share in shares]
-        numbers = self.headings[-1:] == ["sd"]
-        if self.headings and task not in (None, "regression" if numbers else "classification"):
-            raise ParseError(f'task="{task}" does not fit: the columns of the text say that it predicts otherwise.')
+        numbers = outline.numbers or self.headings[-1:] == ["sd"]
+        if (numbers or self.headings) and task not in (None, "regression" if numbers else "classification"):
+            raise ParseError(f'task="{task}" does not fit: the text says that it predicts otherwise.')
         if numbers or task == "regression":
             self.target = Target(name, "regression")
             return
@@ -211,6 +222,9 @@ class _Predictions:
         if not words:
             raise ParseError("no line of this tree predicts anything.")
         labels = dict(zip(words, read_labels(words), strict=True))
+        if task is None and not (self.headings or outline.classes) and are_values(tuple(set(labels.values()))):
+            self.target = Target(name, "regression")
+            return
         classes = self._in_order(labels, outline.classes)
         self.target = Target(name, "classification", classes)
         self.places = {word: classes.index(label) for word, label in labels.items() if label in classes}

@@ -8,6 +8,7 @@ Stands between ``condition.py``, which reads one condition, and ``parse.py``, wh
     x in {a, b} | anything             Subset
     x present | x missing              a split on missingness itself
     …      | x missing                 a branch of their own for missing values
+    x = a  | x != a, x = a | else      as ``x otherwise``; so for sets
 
 Siblings may be written in any order; a split's branches have one (``<=`` before ``>``, the listed levels
 before ``otherwise``), so ``decide`` also says which sibling is which branch.
@@ -60,6 +61,31 @@ def decide(siblings: Sequence[Condition], encoding: Encoding, weights: Sequence[
     return replace(split, missing=_missing_branch(siblings, branches, apart, weights)), branches
 
 
+def settle(siblings: Sequence[Condition]) -> list[Condition]:
+    """Give ``else`` its siblings' column, and say ``x != a`` as the other branch of ``x = a``.
+
+    >>> from treewise.written.condition import read
+    >>> [(c.column, c.test, c.values) for c in settle([read("x != a"), read("else")])]
+    [('x', 'otherwise', ()), ('x', '=', ('a',))]
+    """
+    named = next((c.column for c in siblings if not c.nameless), None)
+    if siblings and named is None:
+        raise siblings[0].fault('does not say other than what. Write a condition beside it, such as "city = Rome".')
+    said = [replace(c, column=named, nameless=False) if named is not None and c.nameless else c for c in siblings]
+    unequal = next((i for i, c in enumerate(said) if c.test == "!="), None)
+    if unequal is None:
+        return said
+    this, others = said[unequal], [i for i, c in enumerate(said) if i != unequal and c.test != "missing"]
+    other = said[others[0]] if len(others) == 1 else None
+    if other is not None and other.test == "otherwise":
+        said[others[0]] = replace(other, test="=", values=this.values, spoken=this.spoken)
+    elif other is None or other.test != "=" or set(other.values) != set(this.values):
+        way = f'"{this.column} in {{…}}"' if len(this.values) > 1 else f'"{this.column} = {this.values[0]}"'
+        raise this.fault(f"says what a value is not: it needs one sibling, {way} or else.")
+    said[unequal] = replace(this, test="otherwise", values=())
+    return said
+
+
 def check_one_column(siblings: Sequence[Condition]) -> None:
     """Refuse siblings that ask about different columns."""
     for before, c in pairwise(siblings):
@@ -101,6 +127,8 @@ def split_of(text: str, encodings: Sequence[Encoding]) -> Split:
     if named and named.categorical and named.levels:
         return Multiway(named.name, named.levels)
     condition = read(text.strip())
+    if condition.nameless:
+        raise condition.fault("does not say other than what.")
     if condition.column not in by_name:
         raise ParseError(
             f'line 1: no column "{condition.column}".{did_you_mean(condition.column, by_name)} '
@@ -110,7 +138,7 @@ def split_of(text: str, encodings: Sequence[Encoding]) -> Split:
         raise condition.fault("does not say other than what.")
     check_levels([condition], by_name[condition.column])
     other = {"missing": "present", "present": "missing"}.get(condition.test, "otherwise")
-    siblings = [condition, Condition(f"{condition.column} {other}", 1, condition.column, other)]
+    siblings = settle([condition, Condition(f"{condition.column} {other}", 1, condition.column, other)])
     return decide(siblings, by_name[condition.column], [0.0, 0.0])[0]
 
 
