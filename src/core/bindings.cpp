@@ -1,7 +1,8 @@
 // The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
 //
 // Signatures are contracts: types, dimensions and contiguity are checked here, once, by nanobind; shapes that must go
-// together are checked below. treewise/_core.pyi says the same to Python's type checkers.
+// together are checked below. Columns are looked at where they lie, whatever their stride. treewise/_core.pyi says the
+// same to Python's type checkers.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -35,27 +36,37 @@ struct ColumnArray {
     int64_t size = 0;
 };
 
+template <class T>
+using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
+
+// Looks at the array without copying it; returns whether it is of this type.
+template <class T>
+bool look_at(ColumnArray& c, ValueType type) {
+    Strided<T> array;
+    if (!nb::try_cast(c.keep, array, false)) return false;
+    c.column.data = array.data();
+    c.column.type = type;
+    c.column.stride = array.stride(0) * static_cast<int64_t>(sizeof(T));
+    c.size = static_cast<int64_t>(array.size());
+    return true;
+}
+
+void check_codes(const ColumnArray& c) {
+    const auto codes = c.column.view<int32_t>();
+    bool bad = false;  // without a way out of the loop: it is several times faster
+    for (int64_t r = 0; r < c.size; ++r) bad |= codes[r] >= c.column.n_levels || codes[r] < kUnseen;
+    if (bad) throw nb::value_error("code out of range");
+}
+
 ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
     ColumnArray c;
     c.keep = array;
     c.column.n_levels = n_levels;
     for (int k : kinds) c.column.kinds.push_back(static_cast<Kind>(k));
-    if (Array<double> f; nb::try_cast(array, f, false)) {
-        c.column.numbers = f.data();
-        c.size = static_cast<int64_t>(f.size());
-    } else if (Array<int64_t> i; nb::try_cast(array, i, false)) {
-        c.column.integers = i.data();
-        c.size = static_cast<int64_t>(i.size());
-    } else if (Array<int32_t> codes; nb::try_cast(array, codes, false)) {
-        c.column.codes = codes.data();
-        c.size = static_cast<int64_t>(codes.size());
-        for (int64_t r = 0; r < c.size; ++r) {
-            if (c.column.codes[r] >= n_levels || c.column.codes[r] < kUnseen)
-                throw nb::value_error("code out of range");
-        }
-    } else {
-        throw nb::type_error("a column must be a contiguous float64, int64 or int32 array");
-    }
+    if (!look_at<float>(c, ValueType::f32) && !look_at<double>(c, ValueType::f64) &&
+        !look_at<int64_t>(c, ValueType::i64) && !look_at<int32_t>(c, ValueType::code))
+        throw nb::type_error("a column must be a one-dimensional float32, float64, int64 or int32 array");
+    if (c.column.is_code()) check_codes(c);
     return c;
 }
 

@@ -17,11 +17,6 @@ namespace {
 
 using Row = uint32_t;
 
-bool is_missing(const Column& column, Row row) {
-    if (column.codes) return column.codes[row] == kMissingCode;
-    return column.numbers ? std::isnan(column.numbers[row]) : column.integers[row] == kMissingInt;
-}
-
 template <class Side>
 class Estimator {
 public:
@@ -126,7 +121,9 @@ private:
         int64_t missing = 0;
         if (tree_.kind[node] != kLeaf) {
             const Column& column = columns_[tree_.column[node]];
-            missing = std::count_if(rows.begin(), rows.end(), [&](Row r) { return is_missing(column, r); });
+            missing = column.visit([&](auto values) {
+                return std::count_if(rows.begin(), rows.end(), [&](Row r) { return is_missing(values[r]); });
+            });
         }
         const bool empty = rows.empty() && node > 0;
         const auto said = static_cast<size_t>(settings_.empty_from_root || !empty ? 0 : parent_[node]);

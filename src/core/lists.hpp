@@ -94,19 +94,20 @@ private:
         auto& ranks = rank_[c];
         order.resize(n_rows_);
         ranks.resize(n_rows_);
-        if (column.codes) return rank_codes(column, order, ranks);
-        if (column.numbers) {
-            rank_values(column.numbers, [](double v) { return std::isnan(v); }, order, ranks, numbers_[c]);
-        } else {
-            rank_values(column.integers, [](int64_t v) { return v == kMissingInt; }, order, ranks, integers_[c]);
+        switch (column.type) {
+            case ValueType::f32: return rank_values(column.view<float>(), order, ranks, numbers_[c]);
+            case ValueType::f64: return rank_values(column.view<double>(), order, ranks, numbers_[c]);
+            case ValueType::i64: return rank_values(column.view<int64_t>(), order, ranks, integers_[c]);
+            case ValueType::code: return rank_codes(column, order, ranks);
         }
     }
 
-    template <class T, class IsMissing>
-    void rank_values(const T* values, IsMissing missing, std::vector<Row>& order, std::vector<uint32_t>& ranks,
-                     std::vector<T>& distinct) {
+    template <class T, class Kept>
+    void rank_values(View<T> values, std::vector<Row>& order, std::vector<uint32_t>& ranks,
+                     std::vector<Kept>& distinct) {
         std::iota(order.begin(), order.end(), Row{0});
-        const auto gone = std::stable_partition(order.begin(), order.end(), [&](Row r) { return !missing(values[r]); });
+        const auto gone =
+            std::stable_partition(order.begin(), order.end(), [&](Row r) { return !is_missing(values[r]); });
         std::sort(order.begin(), gone, [&](Row a, Row b) { return values[a] < values[b]; });
         for (auto it = order.begin(); it != gone; ++it) {
             if (distinct.empty() || distinct.back() != values[*it]) distinct.push_back(values[*it] + T{0});
@@ -117,12 +118,13 @@ private:
 
     void rank_codes(const Column& column, std::vector<Row>& order, std::vector<uint32_t>& ranks) {
         std::vector<int64_t> start(column.n_levels + 2, 0);  // a counting sort; the missing ones come last
-        const auto slot = [&](Row r) { return column.codes[r] < 0 ? column.n_levels : column.codes[r]; };
+        const auto codes = column.view<int32_t>();
+        const auto slot = [&](Row r) { return codes[r] < 0 ? column.n_levels : codes[r]; };
         for (Row r = 0; r < n_rows_; ++r) ++start[slot(r) + 1];
         std::inclusive_scan(start.begin(), start.end(), start.begin());
         for (Row r = 0; r < n_rows_; ++r) {
             order[start[slot(r)]++] = r;
-            ranks[r] = column.codes[r] < 0 ? kNoRank : static_cast<uint32_t>(column.codes[r]);
+            ranks[r] = codes[r] < 0 ? kNoRank : static_cast<uint32_t>(codes[r]);
         }
     }
 

@@ -3,7 +3,7 @@
 #include "predict.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <type_traits>
 
 namespace treewise {
 namespace {
@@ -25,16 +25,17 @@ int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
 }
 
 int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {
-    if (column.codes) {
-        const int32_t code = column.codes[row];
-        return code == kMissingCode ? tree.missing[node] : branch_of_code(tree, node, code);
-    }
-    if (column.numbers) {
-        const double x = column.numbers[row];
-        return std::isnan(x) ? tree.missing[node] : x <= tree.cut[node] ? 0 : 1;
-    }
-    const int64_t x = column.integers[row];
-    return x == kMissingInt ? tree.missing[node] : x <= tree.cut_int[node] ? 0 : 1;
+    return column.visit([&]<class T>(View<T> values) -> int32_t {
+        const T x = values[row];
+        if (is_missing(x)) return tree.missing[node];
+        if constexpr (std::is_same_v<T, int32_t>) {
+            return branch_of_code(tree, node, x);
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+            return x <= tree.cut_int[node] ? 0 : 1;
+        } else {
+            return x <= tree.cut[node] ? 0 : 1;  // a float is compared as the double it is
+        }
+    });
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -36,13 +39,59 @@ enum class Rule { gain, ratio, c45 };  // what candidates compete by
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kMissingCode = -1;
 
-// One encoded column (encode.py): exactly one of the pointers is set.
+enum class ValueType : uint8_t {
+    f32,   // numbers; NaN is missing. Every float is a double: which of the two a column is changes no tree
+    f64,   // numbers; NaN is missing
+    i64,   // whole numbers past 2^53, and points in time; kMissingInt is missing
+    code,  // int32: kMissingCode is missing; the others are 0 … n_levels-1
+};
+
+// The values of a column where the caller keeps them: every `stride` bytes one, which need not be aligned.
+template <class T>
+struct View {
+    const std::byte* base;
+    int64_t stride;  // negative in a reversed array
+
+    T operator[](size_t row) const {
+        T value;
+        std::memcpy(&value, base + static_cast<int64_t>(row) * stride, sizeof value);
+        return value;
+    }
+    bool contiguous() const { return stride == sizeof(T); }
+};
+
+inline bool is_missing(float x) { return std::isnan(x); }
+inline bool is_missing(double x) { return std::isnan(x); }
+inline bool is_missing(int64_t x) { return x == kMissingInt; }
+inline bool is_missing(int32_t code) { return code == kMissingCode; }
+
+// One encoded column (encode/): a strided view of the caller's memory.
 struct Column {
-    const double* numbers = nullptr;    // NaN is missing
-    const int64_t* integers = nullptr;  // kMissingInt is missing
-    const int32_t* codes = nullptr;     // kMissingCode is missing; the others are 0 … n_levels-1
+    const void* data = nullptr;
+    ValueType type = ValueType::f64;
+    int64_t stride = 0;  // in bytes
     int64_t n_levels = 0;
     std::vector<Kind> kinds;  // the split kinds it may be tested by, in order of preference
+
+    bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }
+    bool is_code() const { return type == ValueType::code; }
+
+    // The values as T, which must be the one that goes with the type.
+    template <class T>
+    View<T> view() const {
+        return {static_cast<const std::byte*>(data), stride};
+    }
+
+    // Calls f with the view of the column's own type.
+    template <class F>
+    decltype(auto) visit(F&& f) const {
+        switch (type) {
+            case ValueType::f32: return f(view<float>());
+            case ValueType::f64: return f(view<double>());
+            case ValueType::i64: return f(view<int64_t>());
+            default: return f(view<int32_t>());
+        }
+    }
 };
 
 struct Target {

@@ -412,7 +412,7 @@ private:
         chosen.last_left = a;
         if (chosen.kind == kOrdinal)
             chosen.codes = {static_cast<int32_t>(a)};
-        else if (columns_[column_].numbers)
+        else if (columns_[column_].is_number())
             chosen.cut = midpoint(lists_.number(column_, a), lists_.number(column_, b));
         else
             chosen.cut_int = midpoint(lists_.integer(column_, a), lists_.integer(column_, b));
@@ -448,8 +448,8 @@ private:
         chosen.missing = chosen.kind == kSubset ? 0 : 1;
         chosen.last_left = kNoRank - 1;
         if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(column.n_levels - 1)};
-        if (column.numbers) chosen.cut = std::numeric_limits<double>::infinity();
-        if (column.integers) chosen.cut_int = std::numeric_limits<int64_t>::max();
+        if (column.is_number()) chosen.cut = std::numeric_limits<double>::infinity();
+        if (column.type == ValueType::i64) chosen.cut_int = std::numeric_limits<int64_t>::max();
     }
 
     int32_t heaviest(const Chosen& chosen) const {

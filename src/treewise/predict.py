@@ -219,7 +219,7 @@ def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: i
     """Walk every row down the tree, in the core."""
     empty = np.empty(0)
     wrapped = [
-        _core.Column(empty if values is None else np.ascontiguousarray(values), len(encoding.levels))
+        _core.Column(empty if values is None else values, len(encoding.levels))
         for encoding, values in zip(tree.encodings, columns, strict=True)
     ]
     try:

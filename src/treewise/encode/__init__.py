@@ -5,7 +5,7 @@ Stands between the table (``table``: cells as they came in) and everything that 
 of a training column; ``apply`` turns any later column into the same numbers, or says clearly why it cannot.
 
     kind       the encoded array                      missing      never seen
-    number     float64                                NaN
+    number     float64, or float32 as it came         NaN
     integer    int64, for whole numbers past 2^53     INT64_MIN
     datetime   int64 in ``unit`` since 1970 UTC       INT64_MIN
     boolean    int32 codes into ("false", "true")     -1
@@ -394,7 +394,7 @@ def numbers(column: Column) -> Floats:
     >>> numbers(read({"w": [1, None, 2]})["w"]).tolist()
     [1.0, nan, 2.0]
     """
-    return encoded(Encoding(column.name, "number"), column, declared=False)
+    return np.ascontiguousarray(encoded(Encoding(column.name, "number"), column, declared=False), np.float64)
 
 
 def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:

@@ -27,7 +27,6 @@ from treewise.table.cells import (
 from treewise.table.column import UNITS, WHAT, Column, say_datetime
 from treewise.table.patience import patiently
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
@@ -69,8 +68,11 @@ def numeric_form(column: Column) -> Column:
     return column
 
 
-def to_numbers(column: Column) -> Floats:
-    """Encode numbers as doubles; a whole number between two doubles is rounded up, so ``x <= cut`` stays."""
+def to_numbers(column: Column) -> npt.NDArray[np.floating]:
+    """Encode numbers as the floats they are, or as doubles.
+
+    A whole number between two doubles is rounded up, so ``x <= cut`` stays.
+    """
     column = numeric_form(column)
     if column.form == "float":
         return column.values

@@ -232,10 +232,10 @@ def blank(column: Column, markers: Sequence[str]) -> Column:
         return replace(column, values=frozen(codes), labels=labels)
     if column.form not in ("int", "float"):
         return column
-    gone = np.zeros(len(column), np.bool_)
+    gone = np.zeros(len(column), np.bool_)  # an array on the right: float32 cells are compared as the doubles they are
     for value in map(number_of, markers):
         if value is not None and (column.form == "float" or -(2**63) <= value < 2**63):
-            gone |= column.values == value
+            gone |= column.values == np.array([as_float(value) if column.form == "float" else value])
     if not gone.any():
         return column
     if column.form == "float":

@@ -4,7 +4,7 @@ Stands at the bottom of the flow: ``reading.py`` and ``csvfile.py`` make columns
 ``table`` bundles them, ``encode`` decides what they are for the learner.
 
     form       values                                           missing
-    float      float64                                          NaN
+    float      float64 or float32, with any stride              NaN
     int        int64                                            mask
     bool       uint8                                            mask
     datetime   int64 in ``unit`` since 1970 UTC                 mask
@@ -170,9 +170,13 @@ def say_datetime(value: int, unit: str) -> str:
 
 
 def float_column(name: str, values: Array) -> Column:
-    """Make a column of numbers; an array that is float64 and contiguous already is not copied."""
+    """Make a column of numbers; float64 and float32 are not copied, also where they are one column of a matrix."""
+    values = np.asarray(values)
+    if values.dtype in (np.float64, np.float32) and values.strides[0] % values.itemsize == 0:
+        return Column(name, "float", frozen(values))
+    dtype = np.float32 if values.itemsize <= 4 else np.float64
     with np.errstate(over="ignore"):  # a longer float past the largest double is infinite
-        return Column(name, "float", frozen(np.ascontiguousarray(values, np.float64)))
+        return Column(name, "float", frozen(np.ascontiguousarray(values, dtype)))
 
 
 def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:

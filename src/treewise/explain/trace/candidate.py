@@ -156,7 +156,7 @@ def in_order_of_rows(taken: encode.Array) -> encode.Array:
 def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
     """Return the branch each encoded value takes."""
     if isinstance(split, Threshold):
-        taken = (values > split.cut).astype(np.int64)
+        taken = (values > np.array([split.cut])).astype(np.int64)  # an array: float32 is compared as double
     else:
         by_level = [split.branch(level, encoding) for level in encoding.levels]
         taken = np.array([-1 if b is None else b for b in [*by_level, -1]], np.int64)[values]
