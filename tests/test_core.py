@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from treewise import _core
 from treewise.criteria import FRACTION, log2_fixed, nlogn
-from treewise.split import midpoint
+from treewise.search import Candidate, pick
+from treewise.split import Threshold, midpoint
+
+from .oracles.readable import stir
 
 finite_or_not = st.floats(allow_nan=False)
 
@@ -75,3 +78,39 @@ def test_columns_must_be_of_one_length():
     target = _core.Target(np.array([0, 1]), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
     with pytest.raises(ValueError, match="length"):
         _core.grow([_core.Column(np.zeros(3), 0, [1])], target, _core.Settings())
+
+
+# -- who wins -------------------------------------------------------------------------------------------------------
+
+
+def candidate(merit, slack, column, position):
+    return Candidate(Threshold("x", 0.0), (), 0, (column, 0, position, 0), merit, merit, slack, eligible=True)
+
+
+def drawn_at(node):
+    def draw(c):
+        drawn = node
+        for part in c.key:
+            drawn = stir(drawn, part)
+        return drawn
+
+    return draw
+
+
+@given(st.data(), st.booleans(), st.integers(0, 9))
+def test_the_winner_does_not_depend_on_the_order_of_offers(data, random, node):
+    spans = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=12))
+    offers = [[merit, slack, i // 4, i % 4] for i, (merit, slack) in enumerate(spans)]
+    expected = pick([candidate(*o) for o in offers], drawn_at(node) if random else None).key
+    for _ in range(4):
+        shuffled = data.draw(st.permutations(offers))
+        assert pick([candidate(*o) for o in shuffled], drawn_at(node) if random else None).key == expected
+        won = shuffled[_core.winner(shuffled, random, node)]
+        assert (won[2], 0, won[3], 0) == expected
+
+
+def test_a_chain_of_near_ties_does_not_lead_away_from_the_best():
+    chain = [[10 - i, 1, i, 0] for i in range(8)][::-1]  # each within slack of the next, the ends far apart
+    assert chain[_core.winner(chain, False, 0)] == [10, 1, 0, 0]
+    falling = [[3, 1, 0, 0], [5, 1, 1, 0], [7, 1, 2, 0]]
+    assert falling[_core.winner(falling, False, 0)] == [5, 1, 1, 0]

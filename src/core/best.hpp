@@ -1,12 +1,15 @@
-// The competition of candidates: what an offer is, and which of two wins.
+// The competition of candidates: what an offer is, and which of all wins.
 //
-// Larger merit wins. Merits nearer than rounding may have moved them are a tie, and ties are decided by the key
-// (earlier column, then kind, then position, then placement of the missing rows) or, on request, by a draw that depends
-// only on the seed, the node and the candidate. search.py (pick) is the specification.
+// Rounding may have moved a merit by its slack, so the true one lies in merit ± slack. The best is sure to reach the
+// largest lower end of all, the bar; the candidates whose upper end reaches the bar are tied. Ties are decided by the
+// key (earlier column, then kind, then position, then placement of the missing rows) or, on request, by a draw that
+// depends only on the seed, the node and the candidate. search.py (pick) is the specification.
 
 #pragma once
 
+#include <algorithm>
 #include <compare>
+#include <vector>
 
 #include "fixed.hpp"
 #include "problem.hpp"
@@ -44,34 +47,45 @@ struct Offer {
     int128 spread = 0;  // Σ m·log m of the branches, for the gain ratio
 };
 
+// Keeps what may still win, whatever the order of offers: an offer that comes later in the order of ties than another
+// and reaches no higher never can, so few are kept.
 class Best {
 public:
     Best(bool random, uint64_t node) : random_(random), node_(node) {}
 
-    bool offer(const Offer& o) {
-        if (found_ && !beats(o)) return false;
-        found_ = true;
-        best_ = o;
-        return true;
+    void offer(const Offer& o) {
+        const int128 reach = o.merit + o.slack;
+        if (!front_.empty() && reach < bar_) return;
+        bar_ = front_.empty() ? o.merit - o.slack : std::max(bar_, o.merit - o.slack);
+        const Entry mine{o, reach, random_ ? draw(node_, o.key) : 0};
+        for (const Entry& e : front_) {
+            if (e.reach >= reach && e.precedes(mine)) return;
+        }
+        std::erase_if(front_, [&](const Entry& e) { return e.reach < bar_ || (e.reach <= reach && mine.precedes(e)); });
+        front_.push_back(mine);
     }
-    bool found() const { return found_; }
-    const Offer& get() const { return best_; }
+    bool found() const { return !front_.empty(); }
+    const Offer& get() const {
+        const Entry* best = nullptr;
+        for (const Entry& e : front_) {
+            if (e.reach >= bar_ && (!best || e.precedes(*best))) best = &e;
+        }
+        return best->offer;
+    }
 
 private:
-    bool beats(const Offer& o) const {
-        const int128 slack = o.slack + best_.slack;
-        if (o.merit > best_.merit + slack) return true;
-        if (o.merit < best_.merit - slack) return false;
-        if (random_) {
-            const uint64_t mine = draw(node_, o.key), theirs = draw(node_, best_.key);
-            if (mine != theirs) return mine < theirs;
+    struct Entry {
+        Offer offer;
+        int128 reach;  // the largest its merit may be
+        uint64_t drawn;
+        bool precedes(const Entry& other) const {  // in the order of ties
+            return drawn != other.drawn ? drawn < other.drawn : offer.key < other.offer.key;
         }
-        return o.key < best_.key;
-    }
+    };
     bool random_;
     uint64_t node_;
-    bool found_ = false;
-    Offer best_;
+    int128 bar_ = 0;  // what the best is sure to reach
+    std::vector<Entry> front_;
 };
 
 }  // namespace treewise

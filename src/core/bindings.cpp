@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 
+#include "best.hpp"
 #include "estimate.hpp"
 #include "fixed.hpp"
 #include "grow.hpp"
@@ -206,6 +207,15 @@ nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns
     return to_numpy(std::move(found));
 }
 
+// The competition by itself, for tests: the place of the winner among (merit, slack, column, position).
+int64_t winner(const std::vector<std::vector<int64_t>>& offers, bool random, uint64_t node) {
+    Best best(random, node);
+    for (const auto& o : offers) best.offer({.merit = o.at(0), .key = {o.at(2), 0, o.at(3), 0}, .slack = o.at(1)});
+    const Key key = best.get().key;
+    const auto won = [&](const auto& o) { return o[2] == key.column && o[3] == key.position; };
+    return std::find_if(offers.begin(), offers.end(), won) - offers.begin();
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -263,6 +273,8 @@ NB_MODULE(_core, m) {
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "The threshold between two neighbouring numbers.");
+    m.def("winner", &winner, "offers"_a, "random"_a, "node"_a,
+          "The place of the winner among offers of (merit, slack, column, position).");
     m.def(
         "nlogn", [](int64_t n) { return static_cast<double>(Nlogn(0)(n)); }, "n"_a,
         "n·log2(n) in units of 2^-61, as a double.");

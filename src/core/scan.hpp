@@ -78,17 +78,18 @@ public:
         node_key_ = node_key;
         whole_total_ = whole.total();
         bests_.clear();
-        bool seen = false;
+        best_.emplace(settings_.random_ties, node_key_);
+        seen_ = false;
         for (size_t c = 0; c < columns_.size(); ++c) {
             if (lists_.constant(c, node.begin, node.end)) continue;
             look(c, node);
             scan_column();
-            seen = seen || seen_;
-            if (best_->found()) bests_.push_back({best_->get(), static_cast<int64_t>(buckets_.size()) - 1});
+            if (settings_.rule == Rule::c45) keep_best_of_column();
             tick();
         }
-        if (bests_.empty()) return seen ? kMinSamplesLeaf : kNoCandidate;
-        const Offer winner = settings_.rule == Rule::c45 ? quinlan() : strongest(bests_);
+        if (settings_.rule == Rule::c45) quinlan();
+        if (!best_->found()) return seen_ ? kMinSamplesLeaf : kNoCandidate;
+        const Offer winner = best_->get();
         if (too_little(winner.gain + slack(winner.filled))) return kMinImpurityDecrease;
         look(winner.key.column, node);
         describe(winner, chosen);
@@ -118,8 +119,6 @@ private:
     int64_t gone_rows() const { return static_cast<int64_t>(gone_.size()); }
 
     void scan_column() {
-        best_.emplace(settings_.random_ties, node_key_);
-        seen_ = false;
         if (buckets_.empty()) return;
         if (own_) {
             part_.clear();
@@ -337,32 +336,30 @@ private:
             std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
     }
 
-    Offer strongest(const std::vector<ColumnBest>& bests) const {
-        Best best(settings_.random_ties, node_key_);
-        for (const ColumnBest& b : bests) best.offer(b.offer);
-        return best.get();
+    // C4.5's first step: each column sends its best test.
+    void keep_best_of_column() {
+        if (best_->found()) bests_.push_back({best_->get(), static_cast<int64_t>(buckets_.size()) - 1});
+        best_.emplace(settings_.random_ties, node_key_);
     }
 
     // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts)/n), compare
     // the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
-    Offer quinlan() {
+    void quinlan() {
         const auto n = static_cast<int128>(bests_.size());
         int128 average = 0;
         for (ColumnBest& b : bests_) {
             int128 price = b.offer.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
             const int scale = std::min(desk_.target.weight_scale, 56);
             price = scale >= 0 ? price << scale : price >> std::min(-scale, 126);
-            b.offer.merit = b.offer.gain - price;
+            b.offer.merit -= price;
             average += floor_div(b.offer.merit, n);
         }
-        std::vector<ColumnBest> enough;
-        for (ColumnBest b : bests_) {
+        for (ColumnBest& b : bests_) {
             if (b.offer.merit + 2 * b.offer.slack + n < average) continue;
             b.offer.merit = ratio(b.offer.merit, b.offer.spread);
             b.offer.slack = kRatioSlack;
-            enough.push_back(b);
+            best_->offer(b.offer);
         }
-        return strongest(enough);
     }
 
     bool too_little(int128 gain) const {
@@ -473,14 +470,14 @@ private:
     // of the node at hand
     uint64_t node_key_ = 0;
     int128 whole_total_ = 0;
-    std::vector<ColumnBest> bests_;
+    std::optional<Best> best_;       // of the node; under C4.5's rule of the column, until all have been seen
+    std::vector<ColumnBest> bests_;  // C4.5: of each column
+    bool seen_ = false;              // whether there was any candidate
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
     std::span<const Row> gone_;  // its missing rows
     bool own_ = false;           // they get a branch of their own
-    std::optional<Best> best_;
-    bool seen_ = false;
 };
 
 }  // namespace treewise

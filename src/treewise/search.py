@@ -396,24 +396,24 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
     """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
 
     Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with ``draw`` the one that
-    draws the smallest number.
+    draws the smallest number. C4.5 lets each column send its best test first.
     """
     node = group_of(problem, rows)
     measure = problem.criterion.at(node)
-    seen, best_of_column = False, []
+    seen, competing, best_of_column = False, [], []
     for column in range(len(problem.columns)):
         listed = list(candidates(problem, rows, column, node, measure))
         seen = seen or bool(listed)
         fitting = [c for c in listed if c.eligible]
+        competing += fitting
         if fitting:
             cuts = len({c.key[2] for c in listed if c.key[1] == PLACE["threshold"]})
             best_of_column.append((pick(fitting, draw), cuts))
-    if not best_of_column:
+    if not competing:
         return "min_samples_leaf" if seen else "no_candidate"
     if problem.criterion.rule == "c45":
-        best = pick(quinlan(problem, node, best_of_column), draw)
-    else:
-        best = pick([c for c, _ in best_of_column], draw)
+        competing = quinlan(problem, node, best_of_column)
+    best = pick(competing, draw)
     least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
     if decrease(problem, measure, best.gain + measure.slack(len(best.filled)), int(problem.weight.sum())) < least:
         return "min_impurity_decrease"
@@ -421,14 +421,15 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
 
 
 def pick(listed: Sequence[Candidate], draw: Callable[[Candidate], int] | None) -> Candidate:
-    """Return the candidate of largest merit; ties go to the first, or to the smallest draw."""
-    best = listed[0]
-    for c in listed[1:]:
-        if tied(c, best):
-            best = c if draw is not None and draw(c) < draw(best) else best
-        elif c.merit > best.merit:
-            best = c
-    return best
+    """Return the candidate of largest merit; ties go to the smallest key, or to the smallest draw.
+
+    A true merit lies in merit ± slack. The best is sure to reach the largest lower end of all; whoever may reach that
+    is tied. So the outcome does not depend on the order of the list, and a candidate truly as good as the best is
+    always among the tied ones.
+    """
+    bar = max(c.merit - c.slack for c in listed)
+    equals = [c for c in listed if c.merit + c.slack >= bar]
+    return min(equals, key=lambda c: (draw(c) if draw else 0, c.key))
 
 
 def tied(a: Candidate, b: Candidate) -> bool:
@@ -447,7 +448,7 @@ def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]
         price = log2_fixed(cuts) if best.key[1] == PLACE["threshold"] else 0
         scale = min(problem.weight_scale, 56)  # in units of the weights; capped where 128 bits end
         price = price << scale if scale >= 0 else price >> -scale
-        lessened.append(replace(best, merit=best.gain - price))
+        lessened.append(replace(best, merit=best.merit - price))
     average = sum(c.merit // len(lessened) for c in lessened)
     enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]
     return [replace(c, merit=ratio(c.merit, node, c.filled), slack=RATIO_SLACK) for c in enough]

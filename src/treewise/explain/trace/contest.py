@@ -8,6 +8,7 @@ trace.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,7 +35,7 @@ from treewise.search import (
 from treewise.split import quote
 from treewise.wording import plural
 
-OWN = -1  # the position of the tree's own split among the candidates, when it is none of the learner's
+OWN = sys.maxsize  # the position of the tree's own split, when it is none of the learner's: last among equals
 CUT = PLACE["threshold"]
 
 
@@ -114,21 +115,25 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
     compared = [t.candidate for t in bests.values()]
     if rule == "c45" and compared:
         compared = quinlan(problem, lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
+        winner = pick(compared, None)
+        equals = [c for c in compared if tied(c, winner)] if drawn else []
+        winner = next((c for c in equals if drawn and same_parts(bests[c.key[0]], drawn)), winner)
+    elif compared:  # all candidates of the node compete at once
+        best = best_of([t for listed in tests for t in listed if t.eligible], drawn)
+        winner = best.candidate
+        bests[winner.key[0]] = best
+        compared = [t.candidate for t in bests.values()]
     scores = {c.key[0]: say_merit(lens, c.merit, rule != "gain") for c in compared}
     cuts = {i: n for i, n in cuts.items() if bests[i].candidate.key[1] == CUT}
     if not compared:
         return Contest(bests, scores, cuts)
-    first = pick(compared, None)
-    if drawn is not None:
-        equals = [c for c in compared if tied(c, first)]
-        first = next((c for c in equals if same_parts(bests[c.key[0]], drawn)), first)
-    others = [c for c in compared if c is not first]
+    others = [c for c in compared if c is not winner]
     if not others:
-        return Contest(bests, scores, cuts, first.key[0])
+        return Contest(bests, scores, cuts, winner.key[0])
     second = pick(others, None)
-    tie = tied(first, second)
-    margin = 0.0 if tie else scores[first.key[0]] - scores[second.key[0]]
-    return Contest(bests, scores, cuts, first.key[0], second.key[0], margin, tie)
+    tie = tied(winner, second)
+    margin = 0.0 if tie else scores[winner.key[0]] - scores[second.key[0]]
+    return Contest(bests, scores, cuts, winner.key[0], second.key[0], margin, tie)
 
 
 def best_of(tests: Sequence[CandidateTrace], drawn: CandidateTrace | None = None) -> CandidateTrace:
