@@ -18,6 +18,7 @@ FLOORS = [
     {"tree"},
     {"criteria"},
     {"settings"},
+    {"integers"},
     {"problem"},
     {"search", "predict"},
     {"evaluate", "growth"},

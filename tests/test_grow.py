@@ -342,3 +342,53 @@ def test_numbers_taken_for_classes_are_noted():
 def test_poisson_is_for_counts():
     with pytest.raises(tw.DataError, match="is negative in row 2"):
         tw.grow({"x": [1, 2, 3], "y": [0.5, -1.5, 2.0]}, "y", criterion="poisson")
+
+
+# -- numbers at the ends of the range -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize(("size", "outlier"), [(1.0, 1e30), (1e-300, 1.0), (5e-324, 1e-290), (1e-20, 1e300)])
+def test_one_huge_target_does_not_hide_the_others(criterion, size, outlier):
+    data = {"x": list(range(9)), "y": [size] * 4 + [5 * size] * 4 + [outlier]}
+    tree = tw.grow(data, "y", task="regression", criterion=criterion)
+    assert [n.split.cut for n in tree if n.split] == [7.5, 3.5]
+    assert [n.prediction for n in tree if not n.split] == [size, 5 * size, outlier]
+    inner = tree[1]
+    assert inner.prediction == pytest.approx(3 * size, rel=1e-12)
+    if criterion == "squared_error" and size == 1.0:
+        assert (inner.impurity, inner.gain, inner.spread) == (4.0, 4.0, 2.0)
+    again = tree.refit(data)
+    for name in ("impurity", "gain", "value", "spread"):
+        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+    assert tree.trace(data)[1].agrees
+
+
+def test_best_first_growth_compares_gains_past_the_range_of_doubles():
+    for size in (1e200, 1e-200):
+        y = [-9 * size, -8 * size, 8 * size, 11 * size]
+        tree = tw.grow({"x": [1, 2, 3, 4], "y": y}, "y", task="regression", max_leaf_nodes=3)
+        assert [n.split.cut for n in tree if n.split] == [2.5, 3.5]
+
+
+def test_a_gain_made_by_rounding_alone_is_zero():
+    """Where both branches have the node's own shares, nothing is gained, whatever the logarithms were rounded to."""
+    for n, k in ((3, 1), (6, 2), (12, 8), (9, 6)):
+        data = {"x": [0] * k + [1] * (n - k) + [0] * 2 * k + [1] * 2 * (n - k), "y": ["n"] * n + ["p"] * 2 * n}
+        tree = tw.grow(data, "y", max_depth=1)
+        assert tree[0].gain == 0.0
+        assert tree.refit(data)[0].gain == 0.0
+        assert tw.grow(data, "y", min_impurity_decrease=1e-300)[0].stop == "min_impurity_decrease"
+
+
+def test_equal_gains_of_many_branches_are_equal():
+    """The second column is the first with all signs turned: sums whose tails are cut are off by as much a branch."""
+    k = 60
+    near = [1 + i * 2.0**-52 for i in range(1000, 1000 + k)]
+    y = [-v for v in near] + [1.0] * k + [-1.0] * k + near
+    tails = [f"t{i}" for i in range(k)]
+    columns = [tails + ["flat"] * k + ["rest"] * 2 * k, ["rest"] * 2 * k + ["flat"] * k + tails]
+    for first, second in (columns, columns[::-1]):
+        data = {"a": first, "b": second, "y": y}
+        options = {"task": "regression", "categorical": "multiway", "max_depth": 1, "sample_weight": [4097] * 4 * k}
+        assert tw.grow(data, "y", **options)[0].split.column == "a"

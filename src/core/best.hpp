@@ -40,7 +40,7 @@ inline uint64_t draw(uint64_t node, const Key& key) {
 
 struct Offer {
     int128 merit = 0;
-    int128 gain = 0;  // decrease of total impurity
+    int128 gain = 0;  // decrease of total impurity; 0 where rounding alone may have made it
     Key key;
     int128 slack = 0;   // by how much rounding may have moved the merit
     int filled = 0;     // branches with rows

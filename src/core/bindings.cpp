@@ -109,14 +109,16 @@ struct TargetArrays {
 };
 
 TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes, int scale,
-                         int weight_scale) {
+                         int weight_scale, std::optional<int> top) {
     const auto n_rows = static_cast<int64_t>(y.size());
     if (weight.size() != y.size() || (n_classes == 0 && raw.size() != y.size()))
         throw nb::value_error("lengths differ");
     for (int64_t r = 0; n_classes && r < n_rows; ++r) {
         if (y.data()[r] < 0 || y.data()[r] >= n_classes) throw nb::value_error("class out of range");
     }
-    return {y, raw, weight, Target{y.data(), raw.data(), weight.data(), n_rows, n_classes, scale, weight_scale}};
+    const Target target{y.data(),  raw.data(), weight.data(), n_rows,
+                        n_classes, scale,      weight_scale,  top.value_or(kAllFit)};
+    return {y, raw, weight, target};
 }
 
 // A finished tree's arrays (tree.py: Arrays), checked for what the core relies on.
@@ -260,10 +262,10 @@ NB_MODULE(_core, m) {
         .def(
             "__init__",
             [](TargetArrays* self, Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes,
-               int scale, int weight_scale) {
-                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale));
+               int scale, int weight_scale, std::optional<int> top) {
+                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale, top));
             },
-            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a);
+            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "top"_a = nb::none());
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
           "Grow a tree; returns its nodes as flat arrays.");

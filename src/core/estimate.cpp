@@ -80,14 +80,10 @@ private:
     }
 
     void fill(std::span<const Row> rows) {
-        desk_.low = desk_.high = target_.y[rows[0]];
+        desk_.sit(rows.data(), rows.data() + rows.size());
         Side::open(desk_, rows.data(), rows.data() + rows.size());
         whole_.clear();
-        for (Row r : rows) {
-            whole_.add(r);
-            desk_.low = std::min(desk_.low, target_.y[r]);
-            desk_.high = std::max(desk_.high, target_.y[r]);
-        }
+        for (Row r : rows) whole_.add(r);
         whole_.measure();
     }
 
@@ -99,21 +95,20 @@ private:
         if (tree_.kind[node] == kLeaf) return 0.0;
         int128 gain = whole_.total();
         size_t placed = 0;
+        int filled = 0;
         for (int64_t i = tree_.child_start[node]; i < tree_.child_start[node + 1]; ++i) {
             const auto rows = rows_of(static_cast<size_t>(tree_.children[i]));
             branch_.clear();
             for (Row r : rows) branch_.add(r);
-            if (branch_.rows) gain -= branch_.total();
+            if (branch_.rows) gain -= branch_.total(), ++filled;
             placed += rows.size();
         }
         if (placed < n_rows) {  // rows of a never-seen category stay here, as a branch of their own
             branch_.clear();
             for (int64_t i = first_[node]; i < first_[node + 1]; ++i) branch_.add(rows_[i]);
-            gain -= branch_.total();
+            gain -= branch_.total(), ++filled;
         }
-        const int degree = target_.n_classes ? 0 : settings_.criterion == Criterion::squared_error ? 2 : 1;
-        const double total = std::ldexp(static_cast<double>(gain) * desk_.worth, -degree * target_.scale);
-        return total / static_cast<double>(whole_.weight);
+        return desk_.in_users_units(desk_.settled(gain, filled), whole_.weight);
     }
 
     void write(size_t node, std::span<const Row> rows, const Summary& s, double gain, int64_t weight,

@@ -16,13 +16,30 @@
 namespace treewise {
 namespace {
 
+// Total decrease of impurity as mantissa and exponent (squares of 1e200 compare as well as any), the mantissa in 40
+// bits: gains that differ only in the last ones are equal for the order of growth.
+struct Priority {
+    bool any = false;
+    int64_t exponent = 0;
+    double mantissa = 0.0;
+    auto operator<=>(const Priority&) const = default;
+
+    static Priority of(double total, int scale) {  // total·2^scale
+        if (!(total > 0.0)) return {};
+        int exponent = 0, carried = 0;
+        const double mantissa = std::frexp(total, &exponent);
+        const double rounded = std::frexp(std::rint(std::ldexp(mantissa, 40)), &carried);
+        return {true, int64_t{exponent} + carried + scale, rounded};
+    }
+};
+
 struct Draft {
     int64_t parent = -1;
     int64_t first_child = -1;
     Segment segment;
     int64_t depth = 0;
-    uint64_t key = 0;       // for random ties: depends on the seed and the path
-    double priority = 0.0;  // total decrease of impurity
+    uint64_t key = 0;  // for random ties: depends on the seed and the path
+    Priority priority;
     Stop stop = kInner;
     Chosen chosen;
     Summary summary;
@@ -81,10 +98,11 @@ private:
             return;
         }
         Side& whole = finder_.whole;
+        desk_.sit(first, last);
         Side::open(desk_, first, last);
         whole.clear();
         for (const Row* row = first; row != last; ++row) whole.add(*row);
-        const bool pure = measure_targets(first, last);
+        const bool pure = same_targets(first, last);
         whole.measure();
         d.weight = whole.weight;
         d.summary = summarise(whole, desk_, first, last);
@@ -97,26 +115,15 @@ private:
             tick();
             return;
         }
-        const int degree = target_.n_classes ? 0 : settings_.criterion == Criterion::squared_error ? 2 : 1;
-        const double total = std::ldexp(static_cast<double>(d.chosen.gain) * desk_.worth, -degree * target_.scale);
-        d.gain = total / static_cast<double>(d.weight);
-        d.priority = rounded(total);
+        d.gain = desk_.in_users_units(d.chosen.gain, d.weight);
+        d.priority = Priority::of(static_cast<double>(d.chosen.gain) * desk_.worth, -desk_.degree * desk_.scale);
         push(id);
     }
 
-    bool measure_targets(const Row* first, const Row* last) {  // whether all targets are the same
-        if (target_.n_classes) {
-            const int64_t y = target_.y[*first];
-            return std::all_of(first, last, [&](Row r) { return target_.y[r] == y; });
-        }
-        desk_.low = desk_.high = target_.y[*first];
-        bool same = true;
-        for (const Row* row = first; row != last; ++row) {
-            desk_.low = std::min(desk_.low, target_.y[*row]);
-            desk_.high = std::max(desk_.high, target_.y[*row]);
-            same = same && target_.raw[*row] == target_.raw[*first];
-        }
-        return same;
+    bool same_targets(const Row* first, const Row* last) const {
+        if (target_.n_classes)
+            return std::all_of(first, last, [&](Row r) { return target_.y[r] == target_.y[*first]; });
+        return std::all_of(first, last, [&](Row r) { return target_.raw[r] == target_.raw[*first]; });
     }
 
     void keep_counts(Draft& d) {
@@ -143,13 +150,6 @@ private:
         if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
         if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;
         return kInner;
-    }
-
-    // Gains that differ only in the last bits are equal for the order of growth: keep 40 bits.
-    static double rounded(double gain) {
-        int exponent = 0;
-        const double mantissa = std::frexp(gain, &exponent);
-        return std::ldexp(std::rint(std::ldexp(mantissa, 40)), exponent - 40);
     }
 
     void split(int64_t id) {

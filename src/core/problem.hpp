@@ -94,6 +94,8 @@ struct Column {
     }
 };
 
+inline constexpr int kAllFit = std::numeric_limits<int>::min();
+
 struct Target {
     const int64_t* y = nullptr;   // class number, or scaled target
     const double* raw = nullptr;  // regression: the target as given
@@ -102,6 +104,7 @@ struct Target {
     int64_t n_classes = 0;  // 0: regression
     int scale = 0;          // regression: y = raw·2^scale
     int weight_scale = 0;   // weight = given weight·2^weight_scale
+    int top = kAllFit;      // regression: the exponent of the largest |raw|, where some y had to be rounded
 };
 
 struct Settings {

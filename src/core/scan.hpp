@@ -90,7 +90,7 @@ public:
         if (settings_.rule == Rule::c45) quinlan();
         if (!best_->found()) return seen_ ? kMinSamplesLeaf : kNoCandidate;
         const Offer winner = best_->get();
-        if (too_little(winner.gain + slack(winner.filled))) return kMinImpurityDecrease;
+        if (too_little(winner)) return kMinImpurityDecrease;
         look(winner.key.column, node);
         describe(winner, chosen);
         return kInner;
@@ -318,16 +318,15 @@ private:
         o.key = key;
         o.filled = t.filled;
         o.spread = t.spread;
-        o.gain = o.merit = whole_total_ - t.total;
-        o.slack = slack(t.filled);
+        o.merit = whole_total_ - t.total;
+        o.slack = desk_.slack(t.filled);
+        o.gain = desk_.settled(o.merit, t.filled);
         if (settings_.rule == Rule::ratio)
-            o.merit = ratio(o.gain, o.spread), o.slack = kRatioSlack;
+            o.merit = ratio(o.merit, o.spread), o.slack = kRatioSlack;
         else if (settings_.by_branches && settings_.rule == Rule::gain)
-            o.merit = floor_div(o.gain, t.filled - 1);
+            o.merit = floor_div(o.merit, t.filled - 1);
         best_->offer(o);
     }
-
-    int128 slack(int filled) const { return desk_.rounding + desk_.per_branch * filled; }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
     int128 ratio(int128 gain, int128 spread) const {
@@ -362,14 +361,10 @@ private:
         }
     }
 
-    bool too_little(int128 gain) const {
-        const double total = static_cast<double>(gain) * desk_.worth / static_cast<double>(total_weight_);
-        return std::ldexp(total, -degree() * desk_.target.scale) <
+    bool too_little(const Offer& winner) const {
+        const int128 at_most = winner.gain ? winner.gain + desk_.slack(winner.filled) : 0;
+        return desk_.in_users_units(at_most, total_weight_) <
                settings_.min_impurity_decrease * (1 - 0x1p-40);  // met to twelve digits is met
-    }
-    int degree() const {
-        if (desk_.target.n_classes) return 0;
-        return settings_.criterion == Criterion::squared_error ? 2 : 1;
     }
 
     // -- the winner ---------------------------------------------------------------------------------------------------

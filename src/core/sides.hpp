@@ -21,19 +21,69 @@ namespace treewise {
 
 // What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
 struct Desk {
-    explicit Desk(const Target& t) : target(t), nlogn(static_cast<uint64_t>(t.n_rows)) {}
+    explicit Desk(const Target& t)
+        : target(t), nlogn(static_cast<uint64_t>(t.n_rows)), y(t.y), scale(t.n_classes ? 0 : t.scale) {}
 
     const Target& target;
     Nlogn nlogn;
-    int64_t low = 0, high = 0;    // regression: smallest and largest scaled target of the node
+    const int64_t* y;             // class number, or target in the node's units …
+    int scale = 0;                // … of 2^-scale
+    int64_t low = 0, high = 0;    // regression: smallest and largest y of the node
     int128 rounding = 0;          // by how many units a gain may be off …
     int128 per_branch = 0;        // … and by how many more for each branch
-    double worth = 1.0;           // what one unit is, in total impurity of the user's numbers
+    double worth = 1.0;           // what one unit is, in total impurity of y …
+    int degree = 0;               // … which grows by this power of y
     int128 mean = 0;              // squared error: targets are taken about the node's mean …
     int shift = 0;                // … and cut to the bits that matter at this node,
     int fraction = 0;             // with so many more after the point
     std::vector<uint32_t> rank;   // absolute error: a row's place among the node's distinct targets, from 1 …
     std::vector<int64_t> values;  // … which are these, ascending
+    std::vector<int64_t> finer;   // y of the node's rows, where it has units of its own
+
+    // Begin with a node: its units and the range of its targets. Where targets were rounded to fit beside a far larger
+    // one of the table, a node of small ones takes them in finer units (problem.py: Problem.at).
+    void sit(const uint32_t* first, const uint32_t* last) {
+        if (target.n_classes) return;
+        y = target.y, scale = target.scale;
+        find_range(first, last);
+        constexpr int64_t kPlenty = int64_t{1} << 41;
+        if (target.top == kAllFit || high > kPlenty || low < -kPlenty) return;
+        double largest = 0.0;
+        for (const uint32_t* row = first; row != last; ++row) largest = std::max(largest, std::abs(target.raw[*row]));
+        int exponent = 0;
+        std::frexp(largest, &exponent);
+        const int more = largest > 0.0 ? (target.top - exponent) / kFiner * kFiner : 0;
+        if (more == 0) return;
+        scale += more;
+        finer.resize(target.n_rows);
+        for (const uint32_t* row = first; row != last; ++row) {
+            const double raw = target.raw[*row];
+            const auto rounded = static_cast<int64_t>(std::rint(std::ldexp(raw, scale)));
+            finer[*row] = rounded ? rounded : (raw > 0) - (raw < 0);
+        }
+        y = finer.data();
+        find_range(first, last);
+    }
+    int128 slack(int branches) const { return rounding + per_branch * branches; }
+
+    // A gain that rounding alone may have made is none.
+    int128 settled(int128 gain, int branches) const {
+        return gain > slack(branches) || -gain > slack(branches) ? gain : 0;
+    }
+    double in_users_units(int128 total, int64_t weight) const {  // per unit of weight
+        return std::ldexp(static_cast<double>(total) * worth / static_cast<double>(weight), -degree * scale);
+    }
+
+private:
+    static constexpr int kFiner = 20;  // bits a node's targets get more at a time
+
+    void find_range(const uint32_t* first, const uint32_t* last) {
+        low = high = y[*first];
+        for (const uint32_t* row = first; row != last; ++row) {
+            low = std::min(low, y[*row]);
+            high = std::max(high, y[*row]);
+        }
+    }
 };
 
 // -- classification ---------------------------------------------------------------------------------------------------
@@ -57,6 +107,7 @@ protected:
         desk_->rounding = rounding;
         desk_->per_branch = per_branch;
         desk_->worth = std::ldexp(1.0, -kFraction);
+        desk_->degree = 0;
     }
     int64_t take(uint32_t row, int64_t sign) {  // returns the class count before
         const auto c = static_cast<int32_t>(target_->y[row]);
@@ -180,7 +231,7 @@ protected:
         const int64_t w = sign * target_->weight[row];
         rows += sign;
         weight += w;
-        sum += static_cast<int128>(w) * target_->y[row];
+        sum += static_cast<int128>(w) * desk_->y[row];
     }
     Desk* desk_;
     const Target* target_;
@@ -204,9 +255,10 @@ public:
         desk_->mean = floor_div(sum, weight);
         desk_->shift = std::max(0, bits - 62);
         desk_->fraction = std::min(kFraction, 126 - 2 * (bits - desk_->shift));
-        desk_->rounding = (desk_->shift ? 4 * ((spread >> desk_->shift) + 1) << desk_->fraction : 0) + 1;
-        desk_->per_branch = 1;
+        const int128 tail = desk_->shift ? 2 * ((spread >> desk_->shift) + 1) << desk_->fraction : 0;
+        desk_->rounding = desk_->per_branch = 1 + tail;  // a quotient, and a cut tail of S
         desk_->worth = std::ldexp(1.0, 2 * desk_->shift - desk_->fraction);
+        desk_->degree = 2;
     }
 };
 
@@ -225,6 +277,7 @@ public:
         desk_->per_branch = desk_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
         desk_->rounding = 8 * (sum >> desk_->shift) + desk_->per_branch;
         desk_->worth = 0.6931471805599453 * std::ldexp(1.0, desk_->shift - kFraction);
+        desk_->degree = 1;
     }
 };
 
@@ -237,11 +290,11 @@ public:
     int128 sum = 0;
 
     bool valid() const { return true; }
-    void measure() const { desk_->rounding = desk_->per_branch = 0, desk_->worth = 1.0; }
+    void measure() const { desk_->rounding = desk_->per_branch = 0, desk_->worth = 1.0, desk_->degree = 1; }
 
     // Rank the targets of the node's rows, once for all sides.
     static void open(Desk& desk, const uint32_t* first, const uint32_t* last) {
-        const int64_t* y = desk.target.y;
+        const int64_t* y = desk.y;
         desk.rank.resize(desk.target.n_rows);
         std::vector<uint32_t> order(first, last);
         std::sort(order.begin(), order.end(), [y](uint32_t a, uint32_t b) { return y[a] < y[b]; });
@@ -297,7 +350,7 @@ private:
     }
     void step(uint32_t row, int64_t sign) {
         const int64_t w = sign * target_->weight[row];
-        const int128 wy = static_cast<int128>(w) * target_->y[row];
+        const int128 wy = static_cast<int128>(w) * desk_->y[row];
         rows += sign, weight += w, sum += wy;
         for (size_t i = desk_->rank[row]; i < weights_.size(); i += i & (~i + 1)) {
             weights_[i] += w;

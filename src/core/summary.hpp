@@ -40,17 +40,17 @@ inline double variance(const Desk& desk, int128 sum, int64_t weight, const uint3
     const int shift = std::max(0, bit_length(static_cast<uint128>(range)) - room);
     int128 squares = 0, deviations = 0;
     for (const uint32_t* row = first; row != last; ++row) {
-        const int128 d = (desk.target.y[*row] - mean) >> shift;
+        const int128 d = (desk.y[*row] - mean) >> shift;
         squares += desk.target.weight[*row] * d * d;
         deviations += desk.target.weight[*row] * d;
     }
     const double w = static_cast<double>(weight), off = static_cast<double>(deviations) / w;
     const double v = std::max(0.0, static_cast<double>(squares) / w - off * off);
-    return std::ldexp(v, 2 * (shift - desk.target.scale));
+    return std::ldexp(v, 2 * (shift - desk.scale));
 }
 
 inline double mean_of(const Desk& desk, int128 sum, int64_t weight) {
-    return std::ldexp(static_cast<double>(sum) / static_cast<double>(weight), -desk.target.scale);
+    return std::ldexp(static_cast<double>(sum) / static_cast<double>(weight), -desk.scale);
 }
 
 inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
@@ -64,8 +64,8 @@ inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32
 inline Summary summarise(const AbsoluteSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
     Summary s;
     const auto [low, high] = side.medians();
-    s.value = std::ldexp(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.target.scale);
-    s.impurity = std::ldexp(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.target.scale);
+    s.value = std::ldexp(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.scale);
+    s.impurity = std::ldexp(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.scale);
     s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
     return s;
 }
@@ -77,7 +77,7 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
     s.value = mean_of(desk, side.sum, side.weight);
     s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
     if (side.sum <= 0) return s;
-    const auto scale = static_cast<int128>(desk.target.scale) << kFraction;
+    const auto scale = static_cast<int128>(desk.scale) << kFraction;
     // Σ w·y·log2 y: y is cut to 53 bits, and each term to what leaves room for the sum.
     const auto magnitude = [&](int64_t y) {
         const int128 log = log2_fixed(static_cast<uint64_t>(y)) - scale;
@@ -89,7 +89,7 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
         std::max(0, bit_length(static_cast<uint128>(largest)) + bit_length(static_cast<uint128>(side.weight)) - 125);
     int128 terms = 0;
     for (const uint32_t* row = first; row != last; ++row) {
-        const int64_t y = desk.target.y[*row];
+        const int64_t y = desk.y[*row];
         if (y <= 0) continue;
         terms += desk.target.weight[*row] * (((y >> spare) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> down);
     }
@@ -98,7 +98,7 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
                             (static_cast<int128>(cut) << kFraction) - log2_fixed(static_cast<uint64_t>(side.weight)) -
                             scale;
     const double m = static_cast<double>(side.weight);
-    const double ylogy = std::ldexp(static_cast<double>(terms) / m, spare + down - kFraction - desk.target.scale);
+    const double ylogy = std::ldexp(static_cast<double>(terms) / m, spare + down - kFraction - desk.scale);
     const double of_mean = s.value * std::ldexp(static_cast<double>(log_mean), -kFraction);
     s.impurity = std::max(0.0, kLn2 * (ylogy - of_mean));
     return s;

@@ -32,6 +32,7 @@ class Target:
         n_classes: int,
         scale: int,
         weight_scale: int,
+        top: int | None = None,
     ) -> None: ...
 
 class Settings:

@@ -300,8 +300,8 @@ def squared_error_at(node: Group) -> Measure:
         centred = (group.total - group.weight * mean) >> shift
         return -((centred * centred << fraction) // group.weight)
 
-    cut = 4 * ((spread >> shift) + 1) << fraction if shift else 0
-    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=cut + 1, per_branch=1)
+    off = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a cut tail of S
+    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=off, per_branch=off)
 
 
 def poisson_at(node: Group) -> Measure:

@@ -190,7 +190,8 @@ def core_columns(problem: Problem) -> list[_core.Column]:
 def core_target(problem: Problem) -> _core.Target:
     """Hand the target and the weights to the core."""
     n_classes = len(problem.target.classes)
-    return _core.Target(problem.y, problem.raw, problem.weight, n_classes, problem.target_scale, problem.weight_scale)
+    scales = (problem.target_scale, problem.weight_scale, problem.target_top)
+    return _core.Target(problem.y, problem.raw, problem.weight, n_classes, *scales)
 
 
 def core_settings(problem: Problem) -> _core.Settings:

@@ -2,13 +2,7 @@
 
 Stands between the table and the two learners that must agree, ``search.py`` (readable) and the core (fast). Everything
 that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
-the order of the classes, which rows count, and how weights and targets become integers.
-
-    weights   w → w·2^weight_scale    whole numbers stay as they are; others are scaled until their sum has 52 bits
-    targets   y → y·2^target_scale    regression: as few bits as all targets need, 61 at most
-
-Scales are powers of two, so nothing is rounded that fits; a positive weight never becomes 0. They depend on the sum of
-the weights and the largest |y| only, not on the number of rows, so a row of weight 2 is the same as two rows.
+the order of the classes, which rows count; weights and targets become integers by ``integers.py``.
 """
 
 from __future__ import annotations
@@ -28,6 +22,7 @@ from treewise import encode
 from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.integers import in_units, scale_beside, scale_targets, scale_weights
 from treewise.settings import Settings, as_written
 from treewise.table import Column, KindSpec, Table, read, read_markers
 from treewise.table.column import brief
@@ -68,6 +63,7 @@ class Problem:
     y: Ints  # class number, or scaled target
     raw: npt.NDArray[np.float64]  # regression: the target as given
     target_scale: int
+    target_top: int | None  # regression: the exponent of the largest |target|; None when all fit as they are
     weight: Ints
     weight_scale: int
     settings: Settings
@@ -89,6 +85,21 @@ class Problem:
     def __len__(self) -> int:
         return len(self.weight)
 
+    def at(self, rows: Ints) -> Problem:
+        """Return the problem as a node with these rows sees it: with its targets in units fine enough for them.
+
+        The same for the same rows, whatever the tree above them; and this very problem but in extreme tables.
+        """
+        largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
+        if not largest or self.target_top is None:
+            return self
+        scale = scale_beside(self.target_top, largest)
+        if scale == self.target_scale:
+            return self
+        y = np.zeros_like(self.y)
+        y[rows] = in_units(self.raw[rows], scale)
+        return replace(self, y=y, target_scale=scale)
+
     @property
     def least_leaf_weight(self) -> int:
         """The least weight of a leaf, in scaled units."""
@@ -103,7 +114,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
-    target, y, raw, scale = read_target(column.take(kept), roles, kept)
+    target, y, raw = read_target(column.take(kept), roles, kept)
     weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, roles.class_weight, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
     if settings.criterion == "poisson" and np.any(raw < 0):
@@ -135,7 +146,6 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         table,
         target,
         weighed,
-        scale,
         settings,
         (encodings, columns, splits, notes),
         {k: v for k, v in asked.items() if v},
@@ -216,7 +226,6 @@ def assemble(
     table: Table,
     target: Target,
     weighed: Weighed,
-    target_scale: int,
     settings: Settings,
     columns: tuple[Sequence[Encoding], Sequence[npt.NDArray[Any]], Sequence[tuple[str, ...]], Sequence[str]],
     asked: Mapping[str, Any],
@@ -224,14 +233,16 @@ def assemble(
     """Put the parts of a problem together."""
     encodings, values, splits, notes = columns
     weight, weight_scale = scale_weights(weighed.weight)
+    y, target_scale, top = scale_targets(weighed.raw) if target.task == "regression" else (weighed.y, 0, None)
     return Problem(
         tuple(encodings),
         tuple(values),
         tuple(splits),
         target,
-        weighed.y,
+        y,
         weighed.raw,
         target_scale,
+        top,
         weight,
         weight_scale,
         settings,
@@ -344,8 +355,8 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
     return np.flatnonzero(counts)
 
 
-def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64], int]:
-    """Decide the task and turn the target into class numbers or scaled integers."""
+def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+    """Decide the task and read the target: class numbers, or numbers as they are."""
     numeric, codes, labels = encode.classes(column)
     task = roles.task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
@@ -356,9 +367,8 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
             )
         if roles.positive is not None:
             raise ParameterError("positive: regression has no classes; leave it out.")
-        raw = encode.numbers(column)
-        y, scale = scale_targets(raw, column.name, kept)
-        return Target(column.name, "regression"), y, raw, scale
+        raw = finite_targets(column, kept)
+        return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = class_order(labels, roles.positive, column.name)
     place = np.empty(len(labels), np.int64)
     place[order] = np.arange(len(labels))
@@ -366,7 +376,6 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
         Target(column.name, "classification", tuple(labels[i] for i in order)),
         place[codes],
         np.empty(0),
-        0,
     )
 
 
@@ -402,19 +411,16 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
     return [*order, named[0]]
 
 
-def scale_targets(raw: npt.NDArray[np.float64], name: str, kept: Ints) -> tuple[Ints, int]:
-    """Write targets as integers of at most 61 bits, and of no more than they need: y·2^scale."""
+def finite_targets(column: Column, kept: Ints) -> npt.NDArray[np.float64]:
+    """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
+    raw = encode.numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
         raise DataError(
-            f'target "{safe(name)}" is {raw[bad[0]]} in row {kept[bad[0]] + 1:,}. Regression needs finite numbers.'
-            " Leave that row out, or correct it."
+            f'target "{safe(column.name)}" is {raw[bad[0]]} in row {kept[bad[0]] + 1:,}. Regression needs finite'
+            " numbers. Leave that row out, or correct it."
         )
-    scale = 61 - math.frexp(float(np.max(np.abs(raw))))[1] if np.any(raw) else 0
-    y = np.rint(np.ldexp(raw, scale)).astype(np.int64)
-    used = int(np.bitwise_or.reduce(np.abs(y)))
-    spare = (used & -used).bit_length() - 1 if used else 0  # zeros all of them end with
-    return y >> spare, scale - spare
+    return raw
 
 
 def settle_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
@@ -495,26 +501,6 @@ def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str,
     return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given
 
 
-def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
-    """Write positive weights as integers whose sum stays below 2^53: w·2^scale.
-
-    >>> scale_weights(np.array([1.0, 2.0, 3.0]))[0].tolist()
-    [1, 2, 3]
-    >>> scaled, scale = scale_weights(np.array([0.25, 1.5]))
-    >>> np.ldexp(scaled, -scale).tolist()
-    [0.25, 1.5]
-    """
-    if not len(weight):
-        return np.empty(0, np.int64), 0
-    top = math.frexp(float(weight.max()))[1]
-    total = math.fsum(np.ldexp(weight, -top).tolist())  # as a multiple of 2^top: no overflow on the way
-    bits = math.frexp(total)[1] + top
-    if bits <= 53 and np.all(weight == np.rint(weight)):
-        return weight.astype(np.int64), 0
-    scale = 52 - bits
-    return np.maximum(1, np.rint(np.ldexp(weight, scale))).astype(np.int64), scale
-
-
 # -- a table for a tree that is there already --------------------------------------------------------------------------
 
 
@@ -536,17 +522,17 @@ def conform(
     again = name if name in table.columns else None
     weight = sample_weights(table, again if sample_weight is None else sample_weight)
     kept = rows_that_count(column, weight, Roles(), table.name)
-    raw, scale = np.empty(0), 0
+    raw = np.empty(0)
     if target.task == "regression":
-        raw = encode.numbers(column)[kept]
-        y, scale = scale_targets(raw, column.name, kept)
+        raw = finite_targets(column.take(kept), kept)
+        y = np.zeros(len(raw), np.int64)
     else:
         y = class_numbers(column, target, table.name)[kept]
     weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, asked.get("class_weight"), table.name)
     values = [encode.apply(e, table[e.name], table.name)[weighed.rows] for e in encodings]
     kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
     columns = (encodings, values, kinds, table.notes)
-    return assemble(table, target, weighed, scale, settle_criterion(settings, target, None), columns, asked)
+    return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)
 
 
 def class_numbers(column: Column, target: Target, table_name: str) -> Ints:

@@ -60,7 +60,7 @@ class Candidate:
     branches: tuple[Group, ...]
     missing_rows: int
     key: tuple[int, int, int, int]  # column, kind, position, placement of missing rows: decides ties
-    gain: int  # decrease of total impurity, in the measure's units
+    gain: int  # decrease of total impurity, in the measure's units; 0 where rounding alone may have made it
     merit: int  # what it competes by
     slack: int  # by how much rounding may have moved the merit
     eligible: bool  # whether every branch with rows meets the limits
@@ -334,14 +334,15 @@ def judge(
     filled = [g for g in branches if g.rows]
     if len(filled) < 2 or not all(measure.valid(g) for g in filled):
         return None
-    gain = measure.total(node) - sum(measure.total(g) for g in filled)
-    slack = RATIO_SLACK if problem.criterion.rule == "ratio" else measure.slack(len(filled))
+    computed = measure.total(node) - sum(measure.total(g) for g in filled)
+    slack = measure.slack(len(filled))
+    gain = computed if abs(computed) > slack else 0
     if problem.criterion.rule == "ratio":
-        merit = ratio(gain, node, filled)
+        merit, slack = ratio(computed, node, filled), RATIO_SLACK
     elif problem.by_branches and problem.criterion.rule == "gain":
-        merit = gain // (len(filled) - 1)
+        merit = computed // (len(filled) - 1)
     else:
-        merit = gain
+        merit = computed
     fits = all(g.rows >= least_leaf(problem) and g.weight >= problem.least_leaf_weight for g in filled)
     return Candidate(split, branches, missing_rows, key, gain, merit, slack, fits)
 
@@ -381,7 +382,10 @@ def leaf_condition(problem: Problem, rows: Rows, node: Group, depth: int) -> str
 
 
 def find_best_prediction(problem: Problem, rows: Rows, node: Group) -> int | float:
-    """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1)."""
+    """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1).
+
+    ``problem`` is the one the node sees (``Problem.at``), of which ``node`` is the group.
+    """
     if problem.target.task == "classification":
         return node.counts.index(max(node.counts))
     if np.all(problem.raw[rows] == problem.raw[rows[0]]):
@@ -398,6 +402,7 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
     Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with ``draw`` the one that
     draws the smallest number. C4.5 lets each column send its best test first.
     """
+    problem = problem.at(rows)
     node = group_of(problem, rows)
     measure = problem.criterion.at(node)
     seen, competing, best_of_column = False, [], []
@@ -415,7 +420,8 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
         competing = quinlan(problem, node, best_of_column)
     best = pick(competing, draw)
     least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
-    if decrease(problem, measure, best.gain + measure.slack(len(best.filled)), int(problem.weight.sum())) < least:
+    at_most = best.gain + measure.slack(len(best.filled)) if best.gain else 0
+    if decrease(problem, measure, at_most, int(problem.weight.sum())) < least:
         return "min_impurity_decrease"
     return best
 

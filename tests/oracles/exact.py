@@ -31,8 +31,8 @@ whole numbers they are multiplied by their common denominator first, and the gai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, cached_property
@@ -91,6 +91,23 @@ class Problem:
         """The rows that count: weight 0 is as good as absent."""
         return [row for row, weight in enumerate(self.weights) if weight > 0]
 
+    def at(self, rows: Rows) -> Problem:
+        """Return the problem with y as a node of these rows takes them: as they are where all fit in 61 bits.
+
+        Where they do not, they are rounded to a unit 61 bits below the table's largest |y|; a node whose own are
+        smaller by 20 bits, or 40, or 60 …, takes a unit smaller by as much. None but 0 becomes 0.
+        """
+        top = magnitude(self.y[row] for row in self.rows)
+        if self.classes or not rows or all(is_multiple(self.y[row], top - 61) for row in self.rows):
+            return self
+        own = magnitude(self.y[row] for row in rows)
+        unit = Fraction(2) ** (top - 61 - (top - own) // 20 * 20)
+        taken = [Fraction(y) for y in self.y]
+        for row in rows:
+            sign = (taken[row] > 0) - (taken[row] < 0)
+            taken[row] = (round(taken[row] / unit) or sign) * unit
+        return replace(self, y=taken)
+
     @cached_property
     def denominator(self) -> int:
         """The common denominator of y."""
@@ -120,6 +137,16 @@ class Problem:
             places.append((last_place, Fraction(self.y[row])))
         middle = ((last_place + 1) // 2, last_place // 2 + 1)
         return sum(next(y for last, y in places if last >= place) for place in middle) / Fraction(2)
+
+
+def magnitude(numbers: Iterable[float]) -> int:
+    """Return the smallest e such that no number reaches 2^e."""
+    return math.frexp(max(abs(number) for number in numbers))[1]
+
+
+def is_multiple(number: float, exponent: int) -> bool:
+    """Tell whether a number is a whole multiple of 2^exponent."""
+    return (Fraction(number) / Fraction(2) ** exponent).denominator == 1
 
 
 # -- what comes out ------------------------------------------------------------------------------------------
@@ -459,6 +486,7 @@ def consider(node: Node, problem: Problem, settings: Settings) -> None:
     node.stop = reason_to_stop(node, problem, settings)
     if node.stop:
         return
+    problem = problem.at(node.rows)
     tests = [
         candidate
         for column in problem.columns

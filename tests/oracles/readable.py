@@ -11,7 +11,6 @@ import numpy as np
 
 from treewise.search import (
     Candidate,
-    decrease,
     find_best_prediction,
     find_best_split,
     group_of,
@@ -36,12 +35,13 @@ class Built:
     key: int
     stop: str = ""
     best: Candidate | None = None
-    priority: float = 0.0
+    priority: tuple = (0, 0, 0.0)
     prediction: object = None
     children: list = field(default_factory=list)
 
 
 def look_at(problem, node):
+    problem = problem.at(node.rows)
     group = group_of(problem, node.rows)
     node.stop = leaf_condition(problem, node.rows, group, len(node.path))
     if group.rows:
@@ -63,8 +63,10 @@ def look_at(problem, node):
         return
     node.best = found
     measure = problem.criterion.at(group)
-    mantissa, exponent = math.frexp(decrease(problem, measure, found.gain, 1))
-    node.priority = math.ldexp(float(np.rint(math.ldexp(mantissa, 40))), exponent - 40)
+    if found.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
+        mantissa, exponent = math.frexp(float(found.gain) * measure.worth)
+        rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
+        node.priority = (1, exponent + carried - problem.criterion.degree * problem.target_scale, rounded)
 
 
 def split(problem, node):
@@ -92,7 +94,7 @@ def build(problem):
         if most is None:
             node = waiting.pop()
         else:
-            node = min(waiting, key=lambda n: (-n.priority, n.path))
+            node = min(waiting, key=lambda n: ([-part for part in n.priority], n.path))
             if leaves + node.best.split.n_branches - 1 > most:
                 for left in waiting:
                     left.stop, left.best = "max_leaf_nodes", None

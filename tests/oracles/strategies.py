@@ -194,6 +194,27 @@ def near_ties(seed: int, criterion: str) -> Case:
     return make_case(columns, y, Settings(criterion, max_depth=1), sample_weight=weights)
 
 
+# Targets that do not fit side by side in 61 bits: each of the first beside one, or some, of the second.
+FAR_APART = (
+    (tuple(map(float, range(1, 12))), (1e30,)),
+    ((0.5, 1.0, 1.5, 3.0), (2.0**90, -(2.0**90))),
+    ((1e-300, 2e-300, 3e-300, 7e-300), (1.0,)),
+    ((5e-324, 1e-323, 3e-323), (1.0, 1e300)),
+    ((1e-5, 2e-5, 3e-5), (1e8, 1e25)),
+)
+
+
+def far_apart(seed: int, criterion: str) -> Case:
+    """Draw numbers to be predicted of very different size, which some column tells apart."""
+    choose = random.Random(seed).choice
+    small, huge = choose(FAR_APART)
+    n = choose((4, 6, 8, 12))
+    big = [choose((False, False, False, True)) for _ in range(n)]
+    y = [choose(huge) if b else choose(small) for b in big]
+    columns = [Column("x1", [float(b) for b in big]), *(any_column(choose, f"x{i}", n, "subset") for i in (2, 3))]
+    return make_case(columns, y, Settings(criterion), sample_weight=any_weights(choose, n))
+
+
 def many_levels(seed: int) -> Case:
     """Draw three classes and more than ten levels, too many for a subset search to try all divisions."""
     choose = random.Random(seed).choice

@@ -28,6 +28,7 @@ from .strategies import (
     Settings,
     cases,
     every_table,
+    far_apart,
     make_case,
     many_levels,
     near_ties,
@@ -110,10 +111,10 @@ class Facts:
     gain: float
     spread: float
 
-    def differs(self, other: Facts) -> list[str]:
+    def differs(self, other: Facts, near: float) -> list[str]:
         """Name the facts in which two nodes differ by more than rounding."""
         pairs = [(f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
-        return [name for name, mine, theirs in pairs if mine != theirs and not nearly(mine, theirs)]
+        return [name for name, mine, theirs in pairs if mine != theirs and not nearly(mine, theirs, near)]
 
     def __str__(self) -> str:
         what = f"stop={self.stop}" if self.question is None else str(self.question)
@@ -122,21 +123,28 @@ class Facts:
         return f"{self.path}  {what}  {known}  says {self.prediction!r}  {numbers}"
 
 
-def nearly(a: Any, b: Any) -> bool:
+def nearly(a: Any, b: Any, near: float) -> bool:
     """Tell whether two numbers are the same up to rounding."""
     if not (isinstance(a, float) and isinstance(b, float)):
         return False
-    return math.isclose(a, b, rel_tol=1e-11, abs_tol=1e-12)
+    return math.isclose(a, b, rel_tol=1e-11, abs_tol=near)
+
+
+def smallest_difference(case: Case, node: exact.Node) -> float:
+    """Return what is as good as 0 at a node: a part in 10^12 of its largest target, or of 1 for classes."""
+    return 1e-12 * (1 if case.problem.classes else max((abs(case.problem.y[row]) for row in node.rows), default=0))
 
 
 def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Facts:
     """Say what the oracle found at a node; a node without rows answers as its parent or the root does."""
-    problem, criterion = case.problem, case.settings.criterion
+    criterion = case.settings.criterion
     asked = node
     if not node.rows:
         above = () if case.settings.empty_branch == "root" else node.path[:-1]
         asked = next(other for other in nodes if other.path == above)
-    says = exact.prediction(problem, asked.rows, criterion)
+    seen = case.problem if asked.stop == "pure" else case.problem.at(asked.rows)
+    says = exact.prediction(seen, asked.rows, criterion)
+    problem = case.problem.at(node.rows)
     weight = problem.weight(node.rows)
     counts = zip(problem.classes, problem.counts(node.rows), strict=True) if problem.classes else ()
     gain = exact.in_units(node.gain, criterion) if node.question else 0
@@ -195,11 +203,12 @@ def question_of(split: Any) -> exact.Question:
 def disagreement(case: Case) -> str:
     """Return both trees and where they first differ, or "" if they are the same tree."""
     try:
-        oracle, grown, _, _ = grow_both(case)
+        oracle, grown, nodes, _ = grow_both(case)
     except tw.TreewiseError as error:
         return f"treewise refuses: {error}"
     for i in range(max(len(oracle), len(grown))):
-        wrong = oracle[i].differs(grown[i]) if i < min(len(oracle), len(grown)) else ["number of nodes"]
+        near = smallest_difference(case, nodes[i]) if i < len(nodes) else 0.0
+        wrong = oracle[i].differs(grown[i], near) if i < min(len(oracle), len(grown)) else ["number of nodes"]
         if wrong:
             both = ["oracle:", *map(str, oracle), "treewise:", *map(str, grown)]
             return "\n".join([f"node {i} differs in {', '.join(wrong)}", *both])
@@ -352,6 +361,12 @@ def test_every_small_table_with_numbers_to_predict(criterion: str) -> None:
 def test_random_tables(part: int) -> None:
     for seed in range(part, TABLES, PARTS):
         check(seeded_case(seed))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_small_numbers_beside_huge_ones(criterion: str) -> None:
+    for seed in range(60):
+        check(far_apart(seed, criterion))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -42,6 +42,8 @@ def random_table(rng, regression):
         data[f"x{i}"] = values
     if regression:
         y = rng.integers(0, 6, n) + (rng.random(n).round(2) if rng.random() < 0.7 else 0)
+        if rng.random() < 0.3:  # numbers that do not fit side by side in 61 bits, down to the smallest there are
+            y = y * rng.choice([1.0, 1e-5, 1e30, 1e-300, 5e-324, 1e150, 1e300], n)
         data["y"] = y.astype(float).tolist()
     else:
         data["y"] = [f"c{v}" for v in rng.integers(0, int(rng.integers(1, 5)), n)]

@@ -41,7 +41,7 @@ CUT = PLACE["threshold"]
 
 def trace_node(problem: Problem, rows: Rows, view: View, place: Place | None = None) -> NodeTrace:
     """Compute everything about one node."""
-    place = place or Place()
+    place, problem = place or Place(), problem.at(rows)
     node = group_of(problem, rows)
     measure = problem.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
     lens = Lens(problem, rows, node, measure, view.unit, view.per)
