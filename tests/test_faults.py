@@ -1,24 +1,19 @@
-"""What must not go wrong when something else does: Ctrl-C, fork, no memory, many threads, and other people's state.
+"""What must not go wrong when something else does: Ctrl-C, fork, no memory and many threads.
 
-Most of this happens in processes of their own: this file is also the program they run (``python test_faults.py NAME``),
-each function below marked ``@child`` is one. ``TREEWISE_LONG=1`` runs many more interrupts and memory limits.
+Most of this happens in processes of their own: this file is also the program they run (``python test_faults.py NAME``).
+ ``TREEWISE_LONG=1`` runs many more interrupts and memory limits.
 """
 
-import decimal
 import gc
 import hashlib
 import json
-import locale
 import multiprocessing
 import os
 import random
-import re
 import signal
-import subprocess
 import sys
 import threading
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -28,46 +23,13 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
+from tests.children import answer, run, start
 from treewise.files import dumps, loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 WITHIN = 0.5  # seconds from Ctrl-C to KeyboardInterrupt
 PATIENCE = 60  # seconds that a busy machine may let a process wait for its turn
 UNIX = pytest.mark.skipif(os.name == "nt", reason="Windows has neither fork nor a signal for one process")
-CHILDREN = {}
-
-
-def child(function):
-    """Mark a function that is run in a process of its own."""
-    CHILDREN[function.__name__] = function
-    return function
-
-
-def start(name, *words, **settings):
-    """Start a child."""
-    return subprocess.Popen(
-        [sys.executable, __file__, name, *map(str, words)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        **settings,
-    )
-
-
-def run(name, *words, timeout=120):
-    """Run a child to its end, and return what it says; it must end well."""
-    with start(name, *words, stderr=subprocess.PIPE) as process:
-        try:
-            said, complaints = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    assert process.returncode == 0, f"{name} {words} ended with {process.returncode}: {complaints[-2000:]}"
-    return said
-
-
-def answer(value):
-    print(json.dumps(value), flush=True)
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------
@@ -104,7 +66,6 @@ def tasks(folder):
     }
 
 
-@child
 def interrupted(folder):
     """Make the calls that are asked for, one a line of input; say when each begins and when it was interrupted."""
     calls = tasks(folder)
@@ -149,7 +110,7 @@ def cpu_seconds(pid):
 def reactions(folder, times):
     """Interrupt calls at random moments; yield how long each took to stop, by the clock and in processor time."""
     random.seed(0)
-    with start("interrupted", folder) as process:
+    with start(__file__, "interrupted", folder) as process:
         durations = json.loads(process.stdout.readline())
         for i in range(times):
             name = list(durations)[i % len(durations)]
@@ -249,7 +210,6 @@ def grow_all(tables):
     return found
 
 
-@child
 def forks(folder, times):
     """Fork after fits of all kinds; every child must do the same within a minute."""
     tables = small_tables(folder)
@@ -271,15 +231,14 @@ def forks(folder, times):
 
 @UNIX
 def test_children_of_a_fork_grow_and_predict(tmp_path):
-    run("forks", tmp_path, 200 if LONG else 4, timeout=900)
+    run(__file__, "forks", tmp_path, 200 if LONG else 4, timeout=900)
 
 
 @UNIX
 def test_a_forked_child_refuses_parquet_instead_of_waiting_for_ever(tmp_path):
-    assert "does not survive a fork" in run("forked_parquet", tmp_path)
+    assert "does not survive a fork" in run(__file__, "forked_parquet", tmp_path)
 
 
-@child
 def forked_parquet(folder):
     """Read a Parquet file in a fork: polars' threads are not there."""
     path = os.path.join(folder, "t.parquet")
@@ -303,7 +262,6 @@ def pool_task(seed):
     return dumps(tw.grow(data, "y"))
 
 
-@child
 def pools(method):
     """Grow in a pool of processes."""
     here = [pool_task(seed) for seed in range(4)]
@@ -315,13 +273,12 @@ def pools(method):
 @UNIX
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pools_of_processes(method):
-    run("pools", method)
+    run(__file__, "pools", method)
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
-@child
 def limited(what, megabytes):
     """Allow so much memory beyond what is in use, and see: a result or MemoryError; and then the next call works."""
     import resource
@@ -360,7 +317,7 @@ def limited(what, megabytes):
 @pytest.mark.parametrize("what", ["grow", "predict", "text", "csv"])
 def test_no_memory_is_an_exception_and_never_a_signal(what, capsys):
     limits = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024] if LONG else [1, 16, 64]
-    outcomes = {limit: run("limited", what, limit).strip() for limit in limits}
+    outcomes = {limit: run(__file__, "limited", what, limit).strip() for limit in limits}
     assert set(outcomes.values()) <= {"done", "MemoryError"}
     assert outcomes[1] == "MemoryError"
     if LONG:
@@ -453,153 +410,5 @@ def test_other_threads_run_while_the_core_works(monkeypatch):
     assert inside > 3
 
 
-# -- what belongs to others -------------------------------------------------------------------------------------------
-
-
-def everything(folder):
-    """Do a bit of everything."""
-    rng = np.random.default_rng(7)
-    n = 200
-    x, t, g, y = rng.normal(size=n), rng.choice(["u", "v"], n), rng.integers(0, 9, n), rng.choice(["p", "q"], n)
-    data = pd.DataFrame({"x": x, "t": t, "g": g, "y": y})
-    data.loc[3, "x"] = np.nan
-    tree = tw.grow(data, "y", ties="random", random_state=3, max_depth=4, sample_weight=rng.random(n))
-    number = tw.grow(data, "x", drop_missing_target=True, criterion="absolute_error")
-    tree.save(os.path.join(folder, "m.json"))
-    data.to_csv(os.path.join(folder, "t.csv"), index=False)
-    again = tw.load(os.path.join(folder, "m.json"))
-    said = [
-        str(tree), str(number), str(again.evaluate(data)), again.predict(os.path.join(folder, "t.csv")).tolist(),
-        again.predict_proba(data).tolist(), str(tree.trace(data, node=0)), tree.export("text"), dumps(again),
-        str(tw.entropy([3, 2])), tree.refit(data), list(tree.steps())[-1],
-    ]  # fmt: skip
-    return hashlib.sha256(repr(said).encode()).hexdigest()
-
-
-def state():
-    """Take down everything that is global and none of ours."""
-    return {
-        "random": random.getstate(),
-        "NumPy's generator": repr(np.random.get_state(legacy=False)),
-        "NumPy's errors": np.geterr(),
-        "NumPy's printing": np.get_printoptions(),
-        "locale": locale.setlocale(locale.LC_ALL),
-        "decimal context": repr(decimal.getcontext()),
-        "warnings": [*warnings.filters],
-        "signals": {s: signal.getsignal(s) for s in signal.valid_signals() if s not in (signal.SIGCHLD,)},
-        "recursion limit": sys.getrecursionlimit(),
-        "longest whole number": sys.get_int_max_str_digits(),
-        "environment": dict(os.environ),
-        "folder": os.getcwd(),
-        "umask": umask(),
-        "denormals": 5e-324 * 1.0 > 0 and float(np.float64(5e-324) * np.float64(1.0)) > 0,
-        "rounding": (1.0 + 2.0**-53, 1.0 - 2.0**-54, -1.0 - 2.0**-53),
-        "threads": threading.active_count(),
-        "display": pd.get_option("display.max_rows"),
-        "switch interval": sys.getswitchinterval(),
-    }
-
-
-def umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def test_nothing_global_is_touched(tmp_path):
-    everything(tmp_path)  # what is loaded is loaded
-    random.seed(1)
-    np.random.seed(1)
-    decimal.getcontext().prec = 17
-    before = state()
-    try:
-        everything(tmp_path)
-        assert state() == before
-    finally:
-        decimal.setcontext(decimal.DefaultContext.copy())
-
-
-@child
-def elsewhere(folder, name):
-    """Do everything under another locale, precision, error handling and stride of hashing."""
-    if name:
-        locale.setlocale(locale.LC_ALL, name)
-    decimal.getcontext().prec = 3
-    decimal.getcontext().traps[decimal.Inexact] = True
-    np.seterr(all="raise")
-    np.set_printoptions(precision=1, legacy="1.13")
-    print(everything(folder))
-
-
-def test_other_peoples_settings_do_not_show(tmp_path):
-    names = ["", "C"]
-    for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8", "ar_SA.UTF-8"):
-        command = [sys.executable, "-c", f"import locale; locale.setlocale(0, {name!r})"]
-        known = subprocess.run(command, capture_output=True, check=False)
-        names += [name] if known.returncode == 0 else []
-    here = everything(tmp_path)
-    for name in names[: None if LONG else 3]:
-        assert run("elsewhere", tmp_path, name).strip() == here, name
-
-
-def frozen(array):
-    array.setflags(write=False)
-    return array
-
-
-def test_inputs_stay_as_they_are_and_may_be_read_only():
-    rng = np.random.default_rng(8)
-    x, y, w = rng.normal(size=(50, 3)), rng.integers(0, 2, 50), rng.random(50)
-    x[4, 1] = np.nan
-    x[5, 2] = -0.0
-    frame = pd.DataFrame({"a": x[:, 0], "t": pd.Categorical(rng.choice(["u", "v"], 50)), "o": ["é", None] * 25, "y": y})
-    lists = {name: frame[name].tolist() for name in frame}
-    holders = {
-        "array": x,
-        "pandas": frame,
-        "polars": pl.from_pandas(frame),
-        "Arrow": pa.Table.from_pandas(frame),
-        "lists": lists,
-        "dicts": [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
-    }
-
-    def look():
-        return [x.tobytes(), y.tobytes(), w.tobytes(), *(repr(h) for h in holders.values()), frame.dtypes.tolist()]
-
-    before = look()
-    for data in holders.values():
-        kept = {"kinds": {"t": {"u", "v", "w"}}, "ignore": [], "na_values": ["?"]} if data is not x else {}
-        options = {key: value.copy() for key, value in kept.items()}
-        tree = tw.grow(data, y, sample_weight=w, class_weight="balanced", **options)
-        tree.predict(data)
-        tree.predict_proba(data)
-        assert options == kept
-    assert look() == before
-    tree = tw.grow(frozen(x.copy()), frozen(y.copy()), sample_weight=frozen(w.copy()))
-    assert dumps(tree) == dumps(tw.grow(x, y, sample_weight=w))
-    with pytest.raises(ValueError, match="read-only"):
-        tree.arrays.cut[0] = 1.0  # nor can anybody change a tree
-    mine = x.copy()
-    model, expected = tw.grow(mine, y), tw.grow(x, y)
-    mine[:] = 0.0
-    assert model == expected, "a tree keeps nothing of the table"
-
-
-def test_no_threads_and_no_open_files_are_left(tmp_path):
-    everything(tmp_path)
-    gc.collect()
-    if sys.platform.startswith("linux"):
-        before = sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if link(fd))
-        everything(tmp_path)
-        after = sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if link(fd))
-        assert [name for name in after if "m.json" in name or "t.csv" in name] == []
-        assert len(after) <= len(before) + 1
-    assert not [t for t in threading.enumerate() if re.match("treewise", t.name)]
-
-
-def link(fd):
-    return os.path.islink(f"/proc/self/fd/{fd}") and os.path.exists(f"/proc/self/fd/{fd}")
-
-
 if __name__ == "__main__":
-    CHILDREN[sys.argv[1]](*sys.argv[2:])
+    globals()[sys.argv[1]](*sys.argv[2:])

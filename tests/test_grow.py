@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,81 +31,6 @@ def tables(draw, regression=False):
 
 def rows_of(data, order):
     return {name: [column[i] for i in order] for name, column in data.items()}
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables(), st.randoms(use_true_random=False), st.sampled_from(CRITERIA))
-def test_the_order_of_rows_does_not_matter(data, random, criterion):
-    order = list(range(len(data["y"])))
-    random.shuffle(order)
-    assert tw.grow(data, "y", criterion=criterion) == tw.grow(rows_of(data, order), "y", criterion=criterion)
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables(regression=True), st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter_to_numbers(data, random):
-    order = list(range(len(data["y"])))
-    random.shuffle(order)
-    for criterion in ("squared_error", "absolute_error", "poisson"):
-        assert tw.grow(data, "y", task="regression", criterion=criterion) == tw.grow(
-            rows_of(data, order), "y", task="regression", criterion=criterion
-        )
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables(), st.data(), st.sampled_from(CRITERIA))
-def test_a_weight_of_two_is_the_row_twice_and_zero_is_no_row(data, draw, criterion):
-    n = len(data["y"])
-    weight = draw.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
-    repeated = rows_of(data, [i for i in range(n) for _ in range(weight[i])])
-    weighted = tw.grow(data, "y", sample_weight=weight, criterion=criterion)
-    plain = tw.grow(repeated, "y", criterion=criterion)
-    assert [n.split for n in weighted] == [n.split for n in plain]
-    assert [n.counts for n in weighted] == [n.counts for n in plain]
-    assert weighted.encodings == plain.encodings
-
-
-@settings(max_examples=40, deadline=None)
-@given(tables())
-def test_scaling_all_weights_changes_nothing_but_the_weights(data):
-    n = len(data["y"])
-    plain = tw.grow(data, "y")
-    for factor in (0.5, 1024.0, 2.0**-40):
-        scaled = tw.grow(data, "y", sample_weight=np.full(n, factor))
-        assert [n.split for n in scaled] == [n.split for n in plain]
-        assert scaled.arrays.weight.tolist() == (plain.arrays.weight * factor).tolist()
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables(), st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]))
-def test_a_full_tree_errs_only_where_rows_cannot_be_told_apart(data, categorical):
-    tree = tw.grow(data, "y", categorical=categorical)
-    wrong = np.asarray(tree.predict(data)) != np.array(data["y"])
-    alike = {}
-    for row in zip(data["a"], data["b"], data["c"], data["y"], strict=True):
-        alike.setdefault(row[:3], []).append(row[3])
-    unavoidable = sum(len(ys) - max(map(ys.count, ys)) for ys in alike.values())
-    assert wrong.sum() == unavoidable
-    assert all(node.stop in ("", "pure", "no_candidate", "no_rows") for node in tree)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    tables(),
-    st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]),
-    st.sampled_from(["learn", "branch"]),
-)
-def test_rows_add_up_and_land_where_the_counts_say(data, categorical, missing):
-    tree = tw.grow(data, "y", categorical=categorical, missing=missing)
-    ends = tree.apply(data)
-    for node in tree:
-        if node.children:
-            assert node.rows == sum(tree[c].rows for c in node.children)
-            assert node.gain >= -1e-12
-            for label, weight in node.counts.items():
-                assert weight == sum(tree[c].counts.get(label, 0) for c in node.children)
-        else:
-            assert node.rows == int((ends == node.id).sum())
 
 
 @settings(max_examples=40, deadline=None)
@@ -138,13 +62,6 @@ def test_best_first_growth_is_nested_and_depth_limits_are_prefixes(data):
         assert splits(small) <= splits(large)
     shallow, deep = tw.grow(data, "y", max_depth=1), tw.grow(data, "y", max_depth=2)
     assert splits(shallow) <= splits(deep)
-
-
-@settings(max_examples=30, deadline=None)
-@given(tables())
-def test_the_input_library_does_not_matter(data):
-    frame = pd.DataFrame({**data, "a": pd.array(data["a"], "Float64")})
-    assert tw.grow(data, "y") == tw.grow(frame, "y") == tw.grow(pl.DataFrame(data, strict=False), "y")
 
 
 def test_int_float_and_nullable_columns_give_the_same_model():

@@ -3,8 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.encode import decode
@@ -88,38 +86,6 @@ def test_probabilities_are_for_classes():
 def test_classes_come_back_as_they_were():
     assert tw.grow({"x": [1, 2], "y": [True, False]}, "y").predict({"x": 1}) is True
     assert tw.grow({"x": [1, 2], "y": [3, 4]}, "y").predict({"x": [1, 2]}).tolist() == [3, 4]
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.data())
-def test_prediction_is_walking_the_printed_rule(data):
-    n = data.draw(st.integers(3, 15))
-    column = st.one_of(st.none(), st.floats(allow_nan=False))
-    table = {
-        "x": data.draw(st.lists(column, min_size=n, max_size=n)),
-        "z": data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)),
-        "y": data.draw(st.lists(st.sampled_from("pq"), min_size=n, max_size=n)),
-    }
-    table["x"][0] = 0.0
-    table["z"][0] = "a"
-    kind = data.draw(st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]))
-    tree = tw.grow(table, "y", categorical=kind)
-    cuts = [n.split.cut for n in tree if n.split and n.split.kind == "threshold"]
-    with np.errstate(all="ignore"):
-        probes = [v for c in cuts for v in (c, np.nextafter(c, np.inf), np.nextafter(c, -np.inf))]
-    probes += [None, -np.inf, np.inf, 0.0, -0.0, 5e-324, 1.7976931348623157e308]
-    for x in probes:
-        for z in ("a", "b", "c", "never", None):
-            node = 0
-            while tree[node].split:
-                split = tree[node].split
-                encoding = tree.encoding_of(split.column)
-                value = x if split.column == "x" else z
-                branch = split.branch(None if value is None else value, encoding)
-                if branch is None:
-                    break
-                node = tree[node].children[branch]
-            assert tree.apply({"x": x, "z": z}) == node
 
 
 def test_decode_is_the_way_back():

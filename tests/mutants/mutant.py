@@ -10,7 +10,8 @@ source with ⟦ ⟧ around what is replaced, and what stands there instead:
         => o.merit >= best_.merit + slack
 
 The passage must occur exactly once in its file, blanks and line ends apart: one short line is best, it outlives changes
-around it. A mutant whose passage is gone is left out of a run and named; ``test_lists.py`` allows few of them. A line ``equivalent: …`` gives the reason why no test can tell a mutant from the original.
+around it. A mutant whose passage is gone is left out of a run and named; ``test_lists.py`` allows some of them. A line
+``equivalent: …`` gives the reason why no test can tell a mutant from the original.
 
 Faults of the C++ core are all compiled into one build and chosen when it runs: an expression becomes
 ``(treewise_mutant() == 7 ? (mutated) : (original))``, a statement an if/else. Faults in Python are written into a copy

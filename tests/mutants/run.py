@@ -42,6 +42,7 @@ LEARNING = [
     "tests/test_killers.py",
     "tests/oracles/test_against_exact.py",
     "tests/test_grow.py",
+    "tests/test_properties.py",
 ]
 LISTS = {
     "core": LEARNING,

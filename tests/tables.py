@@ -1,0 +1,129 @@
+"""Tables for the property tests: columns of every kind, a target, weights, and settings mixed with one another.
+
+``drawn()`` is a hypothesis strategy for a ``Drawn``: a dict of lists with the target in "y", and the options of
+``grow`` that go with it. Values are few, so that equal gains, empty branches and indistinguishable rows are common.
+
+The profile is seeded and quick by default; ``TREEWISE_LONG=1`` tries many more tables, other ones every time.
+"""
+
+import datetime
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+import treewise as tw
+
+LONG = bool(os.environ.get("TREEWISE_LONG"))
+EXAMPLES = 1500 if LONG else 40
+
+CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
+REGRESSION = ("squared_error", "absolute_error", "poisson")
+CATEGORICAL = ("subset", "multiway", "one_value", "ordinal", "any")
+
+# What a column may hold. Every kind of cell is compared as another type, or found another way in its encoding.
+CELLS = {
+    "few": st.integers(0, 4).map(float),
+    "float": st.floats(allow_nan=False, width=64),
+    "short": st.floats(-3, 3, width=16),
+    "wide": st.integers(0, 4).map(lambda i: 2**60 + i),
+    "word": st.sampled_from(["Rome", "Bari", "Oslo", "New York", "Zürich", "Łódź"]),
+    "flag": st.booleans(),
+    "day": st.integers(0, 5).map(lambda i: datetime.datetime(2024, 2, 27) + datetime.timedelta(days=i)),
+}
+
+
+def quick(share: float = 1.0) -> settings:
+    """Return the profile for a test, with fewer examples where one takes long."""
+    return settings(max_examples=max(5, int(EXAMPLES * share)), deadline=None, derandomize=not LONG)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A table and how to grow on it."""
+
+    data: dict[str, list[Any]]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.data["y"])
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        return {name: cells for name, cells in self.data.items() if name != "y"}
+
+    def grow(self, **more: Any) -> tw.Tree:
+        return tw.grow(self.data, "y", **{**self.options, **more})
+
+    def rows(self, order: list[int]) -> "Drawn":
+        """Take rows in an order, or several times; weights come along."""
+        data = {name: [cells[i] for i in order] for name, cells in self.data.items()}
+        weight = self.options.get("sample_weight")
+        also = {} if weight is None else {"sample_weight": [weight[i] for i in order]}
+        return Drawn(data, {**self.options, **also})
+
+    def says_enough(self) -> bool:
+        """Tell whether every column still has a value, and Poisson's target a positive one."""
+        good = all(any(cell is not None for cell in cells) for cells in self.data.values())
+        return good and (self.options["criterion"] != "poisson" or any(self.data["y"]))
+
+    def but(self, **columns: list[Any]) -> "Drawn":
+        """Put other columns in the place of some, or behind the last."""
+        return replace(self, data={**self.data, **columns})
+
+
+@st.composite
+def drawn(
+    draw: st.DrawFn,
+    kinds: tuple[str, ...] = tuple(CELLS),
+    *,
+    task: str | None = None,
+    criteria: tuple[str, ...] | None = None,
+    limits: bool = True,
+    weights: bool = True,
+    missing: bool = True,
+) -> Drawn:
+    """Draw a table and settings; a column never misses all its values, or libraries would not know its type."""
+    n = draw(st.integers(2, 22))
+    task = task or draw(st.sampled_from(["classification", "regression"]))
+    data: dict[str, list[Any]] = {}
+    for i in range(draw(st.integers(1, 4))):
+        cell = CELLS[draw(st.sampled_from(kinds))]
+        if missing and draw(st.booleans()):
+            cell = cell | st.none()
+        cells = draw(st.lists(cell, min_size=n, max_size=n))
+        if all(value is None for value in cells):
+            cells[0] = draw(cell.filter(lambda value: value is not None))
+        data[f"x{i + 1}"] = cells
+    y = st.sampled_from(["no", "yes", "maybe"]) if task == "classification" else st.integers(0, 9).map(lambda v: v / 2)
+    data["y"] = draw(st.lists(y, min_size=n, max_size=n))
+    known = [c for c in (CLASSIFICATION if task == "classification" else REGRESSION) if c in (criteria or (c,))]
+    options: dict[str, Any] = {
+        "task": task,
+        "criterion": draw(st.sampled_from(known)),
+        "categorical": draw(st.sampled_from(CATEGORICAL)),
+        "missing": draw(st.sampled_from(["learn", "branch"])),
+    }
+    if options["criterion"] == "poisson" and not any(data["y"]):
+        data["y"][0] = 1.0
+    if limits and draw(st.booleans()):
+        options |= draw(some_limits())
+    if weights and draw(st.booleans()):
+        options["sample_weight"] = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
+    return Drawn(data, options)
+
+
+def some_limits() -> st.SearchStrategy[dict[str, Any]]:
+    """Draw some of the limits of growth."""
+    every = {
+        "max_depth": st.integers(0, 4),
+        "min_samples_split": st.integers(2, 5),
+        "min_samples_leaf": st.integers(1, 3),
+        "max_leaf_nodes": st.integers(1, 7),
+        "min_weight_fraction_leaf": st.floats(0, 0.3),
+        "min_impurity_decrease": st.floats(0, 0.1),
+        "sufficient_accuracy": st.floats(0.5, 1),
+    }
+    return st.fixed_dictionaries({}, optional=every)
