@@ -337,6 +337,31 @@ def nursery() -> Tree:
     return make(columns, Target("class", "classification", classes), root)
 
 
+def test_a_long_set_goes_on_below_when_the_whole_tree_is_printed() -> None:
+    towns = [f"town_{i:02}, east" if i == 3 else f"town_{i:02}" for i in range(24)]
+    split = Subset("place of birth", tuple(towns[:20]), missing=0)
+    root = node(split, node(Threshold("x", 1.5), leaf("P", {"P": 3}), leaf("N", {"N": 2})), leaf("N", {"N": 4}))
+    tree = make([Encoding("place of birth", "nominal", tuple(towns)), X], N_P, root)
+    text = render(tree, ascii=False)
+    assert lines(text) == [
+        "                                                       predicts   rows      P    % P",
+        "0  all rows                                                          9      3   33.3",
+        "1  ├─ place of birth in {town_00, town_01, town_02,",
+        '   │     "town_03, east", town_04, town_05, town_06,',
+        "   │     town_07, town_08, town_09, town_10, town_11,",
+        "   │     town_12, town_13, town_14, town_15, town_16,",
+        "   │     town_17, town_18, town_19}                                  5      3   60.0",
+        "2  │  ├─ x <= 1.5                                      → P           3      3  100.0",
+        "3  │  └─ x > 1.5                                       → N           2      0    0.0",
+        "4  └─ place of birth otherwise                         → N           4      0    0.0",
+    ]
+    for ascii in (False, True):
+        assert parse(render(tree, ascii=ascii)).split_at(0) == split
+    shown = render(tree, max_lines=60, ascii=False)
+    assert "place of birth in {town_00, town_01, +18}" in shown
+    assert lines(shown)[-1] == "… long sets are shortened; in full: print(tree) or --all"
+
+
 def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None:
     assert lines(render(nursery(), width=140, ascii=False))[0].split() == ["predicts", "rows", *nursery().classes]
     assert lines(render(nursery(), width=80, ascii=False)) == [
@@ -347,6 +372,7 @@ def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None
         "3     ├─ has_nurs in {critical, improper, +1}  → spec_prior  1,728         93.4",
         "4     └─ has_nurs otherwise                    → priority      390         15.4",
         "classes: not_recom, priority, recommend, spec_prior, very_recom",
+        "… long sets are shortened; in full: print(tree) or --all",
     ]
     assert "has_nurs in {critical, +2}" in render(nursery(), width=70, ascii=False)
     for width in range(66, 140):

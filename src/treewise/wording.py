@@ -16,12 +16,12 @@ NOT_ONE_WIDE = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f
 def number(value: float) -> str:
     """Write a number as short as it can be without changing it.
 
-    >>> number(42.35), number(4325.0), number(1e-7), number(-0.0), number(float("inf"))
-    ('42.35', '4325', '1e-07', '0', 'inf')
+    >>> number(42.35), number(4325.0), number(1e15), number(1e-7), number(-0.0), number(float("inf"))
+    ('42.35', '4325', '1000000000000000', '1e-07', '0', 'inf')
     """
     if isinstance(value, int):
         return str(value)
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+    if math.isfinite(value) and value == int(value) and abs(value) <= 2**53:
         return str(int(value))
     return repr(float(value))
 

@@ -1,6 +1,7 @@
 """The lines of a text tree and their numbers, put under each other; and fitted into a width where one is given.
 
 Stands between the lines (``lines.py``) with their cells (``counts.py``) and ``text.py``, which asks for a page.
+Without a width nothing gives way, and a long set goes on below, so that the numbers stay under each other.
 What gives way to a width, in this order, so that tests stay readable: long sets of levels (``{Bari, Rome, +9}``), the
 counts of classes, sets down to one level, the deepest levels of the tree, letters in the middle of long names; and the
 end of a line only where not even three levels would fit.
@@ -12,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from treewise.draw.counts import Cells, alike
 from treewise.draw.folding import Shape, choose, shape
@@ -19,9 +21,11 @@ from treewise.draw.lines import Glyphs, Line, Page
 from treewise.draw.speech import Speaker
 from treewise.tree import Tree
 from treewise.wording import clip, display_width, pad
+from treewise.written.notation import split_list
 
 # The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
 ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
+WRAPPED, LEAST_WRAPPED = 80, 60  # a line with a longer set goes on below; it is at least so wide before it does
 LONGEST = 48  # of a condition with a set in a bounded view
 FEWEST_LEVELS = 3  # that stay when levels give way to a width
 LEAST = 16  # columns of a condition that stay however narrow the page
@@ -53,7 +57,7 @@ class Sheet:
 
     def _attempts(self) -> Iterator[Layout]:
         """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
-        yield self._layout(self.max_depth, short=False, narrow=False)
+        yield self._layout(self.max_depth, short=self.width is None and self.max_lines is not None, narrow=False)
         yield self._layout(self.max_depth, short=True, narrow=False)
         layout = self._layout(self.max_depth, short=True, narrow=True)
         yield layout
@@ -112,17 +116,47 @@ class Layout:
 
     def text(self) -> list[str]:
         """Write the lines, below headings if there are columns of numbers."""
-        headings, lefts = self.cells.headings, [self._before(line) + line.said for line in self.lines]
-        aligned = widest(lefts, ALIGNED_LEFT)
+        headings, (above, lefts) = self.cells.headings, self._wrapped()
+        aligned = widest([*lefts, *chain.from_iterable(above.values())], ALIGNED_LEFT)
         text = []
         if headings:
             titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, self._widths, strict=True)]
             text.append("  ".join([" " * aligned, pad("predicts", self._predicts), *titles]))
-        for line, left, says, row in zip(self.lines, lefts, self._predictions, self._rows, strict=True):
+        for i, (line, left, says, row) in enumerate(zip(self.lines, lefts, self._predictions, self._rows, strict=True)):
+            text.extend(above.get(i, ()))
             numbers = [cell.rjust(w) for cell, w in zip(row, self._widths, strict=False)]
             parts = [pad(left, aligned), pad(says, self._predicts), *numbers, line.tail]
             text.append("  ".join(parts).rstrip())
         return text
+
+    def _wrapped(self) -> tuple[dict[int, list[str]], list[str]]:
+        """Return what stands left of the numbers: each line, or its end, and the lines above that end where it is long.
+
+        Nothing is wrapped within a width: there, long sets have given way.
+        """
+        lefts = [self._before(line) + line.said for line in self.lines]
+        above: dict[int, list[str]] = {}
+        room = widest(lefts, WRAPPED, LEAST_WRAPPED)
+        for i, line in enumerate(self.lines if self.width is None else ()):
+            if display_width(lefts[i]) > WRAPPED and _ends_with_set(line.said):
+                *above[i], lefts[i] = self._over_lines(line, room)
+        return above, lefts
+
+    def _over_lines(self, line: Line, room: int) -> list[str]:
+        """Write a set over several lines, each but the last ending with a comma, under the tree's own lines."""
+        glyphs, begin = self.page.glyphs, self._before(line)
+        below = begin[: -len(line.lead)] if line.lead else begin
+        below = " " * len(below) + line.lead.replace(glyphs.tee, glyphs.bar).replace(glyphs.corner, "   ") + "   "
+        head, brace, rest = line.said.partition(" in {")
+        levels = split_list(rest)
+        written = [f"{begin}{head}{brace}{levels[0]}"]
+        for level in levels[1:]:
+            if display_width(written[-1]) + display_width(level) + len(", ,") > room:
+                written[-1] += ","
+                written.append(below + level)
+            else:
+                written[-1] += f", {level}"
+        return written
 
     # -- how wide everything is --------------------------------------------------------------------------------
 
@@ -173,6 +207,11 @@ class Layout:
         """How wide number, lines and condition may be together."""
         assert self.width is not None
         return self.width - self._predicts - sum(self._widths) - 2 * len(self._widths) - 2
+
+
+def _ends_with_set(said: str) -> bool:
+    """Tell whether a condition is ``name in {…}``; a name in quotes may hold braces itself."""
+    return said.removesuffix(" or missing").endswith("}") and not said.startswith('"')
 
 
 def widest(texts: list[str], most: int, least: int = 0) -> int:

@@ -8,6 +8,7 @@ Stands among the outlets. ``print(tree)`` is ``render`` without bounds, ``tree.s
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TextIO
 
@@ -23,6 +24,8 @@ from treewise.wording import clip, count, plural
 from treewise.written.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 
 __all__ = ["header", "render", "training_error"]
+
+SHORTENED = re.compile(r", \+\d+\}")  # a set that does not name all its levels
 
 
 def render(
@@ -63,6 +66,8 @@ def render(
     text.extend(legend(layout.cells, None if whole else width or ALIGNED_LEFT))
     if not whole:
         text.append(_bounded_note(layout))
+    elif any(SHORTENED.search(line.said) for line in layout.lines):
+        text.append(f"{layout.page.glyphs.dots} long sets are shortened; in full: print(tree) or --all")
     return "\n".join(text)
 
 

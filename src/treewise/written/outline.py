@@ -6,7 +6,8 @@ Stands before ``parse.py``, which makes a tree of the outline. Two forms of text
     numbered   as ``print(tree)`` writes it: node numbers, branch glyphs, columns of numbers under headings,
                blocks that continue a deep subtree at the margin
 
-A line is below the nearest line above it that is indented less, whatever the steps of indentation are. Both
+A line is below the nearest line above it that is indented less, whatever the steps of indentation are; a set may go on
+below its first line, after a comma. Both
 forms may declare, in lines of their own, ``order size: small < medium < large``, ``classes: no, yes`` and ``predicts
 numbers``.
 """
@@ -23,6 +24,7 @@ from treewise.written.notation import HEADINGS, PREDICTS_NUMBERS, QUOTED, cut_co
 _LEAD = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
 _ARROW = re.compile(rf"{QUOTED}|→|->")
 _COLON = re.compile(rf"{QUOTED}|:(?=\s+\S)|:$")
+_BRACES = re.compile(rf"{QUOTED}|[{{}}]")
 _WEKA_COUNTS = re.compile(r"\s*\(\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?)?\)$")
 _NUMBERED = re.compile(r"\s*(\d+)  (.*)$")
 _TAIL = re.compile(r"(?:…|\.\.\.) continues at \d+ below$")
@@ -113,12 +115,27 @@ def read_outline(text: str) -> Outline:
     >>> [(entry.line, entry.said, entry.label) for entry in outline.entries]
     [(1, 'all rows', None), (1, 'x <= 1', 'a'), (2, 'x > 1', 'b')]
     """
-    lines = [(i, *cut_comment(line.rstrip("\r"))) for i, line in enumerate(text.split("\n"), start=1)]
-    said = [(i, words) for i, words, _ in lines if words.strip()]
+    lines = [(i, cut_comment(line.rstrip("\r"))[0]) for i, line in enumerate(text.split("\n"), start=1)]
+    said = _join_sets((i, words) for i, words in lines if words.strip())
     if not said:
         raise ParseError("there is no tree in this text: it is empty.")
     numbered = any(_NUMBERED.match(words) for _, words in said[:4])
     return _read_numbered(said) if numbered else _read_bare(said)
+
+
+def _join_sets(lines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Put the lines of a set that goes on below its first line, after a comma, on that line."""
+    parts: list[tuple[int, list[str]]] = []
+    is_open = goes_on = False
+    for number, words in lines:
+        if goes_on:
+            parts[-1][1].append(words.lstrip(" |│\t"))
+        else:
+            parts.append((number, [words]))
+        braces = [mark for mark in _BRACES.findall(words) if mark in ("{", "}")]
+        is_open = braces[-1] == "{" if braces else is_open and goes_on
+        goes_on = is_open and words.endswith(",")
+    return [(number, " ".join(words)) for number, words in parts]
 
 
 def cut_label(text: str) -> tuple[str, str | None]:
