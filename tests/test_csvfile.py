@@ -8,13 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from treewise.errors import DataError
-from treewise.table.csvfile import cut_fast, cut_slowly, read_csv, without_blank_lines
+import treewise as tw
+from treewise.errors import DataError, ParameterError
+from treewise.table.csvfile import Form, cut_fast, cut_slowly, read_csv, without_blank_lines
 
 
 def columns(text: str | bytes, markers=(), separator=None):
     data = text.encode() if isinstance(text, str) else text
-    return read_csv(data, "t.csv", markers, separator)[0]
+    return read_csv(data, "t.csv", markers, Form(separator))[0]
 
 
 def cells(text: str, markers=()):
@@ -97,7 +98,54 @@ def test_headers():
         columns("a,b,a\n1,2,3\n")
     _, notes = read_csv(b"7,0.27,a\n8,0.3,b\n", "t.csv", ())
     assert "the first line is taken as column names" in notes[0]
+    assert notes[0].endswith("if it is data: header=False (--no-header)")
     assert read_csv(b"0,1,2\n8,0.3,b\n", "t.csv", ())[1] == ()
+
+
+@pytest.mark.parametrize("stray", ["", 'say "no"'])  # a stray quote is for the slow way
+def test_without_a_header_the_first_line_is_data(stray):
+    found, notes = read_csv(f"7,0.27,a\n\n8,0.3,{stray}\n".encode(), "t.csv", (), Form(header=False))
+    assert list(found) == ["x1", "x2", "x3"]
+    assert found["x1"].values.tolist() == [7, 8]
+    assert found["x3"].labels == (("a", stray) if stray else ("a",))
+    assert notes == ()
+    with pytest.raises(DataError, match="line 2 has 1 cell, but the first has 2 cells"):
+        read_csv(b"1,2\n3\n", "t.csv", (), Form(header=False))
+
+
+@pytest.mark.parametrize("stray", ["", '"no'])
+def test_a_decimal_comma(stray):
+    text = f'gpa;"price";town\n3,7;1.234,5;"Rome, Italy"\n-,5;12;Bari\n4,;1.234.567;{stray}\n'
+    if stray:
+        text = text.replace('"no', 'say "no"')
+    found, notes = read_csv(text.encode(), "t.csv", (), Form(decimal=","))
+    assert found["gpa"].values.tolist() == [3.7, -0.5, 4.0]
+    assert found["price"].values.tolist() == [1234.5, 12.0, 1234567.0]
+    assert "Rome, Italy" in found["town"].labels
+    assert notes == ('t.csv: cells are taken to be separated by ";", since the first line has ";"',)
+    first = read_csv(b"1,5;2,5\n3,5;4\n", "t.csv", (), Form(decimal=",", header=False))[0]
+    assert [first[name].values.tolist() for name in first] == [[1.5, 3.5], [2.5, 4.0]]
+
+
+def test_a_decimal_comma_is_suspected_aloud():
+    _, notes = read_csv(b"a;b\n3,7;x\n3,9;y\n", "t.csv", ())
+    assert notes[1] == 't.csv: "3,7" looks like a number with a decimal comma; if it is one: decimal="," (--decimal ,)'
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"separator": ";;"}, "separator=';;': must be one character"),
+        ({"separator": ""}, "separator='': must be one character"),
+        ({"separator": "\n"}, "must be one character"),
+        ({"separator": 3}, "separator=3: must be one character"),
+        ({"decimal": "·"}, 'decimal=.*: must be "." or ","'),
+        ({"header": None}, "header=None: must be True or False"),
+    ],
+)
+def test_odd_forms_are_refused(form, said):
+    with pytest.raises(ParameterError, match=said):
+        tw.read("penguins", **form)
 
 
 @pytest.mark.parametrize(

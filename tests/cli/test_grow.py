@@ -262,3 +262,25 @@ def test_trace_forms(run):
     assert run("trace seven_points --format csv --blanks").code == 2
     assert re.search(r"island = Biscoe +\S", run("trace penguins --node 0 --column island").out)
     assert run("trace penguins --node 0 --column nope").code == 3
+
+
+def test_text_files_of_other_forms(run, tmp_path):
+    (tmp_path / "other.csv").write_text("3,5;N\n3,7;P\n4,0;P\n3,4;N\n")
+    how = "--no-header --decimal , --separator ';'"
+    answer = run(f"grow other.csv {how} --target x2 -o m.json")
+    assert answer.code == 0, answer
+    assert "x1 <= 3.6" in answer.out
+    assert "prediction\nN\nP\nP\nN" in run(f"predict m.json other.csv {how}").out
+    assert "0 of 4 rows wrong" in run(f"evaluate m.json other.csv {how}").out
+    assert "x1 <= 3.6" in run(f"trace m.json other.csv {how}").out
+    assert "x1 <= 3.6" in run(f"show other.csv {how} --target x2").out
+    (tmp_path / "tabs.csv").write_text("x\ty, z\n1\ta\n2\tb\n")
+    assert "x <= 1.5" in run("grow tabs.csv --separator tab --target 'y, z'").out
+
+
+def test_how_a_file_was_read_is_said_where_that_may_be_why(run, tmp_path):
+    (tmp_path / "bare.csv").write_text("7.1,0.27,a\n8.5,0.3,b\n")
+    answer = run("grow bare.csv --target quality")
+    assert answer.code == 3
+    assert "if it is data: --no-header\n" in answer.err
+    assert 'no column "quality" in bare.csv' in answer.err

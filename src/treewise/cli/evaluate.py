@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.options import take_text_options, text_options
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
@@ -51,6 +52,7 @@ AT_ONCE = 1000  # lines
     section=TABLE,
     help='Text that means missing, such as "?".',
 )
+@text_options
 @option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
 @option(
     "--fail-under",
@@ -80,11 +82,12 @@ def command(
     fail_over: Bounds,
     with_paths: bool,
     form: str,
+    **text: Any,
 ) -> int:
     """Evaluate, print, and judge."""
     from treewise.evaluate import evaluate, paths
 
-    found, table = read_model_and_data(model, data, na_values, target)
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
     evaluation = evaluate(found.tree, table, target, drop_missing_target=drop_missing_target)
     check_names(evaluation, fail_under, fail_over)
     ways = paths(found.tree, table, target) if with_paths else None

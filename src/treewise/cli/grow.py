@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_data
-from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
 from treewise.cli.values import in_options
 from treewise.cli.verb import option, output_option, verb
-from treewise.errors import ParameterError
+from treewise.errors import DataError, ParameterError
 from treewise.wording import count, plural, safe
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
 )
 @click.argument("data")
 @grow_options
+@text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
 @option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
@@ -52,8 +53,9 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
     """Grow, show, save."""
     check_place(output)
     check_ending(output)
+    form = take_text_options(options)
     asked = take_grow_options(options)
-    _, tree = grow_aloud(data, asked, quiet)
+    _, tree = grow_aloud(data, asked, form, quiet)
     model = None if output is None else written_form(tree, output)
     if output == "-":
         assert model is not None
@@ -68,14 +70,19 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
             remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
 
 
-def grow_aloud(data: str, asked: dict[str, Any], quiet: bool = False) -> tuple[Problem, Tree]:
+def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
     from treewise.growth import grow_problem, problem_for
 
     asked = dict(asked)
-    table = read_data(data, asked.pop("na_values", ()))
-    problem = problem_for(table, asked.pop("target", None), **asked)
+    table = read_data(data, asked.pop("na_values", ()), form)
+    try:
+        problem = problem_for(table, asked.pop("target", None), **asked)
+    except DataError:
+        for note in table.notes if not quiet else ():  # how the file was read may be why
+            remark("note", in_options(note))
+        raise
     if not quiet:
         remark("", table_line(table, problem))
         for note in problem.notes:  # before a long growth, for whoever wants to stop it

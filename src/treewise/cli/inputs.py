@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treewise.cli.options import TextForm
 from treewise.cli.streams import remark
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 from treewise.wording import safe
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MODEL_ENDINGS = (".json", ".txt")
 ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
+USUAL = TextForm()
 WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
 
@@ -104,19 +106,20 @@ def read_file(given: str) -> bytes:
 
 
 def read_model_and_data(
-    model: str, data: str, na_values: Sequence[str], target: str | None = None
+    model: str, data: str, na_values: Sequence[str], target: str | None = None, form: TextForm = USUAL
 ) -> tuple[Model, Table]:
     """Read both, after seeing that they stand in their order."""
     if looks_like_model(data) and not looks_like_model(model) and model != "-":
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
     if model == data == "-":
         raise ParameterError("MODEL and DATA cannot both come from standard input.")
-    return read_model(model, target), read_data(data, na_values)
+    return read_model(model, target), read_data(data, na_values, form)
 
 
-def read_data(given: str, na_values: Sequence[str] = ()) -> Table:
+def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.table import read, read_bytes, read_markers
+    from treewise.table.csvfile import Form
 
     if given == "-":
         content = sys.stdin.buffer.read()
@@ -124,11 +127,11 @@ def read_data(given: str, na_values: Sequence[str] = ()) -> Table:
             return read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", read_markers(na_values))
+        return read_bytes(content, "standard input", read_markers(na_values), Form(*form))
     path = Path(given).expanduser()
     if given.lower().endswith(ROW_ENDINGS) and path.is_file():
         return read_json_rows(path.read_bytes(), path.name, na_values)
-    return read(given, na_values=na_values)
+    return read(given, na_values=na_values, **form._asdict())
 
 
 def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:

@@ -8,7 +8,7 @@ drift apart. Ranges and spellings are checked where the Python interface checks 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from treewise.cli.values import read_class_weight, read_count_or_share, read_kind, read_names
 from treewise.cli.verb import LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
@@ -41,6 +41,14 @@ class GrowOption:
         else:
             about |= {"type": self.type, "metavar": self.metavar, "multiple": self.many}
         return option(self.name, self.parameter, section=self.section, **about)(function)
+
+
+class TextForm(NamedTuple):
+    """How delimited text is written, under the names of ``treewise.read``."""
+
+    separator: str | None = None
+    decimal: str = "."
+    header: bool = True
 
 
 GROW_OPTIONS = (
@@ -133,6 +141,35 @@ GROW_OPTIONS = (
     ),
     GrowOption("random_state", WEIGHTS, "Seed for random ties", "N", int, 0),
 )
+
+
+def text_options(function: Function) -> Function:
+    """Put the options for reading delimited text on a verb; all verbs that take DATA have them."""
+    separator = option(
+        "--separator",
+        metavar="CHAR",
+        section=TABLE,
+        help='What stands between the cells of a text file: ";", "tab" (default: by its first line).',
+    )
+    decimal = option(
+        "--decimal", metavar="CHAR", section=TABLE, help="Decimal mark of its numbers: . or , (default .)."
+    )
+    header = option(
+        "--no-header",
+        "header",
+        flag_value=False,
+        default=True,
+        section=TABLE,
+        help="Its first line is data already; the columns are x1, x2, …",
+    )
+    return separator(decimal(header(function)))
+
+
+def take_text_options(options: dict[str, Any]) -> TextForm:
+    """Take the options for delimited text out of all options of a verb."""
+    separator, decimal = options.pop("separator"), options.pop("decimal")
+    named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
+    return TextForm(named, decimal or ".", options.pop("header"))
 
 
 def grow_options(function: Function) -> Function:

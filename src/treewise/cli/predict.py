@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.options import take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.values import read_names, read_row
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     section=TABLE,
     help='Text that means missing, such as "?".',
 )
+@text_options
 @option("--proba", is_flag=True, help="Also the probability of each class.")
 @option(
     "--keep",
@@ -76,6 +78,7 @@ def command(
     keep: Sequence[list[str]],
     form: str | None,
     output: str | None,
+    **text: Any,
 ) -> None:
     """Predict a table, or single rows."""
     check_place(output)
@@ -86,7 +89,7 @@ def command(
         tree = read_model(model).tree
         table = read_typed(tree, rows)
     else:
-        found, table = read_model_and_data(model, data, na_values)
+        found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
         tree = found.tree
     if form == "text" and rows:
         sentences = "\n".join(answers_in_words(tree, table, proba))

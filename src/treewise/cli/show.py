@@ -10,7 +10,7 @@ import click
 
 from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, screen_width
 from treewise.cli.inputs import Model, looks_like_model, read_model
-from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
 from treewise.cli.streams import deliver, is_plain, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
@@ -41,17 +41,19 @@ MANY_LEVELS = 6
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @format_option("text", "json")
 @grow_options
+@text_options
 def command(source: str, summary: bool, whole: bool, node: int, form: str, **options: Any) -> None:
     """Show a tree."""
     from treewise.draw.text import render
 
+    text_form = take_text_options(options)
     asked, shown_depth = take_grow_options(options), None
     if (looks_like_model(source) or source == "-") and "target" not in asked:
         shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
         refuse_growing(source, asked)
         model = read_model(source)
     else:
-        model = Model(source, grow_aloud(source, asked, quiet=summary)[1], b"")
+        model = Model(source, grow_aloud(source, asked, text_form, quiet=summary)[1], b"")
     tree = model.tree
     if form == "json":
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)

@@ -13,7 +13,7 @@ import click
 
 from treewise.cli.grow import grow_aloud
 from treewise.cli.inputs import looks_like_model, read_model_and_data, settle_target
-from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
@@ -71,6 +71,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
 @format_option("text", "markdown", "latex", "csv", "json")
 @output_option("Write the trace to a file.")
 @grow_options
+@text_options
 def command(
     source: str,
     data: str | None,
@@ -82,15 +83,16 @@ def command(
 ) -> None:
     """Trace a tree on a table."""
     check_place(output)
+    text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
-        trace = trace_grown(source, asked, node, options)
+        trace = trace_grown(source, asked, text_form, node, options)
     else:
         target = asked.pop("target", None)
         na_values = asked.pop("na_values", ())
         options["sample_weight"] = asked.pop("sample_weight", None)
         refuse_growing(source, asked)
-        model, table = read_model_and_data(source, data, na_values, target)
+        model, table = read_model_and_data(source, data, na_values, target, text_form)
         trace = settle_target(model.tree, table, target).trace(table, node=node, **options)
     text = written(trace, form, blanks)
     if form == "text" and output in (None, "-"):
@@ -99,14 +101,14 @@ def command(
         deliver(text + "\n", output)
 
 
-def trace_grown(source: str, asked: dict[str, Any], node: int | None, view: dict[str, Any]) -> Trace:
+def trace_grown(source: str, asked: dict[str, Any], form: TextForm, node: int | None, view: dict[str, Any]) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
     from treewise.explain.trace.front import Trace, check_view
     from treewise.explain.trace.nodes import View
 
     if looks_like_model(source) and "target" not in asked:
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
-    problem, tree = grow_aloud(source, asked)
+    problem, tree = grow_aloud(source, asked, form)
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
     return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])

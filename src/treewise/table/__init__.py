@@ -22,7 +22,7 @@ import numpy.typing as npt
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.table.cells import blank
 from treewise.table.column import Column, Columns, brief
-from treewise.table.csvfile import read_csv
+from treewise.table.csvfile import Form, read_csv
 from treewise.table.patience import patiently, polars_before_fork, polars_is_safe
 from treewise.table.reading import read_dicts, read_frame, read_memory
 from treewise.wording import number, plural, safe
@@ -124,6 +124,9 @@ def read(
     na_values: str | Iterable[str | float] = (),
     name: str | None = None,
     columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    header: bool = True,
 ) -> Table:
     """Read a table from whatever holds one.
 
@@ -131,14 +134,17 @@ def read(
     NumPy array (columns are called x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not),
     ``"-"`` for CSV on standard input, or the name of a built-in table. Cells that say one of ``na_values``
     are missing. ``columns`` names the columns of data without names, and chooses among the columns of data
-    with names. ``name`` is what errors call the table.
+    with names. ``name`` is what errors call the table. Of delimited text, ``separator`` stands between cells (guessed
+    from the first line), ``decimal`` is "," where numbers are written 3,7, and without a ``header`` the columns are
+    called x1, x2, …
 
     >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
     [False, True]
     """
     markers = read_markers(na_values)
+    form = Form(separator, decimal, header)
     if isinstance(data, (str, os.PathLike)):
-        table = read_path(data, markers)
+        table = read_path(data, markers, form)
     elif isinstance(data, Table):
         table = data
     else:
@@ -187,10 +193,10 @@ def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def read_path(path: str | os.PathLike[str], markers: Sequence[str]) -> Table:
+def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: Form | None = None) -> Table:
     """Read a file, standard input, or a built-in table."""
     if path == "-":
-        return read_bytes(sys.stdin.buffer.read(), "standard input", markers)
+        return read_bytes(sys.stdin.buffer.read(), "standard input", markers, form)
     from treewise.datasets import NAMES
 
     try:
@@ -205,7 +211,7 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str]) -> Table:
     except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise DataError(f"{brief(path)} cannot be read: {brief(reason)}. Check the path.") from None
-    return read_bytes(data, safe(file.name), markers)
+    return read_bytes(data, safe(file.name), markers, form)
 
 
 def not_found(file: Path, built_in: list[str]) -> DataError:
@@ -216,7 +222,7 @@ def not_found(file: Path, built_in: list[str]) -> DataError:
     return DataError(f'no file "{brief(file)}"{also}.{hint}')
 
 
-def read_bytes(data: bytes, name: str, markers: Sequence[str]) -> Table:
+def read_bytes(data: bytes, name: str, markers: Sequence[str], form: Form | None = None) -> Table:
     """Read what is in a file: Parquet and gzip are known by their first bytes, all else is delimited text."""
     if data.startswith(b"\x1f\x8b"):
         try:
@@ -226,8 +232,10 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str]) -> Table:
     if data.startswith(b"PAR1"):
         found = read_frame(read_parquet(data, name), name)
         return Table(name, found, found.n_rows)
-    tabs = name.removesuffix(".gz").endswith((".tsv", ".tab"))
-    found, notes = read_csv(data, name, markers, "\t" if tabs else None)
+    form = form or Form()
+    if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
+        form = replace(form, separator="\t")
+    found, notes = read_csv(data, name, markers, form)
     return Table(name, found, found.n_rows, notes=notes)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, ParameterError, listing, shown
 from treewise.table.cells import (
     INTEGER,
     PADDED,
@@ -34,12 +35,33 @@ from treewise.wording import plural, safe
 if TYPE_CHECKING:
     import polars as pl
 
+# 3,7 or 1.234,5 or 1.234.567, but not 1234.5: that one is written with a point.
+COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
+DECIMAL_COMMA_CELL = re.compile(rb"[;\t\n]([+-]?[0-9]+,[0-9]+)(?=[;\t\r\n])")
 BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
 CHUNK = 1 << 24  # bytes looked at together
 
 
+@dataclass(frozen=True)
+class Form:
+    """How the text is written, where it is not as usual."""
+
+    separator: str | None = None  # between cells; None: guessed from the first line
+    decimal: str = "."  # or a comma; dots in a number then mark its thousands
+    header: bool = True  # whether the first line names the columns; else they are x1, x2, …
+
+    def __post_init__(self) -> None:
+        one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
+        if self.separator is not None and not (one and self.separator.isascii()):
+            raise ParameterError(f'separator={shown(self.separator)}: must be one character, such as ";".')
+        if self.decimal not in (".", ","):
+            raise ParameterError(f'decimal={shown(self.decimal)}: must be "." or ",".')
+        if not isinstance(self.header, bool):
+            raise ParameterError(f"header={shown(self.header)}: must be True or False.")
+
+
 def read_csv(
-    data: bytes, name: str, markers: Sequence[str], separator: str | None = None
+    data: bytes, name: str, markers: Sequence[str], form: Form | None = None
 ) -> tuple[Columns, tuple[str, ...]]:
     r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
 
@@ -47,35 +69,44 @@ def read_csv(
     >>> columns["age"].form, columns["age"].missing.tolist(), columns["town"].labels
     ('int', [False, True], ('Bari', 'Rome'))
     """
+    form = form or Form()
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     check_text(data, name)
-    header = first_line(data)
-    notes: list[str] = []
-    if separator is None:
-        separator = guess_separator(header)
-        if separator != ",":
-            said = "tabs" if separator == "\t" else f'"{separator}"'
-            notes.append(f"{name}: cells are taken to be separated by {said}, since the first line has no comma")
-    names = column_names(next(csv.reader(io.StringIO(header, newline=""), delimiter=separator)), name)
-    if looks_like_data(names):
-        shown = ", ".join(f'"{safe(n)}"' for n in names[:3])
-        notes.append(
-            f"{name}: the first line is taken as column names ({shown}, …); if it is data, add a line of names above it"
-        )
-    cut = cut_fast(data, separator, len(names)) if polars_is_safe(len(data)) else None
-    columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name)
+    first = first_line(data)
+    separator = form.separator or guess_separator(first, form.decimal)
+    cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
+    names = column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
+    cut = cut_fast(data, separator, len(names), form.header) if polars_is_safe(len(data)) else None
+    columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name, form.header)
     if not len(columns[0]):
         raise DataError(
             f"{name} has a header ({listing([safe(n) for n in names])}) but no rows. Give at least one row."
         )
     read = plain_cells if isinstance(columns[0], list) else text_cells
+    if form.decimal == ",":
+        columns = [with_points(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
-    return Columns(makers, len(columns[0])), tuple(notes)
+    return Columns(makers, len(columns[0])), tuple(guesses(data, name, form, separator, names))
 
 
 # -- the first line ------------------------------------------------------------------------------------------
+
+
+def guesses(data: bytes, name: str, form: Form, separator: str, names: Sequence[str]) -> Iterator[str]:
+    """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
+    if form.separator is None and separator != ",":
+        said = "tabs" if separator == "\t" else f'"{separator}"'
+        why = "has no comma" if form.decimal == "." else f"has {said}"
+        yield f"{name}: cells are taken to be separated by {said}, since the first line {why}"
+    if form.header and looks_like_data(names):
+        some = ", ".join(f'"{safe(n)}"' for n in names[:3])
+        taken = f"the first line is taken as column names ({some}, …)"
+        yield f"{name}: {taken}; if it is data: header=False (--no-header)"
+    if form.decimal == "." and separator != "," and (cell := DECIMAL_COMMA_CELL.search(data[:CHUNK])):
+        like = f'"{cell[1].decode()}" looks like a number with a decimal comma'
+        yield f'{name}: {like}; if it is one: decimal="," (--decimal ,)'
 
 
 def check_text(data: bytes, name: str) -> None:
@@ -105,16 +136,17 @@ def first_line(data: bytes) -> str:
     return data[start : end if end >= 0 else len(data)].decode().rstrip("\r")
 
 
-def guess_separator(header: str) -> str:
-    """Take the comma unless the first line has none: then a semicolon or a tab."""
-    bare = re.sub(r'"[^"]*"', "", header)
-    return next((mark for mark in ",;\t" if mark in bare), ",")
+def guess_separator(first: str, decimal: str = ".") -> str:
+    """Take the comma unless the first line has none, or commas are in numbers: then a semicolon or a tab."""
+    bare = re.sub(r'"[^"]*"', "", first)
+    marks = ",;\t" if decimal == "." else ";\t,"
+    return next((mark for mark in marks if mark in bare), ",")
 
 
 def column_names(header: Sequence[str], name: str) -> list[str]:
     """Return the names; a column without one is called by its place."""
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
-    check_names(names, name, " If the first line is already data, add a line of column names.")
+    check_names(names, name, " If the first line is already data: header=False (--no-header).")
     return names
 
 
@@ -127,14 +159,14 @@ def looks_like_data(names: Sequence[str]) -> bool:
 # -- cutting lines into cells --------------------------------------------------------------------------------
 
 
-def cut_fast(data: bytes, separator: str, width: int) -> pl.DataFrame | None:
+def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
     """Cut with polars; None when it stumbles or may have covered up a line with too few cells."""
     import polars as pl
 
     data = without_blank_lines(data)
     try:
         frame = patiently(
-            lambda: pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False),
+            lambda: pl.read_csv(data, separator=separator, has_header=header, infer_schema=False, raise_if_empty=False),
             rows=data.count(b"\n"),
         )
     except pl.exceptions.PolarsError:
@@ -172,7 +204,7 @@ def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
     return separators == lines * (frame.width - 1)
 
 
-def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> list[list[str]]:
+def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True) -> list[list[str]]:
     """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -181,9 +213,12 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> 
         for cells in reader:
             if cells and (len(cells) > 1 or cells[0].strip()):
                 if len(cells) != len(names):
+                    expected = f"the header names {plural(len(names), 'column')}"
+                    if not header:
+                        expected = f"the first has {plural(len(names), 'cell')}"
                     raise DataError(
-                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but the header names"
-                        f" {plural(len(names), 'column')}. Cells that contain the separator need quotes."
+                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but {expected}."
+                        " Cells that contain the separator need quotes."
                     )
                 rows.append(cells)
             started = reader.line_num
@@ -194,10 +229,22 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str) -> 
         raise DataError(
             f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
         ) from None
-    return [[row[j] for row in rows[1:]] for j in range(len(names))]
+    return [[row[j] for row in rows[header:]] for j in range(len(names))]
 
 
 # -- cells into columns --------------------------------------------------------------------------------------
+
+
+def with_points(cells: Any) -> Any:
+    """Write decimal commas as points, in numbers alone: 3,7 is 3.7 and 1.234,5 is 1234.5, but "a, b" stays."""
+    if isinstance(cells, list):
+        return [c.replace(".", "").replace(",", ".") if COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
+    import polars as pl
+
+    cell = pl.col(cells.name)
+    number = cell.str.strip_chars().str.contains(f"^(?:{COMMA_NUMBER.pattern})$")
+    pointed = cell.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    return cells.to_frame().select(pl.when(number).then(pointed).otherwise(cell)).to_series()
 
 
 def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
