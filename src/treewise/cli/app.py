@@ -47,7 +47,7 @@ VERBS = {
     "data": "List the built-in tables, or print one.",
     "grow": "Grow a tree on a table, print it, and save it.",
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
-    "trace": "Show every candidate at every node, with its arithmetic.",
+    "trace": "Show how every split was chosen, with its arithmetic.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
 }

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Set
+from typing import TYPE_CHECKING
+
 import click
 
-from treewise.cli.streams import check_place, deliver, say
+from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, aligned, form_for, frame_content
 from treewise.cli.verb import option, output_option, verb
+
+if TYPE_CHECKING:
+    from treewise.table import KindSpec
 
 
 @verb(
@@ -39,4 +46,19 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
         return
     check_place(output)
     form = form_for(output, form, "csv")
-    deliver(frame_content(load(name).to_polars(), form), output)
+    table = load(name)
+    deliver(frame_content(table.to_polars(), form), output)
+    if table.kinds:
+        options = " ".join(f"--kind {shlex.quote(written_kind(*each))}" for each in table.kinds.items())
+        remark("note", f"a file cannot say what these columns are; to grow the same trees from it, add {options}")
+
+
+def written_kind(column: str, kind: KindSpec) -> str:
+    """Write what a column is as it is typed after --kind.
+
+    >>> written_kind("GPA", "nominal"), written_kind("Price", ("free", "cheap")), written_kind("Hunger", {"b", "a"})
+    ('GPA=nominal', 'Price=free<cheap', 'Hunger={a,b}')
+    """
+    if isinstance(kind, str):
+        return f"{column}={kind}"
+    return f"{column}={{{','.join(sorted(kind))}}}" if isinstance(kind, Set) else f"{column}={'<'.join(kind)}"
