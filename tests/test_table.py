@@ -541,6 +541,8 @@ def test_files_that_are_not_there(tmp_path):
     (tmp_path / "people.csv").write_text("a\n1\n")
     with pytest.raises(DataError, match=r'no file ".*peple.csv"\. Did you mean "people.csv"\?'):
         read(tmp_path / "peple.csv")
+    with pytest.raises(DataError, match=r'no file ".*pets.csv"\.$'):  # an ending alone is no likeness
+        read(tmp_path / "pets.csv")
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path)
     with pytest.raises(DataError, match="no file"):

@@ -379,12 +379,19 @@ def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None
         text = render(nursery(), width=width, ascii=False)
         assert max(map(display_width, lines(text))) <= width
         assert "has_nurs otherwise" in text
+    narrow = render(nursery(), width=60, ascii=False)
+    assert "has_nurs in {critical, +2}" in narrow
+    assert "has_nurs otherwise" in narrow
 
 
-def test_two_classes_keep_their_share_on_a_narrow_page() -> None:
-    text = lines(render(admissions(), width=50, ascii=False))
+def test_two_classes_keep_their_share_on_a_narrow_page_and_only_rows_on_a_very_narrow_one() -> None:
+    text = lines(render(admissions(), width=54, ascii=False))
     assert text[0].split() == ["predicts", "rows", "%", "P"]
     assert text[2].split()[-3:] == ["N", "4", "0.0"]
+    assert parse("\n".join(text)).classes == ("N", "P")
+    text = lines(render(admissions(), width=50, ascii=False))
+    assert text[0].split() == ["predicts", "rows"]
+    assert text[5].split()[-6:] == ["University", "=", "top10", "→", "N", "1"]
     assert parse("\n".join(text)).classes == ("N", "P")
 
 

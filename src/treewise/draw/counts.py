@@ -9,7 +9,7 @@ Stands before ``layout.py``, which puts them under each other.
     weighted rows     a weight column after rows, and class counts are weights
     by hand           nothing: such a tree has seen no rows
 
-On a narrow page the counts of classes give way first; what stays is the share.
+On a narrow page the counts of classes give way first, then the share; the rows stay.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ LONGEST_COMMON = 10  # digits of a column's numbers; past that each is written b
 
 
 class Cells:
-    """The columns of numbers of one tree; ``narrow`` leaves the counts of classes out."""
+    """The columns of numbers of one tree; ``narrow`` leaves out the counts of classes (1), or all but the rows (2)."""
 
-    def __init__(self, tree: Tree, nothing: str = "–", ascii: bool = False, narrow: bool = False) -> None:
+    def __init__(self, tree: Tree, nothing: str = "–", ascii: bool = False, narrow: int = 0) -> None:
         a = tree.arrays
         self.tree, self.nothing, self.ascii = tree, nothing, ascii
         self.rows, self.weight = a.rows.tolist(), a.weight.tolist()
         self.weighted, self.shown = weighted(tree), counted(tree)
         self.regression, self.two = tree.task == "regression", len(tree.classes) == 2
+        self.only_rows = narrow > 1
         self.listed = not (self.regression or narrow) and len(tree.classes) <= MOST_COUNTED
         self.counts = class_weights(tree).tolist() if self.listed and self.shown else []
         self.share = [] if self.regression else share_of(tree, 1 if self.two else None).tolist()
@@ -48,7 +49,7 @@ class Cells:
         """What stands above the columns; empty when there are none."""
         if not self.shown:
             return []
-        return ["rows"] + ["weight"] * self.weighted + self._last_headings()
+        return ["rows"] + ["weight"] * self.weighted + ([] if self.only_rows else self._last_headings())
 
     def _last_headings(self) -> list[str]:
         if self.regression:
@@ -77,7 +78,9 @@ class Cells:
                 rows.append([])
                 continue
             cells = [count(self.rows[node])] + [count(self.weight[node])] * self.weighted
-            rows.append(cells + ([spread[i]] if self.regression else self._of_classes(node)))
+            if not self.only_rows:
+                cells += [spread[i]] if self.regression else self._of_classes(node)
+            rows.append(cells)
         return rows
 
     def _of_classes(self, node: int) -> list[str]:
@@ -90,7 +93,7 @@ class Cells:
         tree, a = self.tree, self.tree.arrays
         predicted = {tree.classes[c] for c in np.unique(a.label[a.kind == LEAF]).tolist() if c >= 0}
         named = self.two and self._short_positive == write_label(tree.classes[1], self.ascii)
-        if self.shown and (self.listed or named):
+        if self.shown and not self.only_rows and (self.listed or named):
             return not self.two or tree.classes[0] in predicted
         if not self.shown and are_values(tree.classes):
             return False  # without their line they would be taken for values

@@ -3,8 +3,8 @@
 Stands between the lines (``lines.py``) with their cells (``counts.py``) and ``text.py``, which asks for a page.
 Without a width nothing gives way, and a long set goes on below, so that the numbers stay under each other.
 What gives way to a width, in this order, so that tests stay readable: long sets of levels (``{Bari, Rome, +9}``), the
-counts of classes, sets down to one level, the deepest levels of the tree, letters in the middle of long names; and the
-end of a line only where not even three levels would fit.
+counts of classes, sets down to one level, the deepest levels of the tree, all numbers but the rows, letters in the
+middle of long names; and the end of a line only where not even three levels would fit.
 """
 
 from __future__ import annotations
@@ -57,18 +57,19 @@ class Sheet:
 
     def _attempts(self) -> Iterator[Layout]:
         """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
-        yield self._layout(self.max_depth, short=self.width is None and self.max_lines is not None, narrow=False)
-        yield self._layout(self.max_depth, short=True, narrow=False)
-        layout = self._layout(self.max_depth, short=True, narrow=True)
-        yield layout
-        for names in (False, True):
-            layout = layout.squeezed(names)
+        depth = self.max_depth
+        yield self._layout(depth, short=self.width is None and self.max_lines is not None)
+        yield self._layout(depth, short=True)
+        yield self._layout(depth, short=True, narrow=1)
+        for narrow, names in ((1, False), (2, False), (2, True)):
+            layout = self._layout(depth, short=True, narrow=narrow).squeezed(names)
             yield layout
             while (level := layout.first_level_too_wide()) is not None and level > FEWEST_LEVELS:
-                layout = self._layout(level - 1, short=True, narrow=True).squeezed(names)
+                depth = level - 1
+                layout = self._layout(depth, short=True, narrow=narrow).squeezed(names)
                 yield layout
 
-    def _layout(self, max_depth: int | None, short: bool, narrow: bool) -> Layout:
+    def _layout(self, max_depth: int | None, short: bool, narrow: int = 0) -> Layout:
         view = choose(self.tree, self.node, self.max_lines, max_depth, self.shape)
         speaker = Speaker(self.tree, self.ascii, LONGEST if short or not view.whole else None)
         page = Page(self.tree, view, self.shape, speaker, self.glyphs)

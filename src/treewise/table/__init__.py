@@ -217,7 +217,8 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: Form |
 def not_found(file: Path, built_in: list[str]) -> DataError:
     """Say that there is no such file, and what was perhaps meant."""
     beside = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
-    hint = did_you_mean(file.name, beside + built_in)
+    near = [name for name in beside if did_you_mean(file.stem, [Path(name).stem])]  # endings are always alike
+    hint = did_you_mean(file.name, near + built_in)
     also = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
     return DataError(f'no file "{brief(file)}"{also}.{hint}')
 
