@@ -67,9 +67,10 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     >>> np.ldexp(scaled, -scale).tolist()
     [0.25, 1.5]
     """
-    if not len(weight):
-        return np.empty(0, np.int64), 0
-    top = math.frexp(float(weight.max()))[1]
+    largest = float(weight.max(initial=0.0))
+    if largest * len(weight) < 2.0**53 and np.all(weight == np.rint(weight)):
+        return weight.astype(np.int64), 0
+    top = math.frexp(largest)[1]
     total = math.fsum(np.ldexp(weight, -top).tolist())  # as a multiple of 2^top: no overflow on the way
     bits = math.frexp(total)[1] + top
     if bits <= 53 and np.all(weight == np.rint(weight)):

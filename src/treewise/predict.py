@@ -182,6 +182,7 @@ def is_cell(value: object) -> bool:
 def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
     """Encode the columns the tree asks about; the others stay None."""
     used = set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())
+    table.convert(tree.columns[i] for i in used)
     arrays: list[npt.NDArray[Any] | None] = []
     for i, encoding in enumerate(tree.encodings):
         if i not in used:

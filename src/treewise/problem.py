@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from treewise.tree import Label, Target, Task
 from treewise.wording import number, plural, safe
 
 Ints = npt.NDArray[np.int64]
+Cells = TypeVar("Cells", Column, npt.NDArray[Any])
 MOST_CLASSES_OF_WHOLE_NUMBERS = 20
 LARGEST = 1.7976931348623157e308
 TASKS = ("classification", "regression")
@@ -114,8 +115,8 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
-    target, y, raw = read_target(column.take(kept), roles, kept)
-    weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, roles.class_weight, table.name)
+    target, y, raw = read_target(cells_of(column, kept), roles, kept)
+    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, roles.class_weight, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
     if settings.criterion == "poisson" and np.any(raw < 0):
         row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
@@ -126,9 +127,10 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     encodings, columns, splits = [], [], []
     kinds = {**table.kinds, **(roles.kinds or {})}
     chosen: dict[str, str] = {}
-    for name in choose_columns(table, target.name, roles):
-        cells = table[name] if len(weighed.rows) == len(table) else table[name].take(weighed.rows)
-        learned = encode.learn(cells, kinds.get(name))
+    names = choose_columns(table, target.name, roles)
+    table.convert(names)
+    for name in names:
+        learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
             refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
@@ -181,6 +183,11 @@ def names_in(parameter: str, given: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+def cells_of(column: Cells, rows: Ints) -> Cells:
+    """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
+    return column if len(rows) == len(column) else column.take(rows)
+
+
 @dataclass(frozen=True, eq=False)
 class Weighed:
     """The rows that count: their numbers in the table, targets, and weights."""
@@ -198,8 +205,10 @@ class Weighed:
 
 def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | str | None, table_name: str) -> Weighed:
     """Multiply class weights in; rows of a class of weight 0 are absent."""
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
-        weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+    weighed = rows
+    if class_weight is not None:
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+            weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -357,8 +366,12 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
 
 def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
     """Decide the task and read the target: class numbers, or numbers as they are."""
-    numeric, codes, labels = encode.classes(column)
-    task = roles.task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
+    task, numeric = roles.task, column.form in ("int", "float")
+    if task is None and encode.is_quantity(column):
+        task = "regression"
+    if task != "regression" or not numeric:
+        numeric, codes, labels = encode.classes(column)
+        task = task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
         if not numeric:
             raise DataError(
@@ -370,13 +383,11 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
         raw = finite_targets(column, kept)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = class_order(labels, roles.positive, column.name)
-    place = np.empty(len(labels), np.int64)
-    place[order] = np.arange(len(labels))
-    return (
-        Target(column.name, "classification", tuple(labels[i] for i in order)),
-        place[codes],
-        np.empty(0),
-    )
+    if roles.positive is not None:
+        place = np.empty(len(labels), np.int64)
+        place[order] = np.arange(len(labels))
+        codes = place[codes]
+    return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
 
 
 def target_notes(target: Target, column: Column) -> list[str]:
@@ -448,7 +459,7 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
 def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
-        return np.ones(len(table))
+        return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
     column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
     weight = encode.numbers(column)
     for fault, rows in (
@@ -466,11 +477,9 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
 
 
 def class_factors(
-    given: Mapping[Label, float] | str | None, target: Target, y: Ints, weight: npt.NDArray[np.float64]
+    given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
-    if given is None:
-        return np.ones(len(y))
     if target.task == "regression":
         raise ParameterError("class_weight: regression has no classes; leave it out.")
     if isinstance(given, str) and given == "balanced":
@@ -524,12 +533,13 @@ def conform(
     kept = rows_that_count(column, weight, Roles(), table.name)
     raw = np.empty(0)
     if target.task == "regression":
-        raw = finite_targets(column.take(kept), kept)
+        raw = finite_targets(cells_of(column, kept), kept)
         y = np.zeros(len(raw), np.int64)
     else:
-        y = class_numbers(column, target, table.name)[kept]
-    weighed = weigh(Weighed(kept, y, raw, weight[kept]), target, asked.get("class_weight"), table.name)
-    values = [encode.apply(e, table[e.name], table.name)[weighed.rows] for e in encodings]
+        y = cells_of(class_numbers(column, target, table.name), kept)
+    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, asked.get("class_weight"), table.name)
+    table.convert(e.name for e in encodings)
+    values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
     kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
     columns = (encodings, values, kinds, table.notes)
     return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)

@@ -137,6 +137,8 @@ def learn(column: Column, kind: KindSpec | None = None) -> Learned:
     """
     wanted, levels, splits = read_spec(column.name, kind)
     notes: list[str] = []
+    if column.form == "int":  # one column of a matrix is slow to walk, and is walked several times
+        column = replace(column, values=np.ascontiguousarray(column.values))
     if column.form == "text" or (column.coded and wanted in ("number", "boolean", "datetime")):
         column = read_text(column.without_unused(), wanted, notes)
     if wanted in (None, "category"):
@@ -245,7 +247,7 @@ def natural_kind(column: Column) -> str:
 
 def needs_integers(column: Column) -> bool:
     """Tell whether whole numbers are too large to be doubles."""
-    if column.form != "int" or not len(column):
+    if column.form != "int" or not len(column) or column.values.itemsize < 8:
         return False
     return int(column.values.max()) > EXACT or int(column.values.min()) < -EXACT
 
@@ -344,7 +346,7 @@ def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
 
 def convert(encoding: Encoding, column: Column) -> Array:
     """Turn a column into the array its encoding asks for, or raise MisfitError."""
-    if column.is_missing().all():
+    if column.holds_nothing():
         if encoding.kind == "number":
             return np.full(len(column), np.nan)
         if encoding.kind in ("integer", "datetime"):
@@ -412,7 +414,7 @@ def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | in
         column = column.without_unused()
         labels = column.labels if column.form == "category" else in_order(column.labels)
         return False, to_levels(column, labels).astype(np.int64), labels
-    present, place = patiently(lambda: np.unique(column.values, return_inverse=True), rows=len(column))
+    present, place = patiently(lambda: distinct(column.values), rows=len(column))
     values: list[str | int | float | bool] = present.tolist()
     if column.form == "bool":
         values = [bool(v) for v in values]
@@ -420,7 +422,36 @@ def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | in
         values = [say_datetime(int(v), column.unit) for v in values]
     elif column.form == "float" and is_whole(present) and np.abs(present).max(initial=0) <= EXACT:
         values = [int(v) for v in values]
-    return column.form in ("int", "float"), place.astype(np.int64), tuple(values)
+    return column.form in ("int", "float"), place, tuple(values)
+
+
+def distinct(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the different values, sorted, and the place of each cell among them.
+
+    As ``np.unique``, but whole numbers close together are counted, not sorted; 0, 1, … are their own places.
+
+    >>> distinct(np.array([7.0, 5.0, 7.0]))
+    (array([5., 7.]), array([1, 0, 1]))
+    """
+    low, high = (values.min().item(), values.max().item()) if len(values) else (0, 0)
+    near = low >= -EXACT and high <= EXACT and high - low < len(values)
+    if not near or (values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values))):
+        present, place = np.unique(values, return_inverse=True)
+        return present, place.astype(np.int64, copy=False)
+    whole = np.ascontiguousarray(values, np.int64)
+    if low != 0:
+        whole = whole - int(low)
+    seen = np.bincount(whole) > 0
+    present = (np.flatnonzero(seen) + int(low)).astype(values.dtype)
+    return present, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
+
+
+def is_quantity(column: Column) -> bool:
+    """Tell whether some rows already prove a target to be no class: fractions, or many different numbers."""
+    if column.form not in ("int", "float"):
+        return False
+    some = column.values[:: max(1, len(column) // 1000)]
+    return not is_whole(some) or len(np.unique(some)) > FEW
 
 
 def read_target_text(column: Column) -> Column:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +28,14 @@ from treewise.table.cells import (
 from treewise.table.column import UNITS, WHAT, Column, say_datetime
 from treewise.table.patience import patiently
 
+Floats = npt.NDArray[Any]  # float64 or float32
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
 INT64_MIN = -(2**63)  # how whole numbers and datetimes write missing
 INT64_MAX = 2**63 - 1
-EXACT = 2**53  # up to here every whole number is a double
+EXACT = 2**53  # up to here every whole number is a double …
+EXACT_FLOAT = 2**24  # … and up to here a float
 UNSEEN = -2
 BOOLEANS = ("false", "true")
 PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
@@ -68,7 +71,7 @@ def numeric_form(column: Column) -> Column:
     return column
 
 
-def to_numbers(column: Column) -> npt.NDArray[np.floating]:
+def to_numbers(column: Column) -> Floats:
     """Encode numbers as the floats they are, or as doubles.
 
     A whole number between two doubles is rounded up, so ``x <= cut`` stays.
@@ -76,8 +79,9 @@ def to_numbers(column: Column) -> npt.NDArray[np.floating]:
     column = numeric_form(column)
     if column.form == "float":
         return column.values
-    values = column.values.astype(np.float64)
-    for i in np.flatnonzero(np.abs(values) >= EXACT).tolist():
+    largest = max(abs(int(column.values.max())), abs(int(column.values.min())))
+    values = column.values.astype(np.float32 if largest <= EXACT_FLOAT else np.float64)
+    for i in np.flatnonzero(np.abs(values) >= EXACT).tolist() if largest >= EXACT else ():
         if int(values[i]) < int(column.values[i]):
             values[i] = np.nextafter(values[i], np.inf)
     if column.missing is not None:
@@ -115,7 +119,7 @@ def to_datetimes(column: Column, unit: str) -> Ints:
     elif column.unit != unit:
         factor = PER_DAY[unit] // PER_DAY[column.unit]
         values = np.clip(values, -(INT64_MAX // factor), INT64_MAX // factor) * factor
-    return np.where(column.is_missing(), np.int64(INT64_MIN), values)
+    return values if column.missing is None else np.where(column.missing, np.int64(INT64_MIN), values)
 
 
 def first_no_date(column: Column) -> int:
@@ -136,6 +140,8 @@ def to_booleans(column: Column) -> Codes:
         if (per_label == UNSEEN).any():
             raise MisfitError(column, column.first_row(per_label == UNSEEN))
         return column.spread(per_label.astype(np.int32), -1)
+    if column.form == "bool" and column.missing is None:
+        return column.values.astype(np.int32)
     missing = column.is_missing()
     if column.form == "datetime":
         raise refuse_all(column)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NoReturn
 
 import numpy as np
@@ -28,6 +29,7 @@ NEARLY = (  # texts that look like numbers or dates to a person, but are not rea
     ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
     ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
 )
+SAMPLE = 1000  # cells that are looked at before all are
 FEWEST_ROWS = 20  # in smaller tables many values say little
 
 
@@ -61,9 +63,11 @@ def left_out(name: str) -> str:
 def refuse_stray_text(column: Column, readings: Readings) -> None:
     """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
     strays = ~(readings.is_number | readings.is_marker)
+    if not strays.any() or not readings.is_number.any():
+        return
     n_strays = int(np.count_nonzero(column.spread(strays, False)))
     n_numbers = int(np.count_nonzero(column.spread(readings.is_number, False)))
-    if readings.padded or not n_strays or n_numbers < MOSTLY * (n_numbers + n_strays):
+    if readings.padded or n_numbers < MOSTLY * (n_numbers + n_strays):
         return
     row = column.first_row(strays)
     name, stray = safe(column.name), column.say(row)
@@ -92,7 +96,7 @@ def looks_like(column: Column) -> str:
     >>> looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
     'numbers with a decimal comma'
     """
-    labels = column.without_unused().labels if column.coded else ()
+    labels = labels_used(column)
     return next((what for what, form in NEARLY if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
 
 
@@ -104,8 +108,8 @@ def suspicions(column: Column) -> list[str]:
     if n < FEWEST_ROWS:
         return []
     if column.coded:
-        different = len(column.without_unused().labels)
-    elif column.form in ("int", "float"):
+        different = len(labels_used(column))
+    elif column.form in ("int", "float") and may_be_key(column):
         different = different_integers(column.values[~column.is_missing()], least)
     else:
         return []
@@ -116,6 +120,30 @@ def suspicions(column: Column) -> list[str]:
         f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it."
         f" Leave it out: {left_out(column.name)}"
     ]
+
+
+def labels_used(column: Column) -> tuple[str, ...]:
+    """Return the labels that occur: of text all, of categories perhaps some."""
+    return column.without_unused().labels if column.form == "category" else column.labels
+
+
+def may_be_key(column: Column) -> bool:
+    """Tell by some cells whether a column may be whole numbers that are nearly all different.
+
+    Fractions settle it. Were nine of ten values different in all rows, half of these would be for certain, or
+    as good as: rows at random places, the same in every run, cannot be met by a pattern in the table.
+    """
+    if len(column) <= 4 * SAMPLE:
+        return True
+    some = column.take(places(len(column)))
+    there = some.values[~some.is_missing()]
+    return (column.form == "int" or is_whole(there)) and 2 * len(np.unique(there)) >= len(there)
+
+
+@lru_cache(maxsize=4)
+def places(n_rows: int) -> Array:
+    """Return the numbers of some rows, anywhere in the table."""
+    return np.random.default_rng(0).integers(0, n_rows, SAMPLE)
 
 
 def different_integers(values: Array, least: float) -> int:

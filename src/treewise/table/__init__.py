@@ -93,6 +93,11 @@ class Table:
     def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
         return replace(self, columns=Columns(makers, self.n_rows))
 
+    def convert(self, names: Iterable[str]) -> None:
+        """Convert several columns at once, in threads, before they are asked for one by one."""
+        if isinstance(self.columns, Columns):
+            self.columns.convert(names)
+
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars dataframe.
 

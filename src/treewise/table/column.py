@@ -5,7 +5,7 @@ Stands at the bottom of the flow: ``reading.py`` and ``csvfile.py`` make columns
 
     form       values                                           missing
     float      float64 or float32, with any stride              NaN
-    int        int64                                            mask
+    int        whole numbers of up to 64 bits, as they came     mask
     bool       uint8                                            mask
     datetime   int64 in ``unit`` since 1970 UTC                 mask
     text       int32 codes into ``labels`` (distinct, sorted)   -1
@@ -14,21 +14,23 @@ Stands at the bottom of the flow: ``reading.py`` and ``csvfile.py`` make columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise.errors import DataError
-from treewise.table.patience import sort_patiently
+from treewise.table.patience import at_once, sort_patiently
 from treewise.wording import number, safe
 
 Form = Literal["float", "int", "bool", "text", "category", "datetime"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
+HEAD, MANY = 100, 10_000  # cells that mostly tell
 NAT = -(2**63)  # how NumPy writes a missing datetime
 FINER = (("ns", 1000), ("us", 1000), ("ms", 1000), ("s", 86400))  # each unit, and how many make up the next
 UNITS = ("D", "s", "ms", "us", "ns")
@@ -76,6 +78,11 @@ class Column:
             return np.asarray(self.values < 0)
         return np.zeros(len(self), np.bool_) if self.missing is None else self.missing
 
+    def holds_nothing(self) -> bool:
+        """Tell whether every cell is missing; mostly the first few already say no."""
+        head = replace(self, values=self.values[:HEAD], missing=None if self.missing is None else self.missing[:HEAD])
+        return bool(head.is_missing().all() and self.is_missing().all())
+
     def same_cells(self, other: Column) -> bool:
         """Tell whether two columns hold the same, whatever they are called."""
         return (
@@ -95,10 +102,11 @@ class Column:
     def without_unused(self) -> Column:
         """Return the column with only those labels that occur."""
         used = np.zeros(len(self.labels) + 1, np.bool_)  # the last place takes the -1 of missing cells
-        used[self.values] = True
+        for cells in (self.values[:MANY], self.values[MANY:]):  # few labels mostly occur among the first cells
+            used[cells] = True
+            if used[:-1].all():
+                return self
         used[-1] = False
-        if used[:-1].all():
-            return self
         new_code = np.append(np.cumsum(used[:-1]) - 1, -1).astype(np.int32)
         labels = tuple(label for label, kept in zip(self.labels, used.tolist(), strict=False) if kept)
         return replace(self, values=new_code[self.values], labels=labels)
@@ -137,6 +145,11 @@ class Columns(Mapping[str, Column]):
         if not isinstance(made, Column):
             made = self._made[name] = made()
         return made
+
+    def convert(self, names: Iterable[str]) -> None:
+        """Convert several columns at once, in threads; what goes wrong is said when the column is asked for."""
+        waiting = [name for name in names if name in self._made and not isinstance(self._made[name], Column)]
+        at_once([partial(self.__getitem__, name) for name in waiting], rows=self.n_rows)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._made  # Mapping's own would convert the column
@@ -184,7 +197,9 @@ def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and len(values) and int(values.max()) >= 2**63:
         gone = np.zeros(len(values), np.bool_) if missing is None else missing
         return text_column(name, [None if g else str(v) for v, g in zip(values.tolist(), gone.tolist(), strict=True)])
-    return Column(name, "int", frozen(np.ascontiguousarray(values, np.int64)), some(missing))
+    if values.dtype == np.uint64 or not values.dtype.isnative:
+        values = values.astype(np.int64)
+    return Column(name, "int", frozen(np.asarray(values)), some(missing))
 
 
 def bool_column(name: str, values: Array, missing: Mask | None = None) -> Column:

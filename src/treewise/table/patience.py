@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -90,6 +91,35 @@ def patiently(work: Callable[[], T], rows: int) -> T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def at_once(work: Sequence[Callable[[], object]], rows: int) -> None:
+    """Do several pieces of work in threads, as far as they let go of Python's lock; errors and results are dropped.
+
+    Ctrl-C ends the waiting; pieces already begun run to their end in the background.
+    """
+    threads = min(len(work), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    if rows < LONG or threads < 2 or threading.current_thread() is not threading.main_thread():
+        return
+    todo = iter(work)
+    stopped: list[bool] = []
+
+    def run() -> None:
+        while not stopped and (piece := next(todo, None)) is not None:
+            with suppress(BaseException):
+                piece()
+
+    helpers = [threading.Thread(target=run, name="treewise-native") for _ in range(threads)]
+    try:
+        for helper in helpers:
+            with suppress(RuntimeError):  # no room for a thread: the others do more, or whoever asks next does all
+                helper.start()
+        while any(helper.is_alive() for helper in helpers):
+            for helper in helpers:
+                if helper.is_alive():
+                    helper.join(0.05)
+    finally:
+        stopped.append(True)
 
 
 def sort_patiently(words: list[str]) -> list[str]:

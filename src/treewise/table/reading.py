@@ -33,7 +33,7 @@ from treewise.table.column import (
     int_column,
     say_datetime,
 )
-from treewise.table.objects import A_CELL, check_names, polars_text, read_objects, unreadable
+from treewise.table.objects import A_CELL, check_names, polars_text, read_object_array, read_objects, unreadable
 from treewise.table.patience import polars_is_safe
 from treewise.wording import plural, safe
 
@@ -221,6 +221,8 @@ def read_numpy(values: Array, name: str) -> Column:
         return bool_column(name, values, missing)
     if kind == "M":
         return datetime_column(name, values, missing)
+    if kind == "O" and missing is None:
+        return read_object_array(values, name)
     if kind in "OUT":
         cells = values.tolist()
         if missing is not None:
@@ -266,7 +268,9 @@ def read_series(series: nw.Series[Any], name: str) -> Column:
     import narwhals.stable.v2 as nw
 
     dtype, native = series.dtype, series.to_native()
-    if getattr(native, "dtype", None) == np.dtype(object) or dtype == nw.Object:
+    if getattr(native, "dtype", None) == np.dtype(object):
+        return read_object_array(series.to_numpy(), name)
+    if dtype == nw.Object:
         return read_objects(series.to_list(), name)
     if dtype in (nw.Categorical, nw.Enum):
         return read_categories(native, name)
@@ -318,7 +322,7 @@ def read_categories(native: Any, name: str) -> Column:
 
     if isinstance(native, pl.Series):
         if not isinstance(native.dtype, pl.Enum):
-            text = polars_text(name, native.cast(pl.String))
+            text = polars_text(name, native)
             return Column(name, "category", text.values, labels=text.labels)
         labels = tuple(native.dtype.categories.to_list())
         codes = native.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
