@@ -842,7 +842,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: tw.grow(PEOPLE), 'target is not given. Name the column to predict: target="ill".'),
+        (lambda: tw.grow(PEOPLE), "target is not given. Name it: target=… (--target COLUMN). Columns: age, town, ill."),
         (lambda: tw.grow(PEOPLE, "il"), 'no column "il" in the table. Did you mean "ill"? Columns: age, town, ill.'),
         (
             lambda: tw.grow(PEOPLE, 3),

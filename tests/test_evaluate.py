@@ -293,3 +293,20 @@ def test_a_few_errors_are_not_none():
         "error       <0.1 %   4 of 8,124 rows wrong; 95 % interval 0.02 to 0.13 % (Wilson)"
     )
     assert ">99.9" in str(found)
+
+
+def test_levels_that_a_hand_written_tree_does_not_name_are_the_tables():
+    officials = tw.parse("GPA = 3.5 -> N\nelse\n    Recommendation = good -> P\n    else -> N", target="Class")
+    said = str(paths(officials, "admissions"))
+    assert "Recommendation = normal" in said
+    assert "never seen" not in said
+    root = officials.trace("admissions")[0]
+    assert "missing" not in str(root)
+    assert root["GPA"].formula == "1 − [4/12·H(0/4) + 8/12·H(6/8)]"
+    grown = tw.grow({"town": ["a", "b"], "y": ["p", "q"]}, "y", categorical="one_value")
+    assert 'town never seen ("c")' in str(paths(grown, {"town": ["c", "a"]}))
+
+
+def test_a_tree_of_numbers_by_hand_predicts_a_value():
+    assert tw.parse("x <= 1 -> 1.5\nelse -> 2.5").target.name == "value"
+    assert tw.parse("x <= 1 -> a\nelse -> b").target.name == "class"

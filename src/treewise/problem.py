@@ -316,8 +316,8 @@ def take_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
-            last = safe(list(table.columns)[-1])
-            raise ParameterError(f'target is not given. Name the column to predict: target="{last}".')
+            known = listing([safe(name) for name in table.columns], most=20)
+            raise ParameterError(f"target is not given. Name it: target=… (--target COLUMN). Columns: {known}.")
         target = table.target
     if isinstance(target, str):
         return table[target]

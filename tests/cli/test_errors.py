@@ -52,6 +52,7 @@ def command_line(*args, **settings):
         ("grow penguins --preset id4", 2, "--preset"),
         ("grow penguins --target specie", 3, 'no column "specie" in penguins. Did you mean "species"?'),
         ("grow penguins --ignore isle", 3, 'no column "isle"'),
+        ("grow admissions --class-weight Q=3", 2, "--class-weight names 'Q'; the classes are N, P."),
         ("grow nothing.csv --target y", 3, 'no file "nothing.csv"'),
         ("grow penguins --missing error", 3, "missing"),
         ("grow penguins -o no/such/folder/m.json", 2, 'there is no folder "no/such/folder"'),

@@ -82,7 +82,7 @@ def parse_text(text: str, name: str, target: str | None) -> Tree:
 
     try:
         text += "" if "\n" in text else "\n"  # it is the text itself, not the name of a file
-        tree = parse(text, target=target) if target else parse(text)
+        tree = parse(text, target=target)
         for note in tree.notes:
             if json.dumps(note, ensure_ascii=False) not in text:  # of reading it: the file has it not
                 remark("note", note)

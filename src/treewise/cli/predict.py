@@ -81,6 +81,8 @@ def command(
     **text: Any,
 ) -> None:
     """Predict a table, or single rows."""
+    from treewise.evaluate.answers import with_levels_of
+
     check_place(output)
     form = form_for(output, form, "text" if rows else "csv")
     if (data is None) == (not rows):
@@ -90,7 +92,7 @@ def command(
         table = read_typed(tree, rows)
     else:
         found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
-        tree = found.tree
+        tree = with_levels_of(found.tree, table)
     if form == "text" and rows:
         sentences = "\n".join(answers_in_words(tree, table, proba))
         if output in (None, "-"):

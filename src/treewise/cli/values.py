@@ -128,7 +128,7 @@ def unquote(text: str) -> str:
 _VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
 _BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
 _ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
-_BARE = re.compile(r"\b(max_leaf_nodes|min_samples_leaf|max_depth)\b")
+_BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values)\b(?!")')
 
 
 def in_options(message: str) -> str:

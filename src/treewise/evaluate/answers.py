@@ -60,6 +60,23 @@ def as_compared(tree: Tree, column: Column) -> Tree:
     return tree.with_(target=Target(tree.target.name, "regression"), arrays=arrays, criterion="squared_error")
 
 
+def with_levels_of(tree: Tree, table: Table) -> Tree:
+    """Let a tree written by hand know the levels of a table: what it does not name was not "never seen" by it."""
+    if tree.history or tree.arrays.rows[0] > 0:
+        return tree
+    return tree.with_(encodings=tuple(widened(encoding, table) for encoding in tree.encodings))
+
+
+def widened(encoding: encode.Encoding, table: Table) -> encode.Encoding:
+    """Add the levels that a column of categories has in a table."""
+    if encoding.kind != "nominal" or encoding.name not in table.columns:
+        return encoding
+    column = table[encoding.name]
+    new = np.flatnonzero(encode.apply(encoding, column, table.name) == encode.UNSEEN)
+    more = encode.learn(column.take(new), "nominal").encoding.levels if len(new) else ()
+    return replace(encoding, levels=(*encoding.levels, *more))
+
+
 def labels_in(column: Column) -> set[str]:
     """Return the different values of a column in words; none where it could not be a target."""
     try:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.answers import Ints, answers, as_compared, class_places
+from treewise.evaluate.answers import Ints, answers, as_compared, class_places, with_levels_of
 from treewise.predict import encoded, find_nodes, read_for
 from treewise.table import Column, Table
 from treewise.tree import Label, Tree
@@ -161,6 +161,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     3  GPA = 3.7 and Published = yes  → P
     """
     table, _ = read_for(tree, data)
+    tree = with_levels_of(tree, table)
     column = true_answers(tree, table, target)
     if column is not None:
         tree = as_compared(tree, column)

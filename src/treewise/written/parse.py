@@ -39,7 +39,7 @@ CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared
 
 
 def parse(
-    text_or_path: str | os.PathLike[str], *, target: str = "class", data: Any = None, task: Task | None = None
+    text_or_path: str | os.PathLike[str], *, target: str | None = None, data: Any = None, task: Task | None = None
 ) -> Tree:
     """Read a tree from text, or from a text file.
 
@@ -53,6 +53,8 @@ def parse(
     as ``data`` the columns are what they are there. What is predicted is judged as ``grow`` judges a target: text and
     few whole numbers are classes, other numbers are values; ``task="regression"``, or a line ``predicts numbers`` or
     ``classes: 1.5, 2.5``, decides otherwise.
+
+    ``target`` names what is predicted; without it that is "class", or "value" where numbers are.
 
     Missing values take the branch that says ``or missing`` (``age > 71.5 or missing``), or one of their own (``age
     missing``). Where no branch says so they take the first one written, or the one with the most rows where the text
@@ -98,7 +100,7 @@ def _as_path(given: str | os.PathLike[str]) -> Path | None:
     return Path(given) if one_line and (given.endswith(".txt") or os.path.exists(given)) else None
 
 
-def _parse(text: str, target: str, data: Any, task: Task | None) -> Tree:
+def _parse(text: str, target: str | None, data: Any, task: Task | None) -> Tree:
     from treewise.export import text as complete  # it stands above, among the outlets
 
     if complete.is_complete(text):
@@ -203,7 +205,7 @@ def _nodes(
 class _Predictions:
     """What the lines predict: the target with its classes, and each line's prediction and numbers."""
 
-    def __init__(self, outline: Outline, name: str, task: Task | None = None) -> None:
+    def __init__(self, outline: Outline, name: str | None, task: Task | None = None) -> None:
         self.headings = outline.headings
         self.weighted = self.headings[1:2] == ["weight"]
         beside_rows = self.headings[1 + self.weighted :]
@@ -215,7 +217,7 @@ class _Predictions:
         if (numbers or self.headings) and task not in (None, "regression" if numbers else "classification"):
             raise ParseError(f'task="{task}" does not fit: the text says that it predicts otherwise.')
         if numbers or task == "regression":
-            self.target = Target(name, "regression")
+            self.target = Target("value" if name is None else name, "regression")
             return
         predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN)]
         words = [word for word in (*outline.classes, *self.positive, *predicted) if word is not None]
@@ -223,10 +225,10 @@ class _Predictions:
             raise ParseError("no line of this tree predicts anything.")
         labels = dict(zip(words, read_labels(words), strict=True))
         if task is None and not (self.headings or outline.classes) and are_values(tuple(set(labels.values()))):
-            self.target = Target(name, "regression")
+            self.target = Target("value" if name is None else name, "regression")
             return
         classes = self._in_order(labels, outline.classes)
-        self.target = Target(name, "classification", classes)
+        self.target = Target("class" if name is None else name, "classification", classes)
         self.places = {word: classes.index(label) for word, label in labels.items() if label in classes}
 
     def _in_order(self, labels: dict[str, Label], declared: list[str]) -> tuple[Label, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 from treewise import encode
 from treewise.criteria import logarithm
 from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
+from treewise.evaluate.answers import with_levels_of
 from treewise.explain.trace.contest import trace_node
 from treewise.explain.trace.nodes import NodeTrace, Place, View
 from treewise.explain.trace.render import Printing, render
@@ -24,6 +25,7 @@ from treewise.growth import problem_for, problem_like
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
 from treewise.search import Rows
+from treewise.table import read
 from treewise.table.column import brief
 from treewise.tree import STOPS, Tree
 from treewise.wording import count, plural, safe
@@ -65,6 +67,9 @@ def trace(
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
     view = check_view(View(unit, per, column, top), tree.columns)
+    if not tree.history:
+        data = read(data)
+        tree = with_levels_of(tree, data)
     return Trace(tree, problem_like(tree, data, sample_weight), view, None if node is None else [node])
 
 
