@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import ClassVar
 
 from treewise.encode import Encoding
@@ -239,7 +240,8 @@ def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
 
 def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Say that a column is none of these levels: by name when only one is left."""
-    rest = [level for level in encoding.levels if level not in levels]
+    named = set(levels)
+    rest = list(islice((level for level in encoding.levels if level not in named), 2))
     return say_equal(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"
 
 
