@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
@@ -74,6 +74,7 @@ ARRAYS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ARRAYS, st.sampled_from([np.int64, np.float64, np.float32, np.int16, np.uint8]))
 def test_distinct_is_numpys_unique(cells, dtype):
     with np.errstate(all="ignore"):
@@ -86,6 +87,7 @@ def test_distinct_is_numpys_unique(cells, dtype):
     assert place.tolist() == where.tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.integers(-30, 30), st.floats(-5, 5)), min_size=1, max_size=60))
 def test_a_quantity_is_never_taken_for_classes_or_the_other_way_round(cells):
     column = read({"y": np.array(cells, float)})["y"]
@@ -95,6 +97,7 @@ def test_a_quantity_is_never_taken_for_classes_or_the_other_way_round(cells):
     assert (tw.grow({"x": np.arange(len(cells)), "y": cells}, "y").task == "classification") == classes
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.integers(1, 9), st.floats(1e-3, 1e3), st.just(2.0**52)), min_size=1, max_size=20))
 def test_weights_are_scaled_by_their_sum_alone(cells):
     weight = np.array(cells, float)

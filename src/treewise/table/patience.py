@@ -81,13 +81,10 @@ def patiently(work: Callable[[], T], rows: int) -> T:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run, name="treewise-native")
     try:
-        thread.start()
+        wait_for([start(run)])  # Ctrl-C ends this, and leaves the thread to finish
     except RuntimeError:  # no room for a thread
         return work()
-    while thread.is_alive():
-        thread.join(0.05)  # Ctrl-C ends this, and leaves the thread to finish
     if errors:
         raise errors[0]
     return results[0]
@@ -109,17 +106,37 @@ def at_once(work: Sequence[Callable[[], object]], rows: int) -> None:
             with suppress(BaseException):
                 piece()
 
-    helpers = [threading.Thread(target=run, name="treewise-native") for _ in range(threads)]
+    helpers = []
     try:
-        for helper in helpers:
-            with suppress(RuntimeError):  # no room for a thread: the others do more, or whoever asks next does all
-                helper.start()
-        while any(helper.is_alive() for helper in helpers):
-            for helper in helpers:
-                if helper.is_alive():
-                    helper.join(0.05)
+        with suppress(RuntimeError):  # no room for a thread: the others do more, or whoever asks next does all
+            for _ in range(threads):
+                helpers.append(start(run))
+        wait_for(helpers)
     finally:
         stopped.append(True)
+
+
+def start(run: Callable[[], None]) -> tuple[threading.Thread, threading.Event]:
+    """Start a thread, and return it with the event that says it is done."""
+    done = threading.Event()
+
+    def run_and_say() -> None:
+        try:
+            run()
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run_and_say, name="treewise-native")
+    thread.start()
+    return thread, done
+
+
+def wait_for(helpers: Sequence[tuple[threading.Thread, threading.Event]]) -> None:
+    """Wait until threads are done. Before Python 3.13, Ctrl-C in ``join`` itself makes a running thread seem ended."""
+    for thread, done in helpers:
+        while not done.wait(0.05):
+            pass
+        thread.join()
 
 
 def sort_patiently(words: list[str]) -> list[str]:
