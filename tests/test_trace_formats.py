@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import treewise as tw
 from treewise.cli.app import app
-from treewise.cli.trace import command, remark_when_long, written
+from treewise.cli.trace import command, remark_when_long
 from treewise.errors import ColumnError, ParameterError
 from treewise.explain.trace import front
 from treewise.explain.trace.table import sparkline
@@ -179,12 +179,11 @@ def test_what_a_table_leaves_out_is_to_be_found():
     assert 'column="flipper_length_mm" writes out every test of a column; format="csv" lists those of all' in text
 
 
-def test_the_command_line_speaks_of_options(capsys):
-    trace = tw.grow("penguins", max_depth=1).trace("penguins")
-    text = re.sub(r"\s+", " ", written(trace, "text", blanks=False))
+def test_the_command_line_speaks_of_options():
+    asked = ["trace", "penguins", "--max-depth", "1"]
+    text = re.sub(r"\s+", " ", CliRunner().invoke(app, asked).output)
     assert "--column flipper_length_mm writes out every test of a column; --format csv lists those of all" in text
-    assert "here node 0; --node 2 asks for another" in written(trace, "text", blanks=True)
-    assert capsys.readouterr().err == ""
+    assert "here node 0; --node 2 asks for another" in CliRunner().invoke(app, [*asked, "--blanks"]).output
 
 
 def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):

@@ -284,3 +284,20 @@ def test_how_a_file_was_read_is_said_where_that_may_be_why(run, tmp_path):
     assert answer.code == 3
     assert "if it is data: --no-header\n" in answer.err
     assert 'no column "quality" in bare.csv' in answer.err
+
+
+def test_a_trace_is_printed_node_by_node(run, monkeypatch):
+    from treewise.explain.trace.front import Trace
+
+    whole = run("trace penguins --max-depth 1").out
+
+    def stopped(trace):
+        yield trace[0]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trace, "every", stopped)
+    answer = run("trace penguins --max-depth 1")
+    assert answer.code == 130
+    assert answer.out
+    assert whole.startswith(answer.out)
+    assert run("trace penguins --max-depth 1 --format csv").out == ""

@@ -50,9 +50,9 @@ class Bar:
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar while something long runs; nothing where standard error is not a terminal."""
-    if not sys.stderr.isatty():
+def bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar while something long runs; nothing where standard error is not a terminal, or it is not wanted."""
+    if not (wanted and sys.stderr.isatty()):
         yield None
         return
     shown = Bar(title)

@@ -16,7 +16,7 @@ from treewise.cli.inputs import looks_like_model, read_model_and_data, settle_ta
 from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
-from treewise.cli.streams import check_place, deliver, is_plain, remark, say
+from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
 from treewise.cli.values import in_options
 from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
 from treewise.errors import ParameterError
@@ -94,11 +94,7 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form)
         trace = settle_target(model.tree, table, target).trace(table, node=node, **options)
-    text = written(trace, form, blanks)
-    if form == "text" and output in (None, "-"):
-        say(text)
-    else:
-        deliver(text + "\n", output)
+    write(trace.exercise() if blanks else trace, form, blanks, output)
 
 
 def trace_grown(source: str, asked: dict[str, Any], form: TextForm, node: int | None, view: dict[str, Any]) -> Trace:
@@ -114,13 +110,18 @@ def trace_grown(source: str, asked: dict[str, Any], form: TextForm, node: int | 
     return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])
 
 
-def written(trace: Trace, form: str, blanks: bool) -> str:
-    """Write the trace out, with a bar or a remark where that takes long: only now is every candidate computed."""
-    from treewise.explain.trace.render import Printing, render
+def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
+    """Write the trace out: only now is every candidate computed. Text is printed node by node, as each is there.
+
+    Elsewhere a bar, or a remark, says that it takes long.
+    """
+    from treewise.explain.trace.render import Printing, blocks, render
 
     how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
-    trace = trace.exercise() if blanks else trace
-    with bar("trace") as progress, remark_when_long(silent=progress is None):
+    notes = [in_options(note) for note in trace.notes]
+    printed = form == "text" and output in (None, "-")
+    watched = printed and sys.stdout.isatty()
+    with bar("trace", wanted=not watched) as progress, remark_when_long(progress is None and not watched):
 
         def nodes() -> Iterator[NodeTrace]:
             for done, node in enumerate(trace.every()):
@@ -128,7 +129,12 @@ def written(trace: Trace, form: str, blanks: bool) -> str:
                     progress(done / len(trace.tree))
                 yield node
 
-        return render(nodes(), how, [in_options(note) for note in trace.notes]).rstrip("\n")
+        if not printed:
+            deliver(render(nodes(), how, notes).rstrip("\n") + "\n", output)
+            return
+        for piece in blocks(nodes(), how, notes):
+            say(piece)
+            flush()
 
 
 @contextmanager

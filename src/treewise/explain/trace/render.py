@@ -6,7 +6,7 @@ for CSV and JSON. A new format is a new line here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treewise.errors import ParameterError, did_you_mean
@@ -49,5 +49,10 @@ def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ())
         return sheets.markdown(nodes, how.blanks, notes)
     if how.format == "latex":
         return sheets.latex(nodes, how.blanks, notes, how.document)
-    said = text.text(nodes, how.width, how.blanks, notes, how.command_line)
-    return text.to_ascii(said) if how.ascii else said
+    return "\n".join(blocks(nodes, how, notes))
+
+
+def blocks(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the text node by node, for whoever reads the first while the next is computed."""
+    for piece in text.pieces(nodes, how.width, how.blanks, notes, how.command_line):
+        yield text.to_ascii(piece) if how.ascii else piece

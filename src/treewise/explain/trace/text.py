@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.table import table, wrap
@@ -34,31 +34,31 @@ ASCII: dict[int, str] = dict(zip(map(ord, "−·▏▁▂▃▄▅▆▇█₀�
 ASCII |= {ord("…"): "...", ord("→"): "->", ord("◄"): "<-"}
 
 
-def text(
+def pieces(
     nodes: Iterable[NodeTrace],
     width: int = 80,
     blanks: bool = False,
     notes: Sequence[str] = (),
     command_line: bool = False,
-) -> str:
-    """Return nodes as text, one block each, and a last line on how to read the numbers."""
-    lines: list[str] = []
+) -> Iterator[str]:
+    """Yield nodes as text, one block each as soon as it is there, and last how to read the numbers."""
     last: NodeTrace | None = None
     tabled: NodeTrace | None = None
     for node in nodes:
         if last is not None and not (last.settled and node.settled):
-            lines.append("")
-        lines += block(node, width, blanks)
+            yield ""
+        yield "\n".join(block(node, width, blanks))
         last = node
         if tabled is None and not node.settled and not in_full(node):
             tabled = node
     if last is None:
-        return "nothing to trace"
+        yield "nothing to trace"
+        return
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
     if tabled is not None and tabled.winner is not None and not blanks:
         ends.append(where_the_rest_is(safe(tabled.winner), command_line))
     said = (line for end in ends for line in wrap(end.split(" "), "", "  ", width, " "))
-    return "\n".join([*lines, "", *said])
+    yield "\n".join(["", *said]).rstrip("\n")
 
 
 def where_the_rest_is(column: str, command_line: bool) -> str:
