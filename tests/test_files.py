@@ -198,6 +198,7 @@ def test_large_trees_are_packed_unless_asked():
         ({"label": np.array([-1, 0, 7], np.int32)}, "nodes.label[2] is 7"),
         ({"rows": np.zeros(2, np.int64)}, "nodes.rows has 2 entries: 3 are needed"),
         ({"value": np.zeros(3)}, "nodes.value has 3 entries: 0 are needed"),
+        ({"codes": np.zeros(1, np.int32)}, "nodes.code_start[3] is 0: the last list ends at 1"),
         ({"count_weight": np.ones(1)}, "nodes.count_weight and nodes.count_class differ in length"),
         ({"parent": np.empty(0, np.int64)}, "nodes are none"),
     ],

@@ -16,7 +16,7 @@ import pytest
 
 import treewise as tw
 from tests.hostile import Raw, chain, check_answers, check_slowly, mutants, rendered, sealed, taken_apart
-from treewise.files import dumps, loads
+from treewise.files import dumps, header, loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 8
@@ -158,6 +158,7 @@ CRAFTED = {
     "a NaN cut": (changed("cut", 0, NAN), "nodes.cut[0] is nan"),
     "a cut at a leaf": (changed("cut", -1, 1.5), "nodes.cut["),
     "an unknown kind": (changed("kind", 0, 6), "there is no such kind of split"),
+    "a kind below": (changed("kind", 0, -1), "nodes.kind[0] is -1: out of range"),
     "another kind": (changed("kind", 0, 4), "nodes."),
     "an unknown stop": (changed("stop", -1, 12), "there is no such reason to stop"),
     "no stop at a leaf": (changed("stop", -1, 0), "a leaf has a reason to stop"),
@@ -211,6 +212,11 @@ def with_parts(make=small, **changes):
     return sealed(rendered({**taken_apart(dumps(make())), **changes}))
 
 
+def with_nodes(**arrays):
+    parts = taken_apart(dumps(small()))
+    return sealed(rendered({**parts, "nodes": {**parts["nodes"], **arrays}}))
+
+
 def column(**fields):
     parts = taken_apart(dumps(small()))
     parts["columns"][0] = fields
@@ -244,6 +250,10 @@ HEADERS = {
         with_parts(target={"name": "y", "task": "classification", "classes": [None, 1, 2]}),
         "target.classes[0] is nothing",
     ),
+    "a class that is no number": (
+        with_parts(target={"name": "y", "task": "classification", "classes": [Raw("NaN"), 1, 2]}),
+        "target.classes[0] is nan",
+    ),
     "a huge class": (
         with_parts(target={"name": "y", "task": "classification", "classes": [Raw("9" * 5000), 1, 2]}),
         "too many digits",
@@ -265,6 +275,9 @@ HEADERS = {
     "a field twice": (with_parts(history=[Raw('{"did":"grow","did":"x"}')]), "stands there twice"),
     "a number past doubles": (with_parts(history=[{"did": "grow", "x": Raw("1e999")}]), "too large for a double"),
     "no nodes": (with_parts(nodes={}), 'should be "count"'),
+    "0 nodes": (with_nodes(count=0), "nodes.count is 0: a tree has a root at least"),
+    "a number more": (with_nodes(rows=[7, 4, 2, 1, 1, 3, 2, 1, 0]), "nodes.rows has 9 numbers or more: 8 are needed"),
+    "an older format": (sealed(b'{\n"format": 0,\n'), "m.json is format 0; this treewise"),
 }
 
 
@@ -277,6 +290,18 @@ def test_headers(name):
 def test_invalid_utf8_is_refused():
     body = rendered(taken_apart(dumps(small()))).replace(b'"name":"c"', b'"name":"\xff\xfe"')
     refused(sealed(body), "line 9: byte 9 is not text in UTF-8")
+
+
+def test_text_is_not_too_long(monkeypatch):
+    content = with_parts(notes=["abcde"])
+    assert loads(content)
+    monkeypatch.setattr(header, "MOST_CHARACTERS", 4)
+    refused(content, "has 5 letters: 4 are the most")
+
+
+def test_brackets_in_text_are_no_nesting():
+    note = "[{" * 100
+    assert loads(with_parts(notes=[note])).notes == (note,)
 
 
 def test_a_block_must_have_its_commas():
@@ -313,6 +338,8 @@ def packed(name, value, make=small):
         ("kind", {"fill": 256}, "nodes.kind[0] is 256: out of range"),
         ("cut", {"fill": Raw("1e400")}, "too large for a double"),
         ("rows", {"int8": "AAAA"}, "letters of base64"),
+        ("rows", {"int8": "A" * 16}, "letters of base64"),
+        ("weight", {"int64": base64.b64encode(np.full(8, 2**53 + 1).tobytes()).decode()}, "numbers past 2^53"),
         ("rows", {"int8": "!!!!"}, "neither a list, nor packed, nor a fill"),
         ("rows", {"object": "AAAA"}, "neither a list, nor packed, nor a fill"),
         ("rows", {"float64": "AAAA"}, "packed as float64, which it cannot be"),

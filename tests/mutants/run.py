@@ -29,7 +29,7 @@ from tests.mutants.mutant import HEADER, Mutant, mutate_core, read_list
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-PATIENCE = 300  # seconds until a run counts as hanging
+PATIENCE = 10  # times what the tests take without any mutant: then a run counts as hanging
 GOAL = 0.9
 
 # The tests that may notice a fault of each list, the quickest first; a run ends with the first that fails.
@@ -81,6 +81,7 @@ class Workshop:
 
     def __init__(self, folder: Path, name: str, mutants: list[Mutant], tables: int) -> None:
         self.folder, self.name, self.mutants, self.tables = folder, name, mutants, tables
+        self.patience: float | None = None  # seconds
         skipped = shutil.ignore_patterns("__pycache__", ".hypothesis")
         for part in ("src", "tests"):
             shutil.copytree(ROOT / part, folder / part, ignore=skipped)
@@ -125,7 +126,7 @@ class Workshop:
             start_new_session=True,
         )
         try:
-            said, _ = process.communicate(timeout=PATIENCE)
+            said, _ = process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.communicate()
@@ -181,6 +182,7 @@ def run_list(name: str, asked: argparse.Namespace) -> list[Outcome]:
         original = shop.run(0)
         if original.killer:
             sys.exit(f"the tests fail without any mutant, at {original.killer}")
+        shop.patience = 60 + PATIENCE * original.seconds
         say(f"{name}: {len(mutants)} mutants; the tests pass in {original.seconds:.0f} s without any")
         outcomes = []
         with ThreadPoolExecutor(asked.jobs) as pool:
