@@ -309,3 +309,47 @@ def test_equal_gains_of_many_branches_are_equal():
         data = {"a": first, "b": second, "y": y}
         options = {"task": "regression", "categorical": "multiway", "max_depth": 1, "sample_weight": [4097] * 4 * k}
         assert tw.grow(data, "y", **options)[0].split.column == "a"
+
+
+# -- weights, kinds and missing values decided by what was asked ------------------------------------------------------
+
+
+def test_c45_does_not_mind_the_unit_of_the_weights():
+    """log2(cuts)/n is taken off a threshold's gain; weights that add up to 1 are still n rows."""
+    data = {"x": list(range(60)), "c": list("ab" * 30), "y": list("nnnnp" * 6 + "pppnp" * 6)}
+    weight = np.array([1.0, 2.0, 3.0] * 20)
+    trees = [tw.grow(data, "y", preset="c45", sample_weight=weight * unit) for unit in (1, 2, 1 / 128, 2.0**-30)]
+    assert trees[0][0].split.column == "x"
+    for tree in trees[1:]:
+        assert [n.split for n in tree] == [n.split for n in trees[0]]
+
+
+def test_balanced_weights_do_not_depend_on_the_order_of_rows():
+    weight = [0.97, 0.96, 0.06999999999999999, 0.09, 0.85, 0.75, 0.68, 0.32, 0.62, 0.62, 0.59, 0.17]
+    data = {"x": list(range(12)), "y": list("aabbabaababa")}
+    backwards = {name: cells[::-1] for name, cells in data.items()}
+    there = tw.grow(data, "y", sample_weight=weight, class_weight="balanced")
+    back = tw.grow(backwards, "y", sample_weight=weight[::-1], class_weight="balanced")
+    assert there == back
+
+
+def test_kinds_compete_when_that_was_asked_for_whatever_the_columns():
+    """A branch for missing rows makes three: with "any" their gain is halved, as it is beside a categorical column."""
+    data = {"a": [0, 0, 0, 1, 1, 1, None, None], "b": [0, 0, 1, 1, 1, 1, 0, 0], "y": list("nnnpppnn")}
+    options = {"categorical": "any", "missing": "branch", "max_depth": 1}
+    with_text = {**data, "c": ["u"] * 8}
+    assert tw.grow(data, "y", **options)[0].split == tw.grow(with_text, "y", **options)[0].split
+
+
+@pytest.mark.parametrize(
+    ("limit", "y"),
+    [
+        ({"min_weight_fraction_leaf": 0.25}, list("nnnpppn")),
+        ({"criterion": "poisson", "task": "regression"}, [1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 0.0]),
+    ],
+)
+def test_missing_rows_that_may_be_no_leaf_are_learned_to_a_side(limit, y):
+    data = {"x": [1, 1, 1, 2, 2, 2, None], "y": y}
+    tree = tw.grow(data, "y", missing="branch", max_depth=1, **limit)
+    assert tree[0].split == tw.grow(data, "y", missing="learn", max_depth=1, **limit)[0].split
+    assert len(tree[0].children) == 2

@@ -113,17 +113,18 @@ private:
     void look(size_t column, Segment node) {
         column_ = column;
         gone_ = lists_.buckets(column, node.begin, node.end, buckets_);
-        own_ = settings_.missing_branch && gone_rows() >= std::max<int64_t>(1, settings_.min_samples_leaf);
+        own_ = false;
+        if (settings_.missing_branch && gone_rows()) {
+            part_.clear();
+            for (Row r : gone_) part_.add(r);
+            own_ = part_.valid() && fits(part_);
+        }
     }
 
     int64_t gone_rows() const { return static_cast<int64_t>(gone_.size()); }
 
     void scan_column() {
         if (buckets_.empty()) return;
-        if (own_) {
-            part_.clear();
-            for (Row r : gone_) part_.add(r);
-        }
         for (Kind kind : columns_[column_].kinds) {
             switch (kind) {
                 case kThreshold:
@@ -291,6 +292,9 @@ private:
 
     // -- offers -------------------------------------------------------------------------------------------------------
 
+    bool fits(const Side& side) const {
+        return side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
+    }
     void take(Tally& t, const Side& side) const {
         if (side.rows == 0) return;
         ++t.filled;
@@ -299,7 +303,7 @@ private:
             return;
         }
         t.total += side.total();
-        t.fits = t.fits && side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
+        t.fits = t.fits && fits(side);
         if (settings_.rule != Rule::gain) t.spread += desk_.nlogn(side.weight);
     }
     void offer_two(Kind kind, int64_t position, int placement) {
@@ -341,15 +345,14 @@ private:
         best_.emplace(settings_.random_ties, node_key_);
     }
 
-    // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts)/n), compare
-    // the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
+    // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts) a row of n,
+    // at the mean weight of a row), compare the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
     void quinlan() {
         const auto n = static_cast<int128>(bests_.size());
         int128 average = 0;
         for (ColumnBest& b : bests_) {
             int128 price = b.offer.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
-            const int scale = std::min(desk_.target.weight_scale, 56);
-            price = scale >= 0 ? price << scale : price >> std::min(-scale, 126);
+            price = price * whole.weight / whole.rows;
             b.offer.merit -= price;
             average += floor_div(b.offer.merit, n);
         }

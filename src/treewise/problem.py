@@ -81,7 +81,7 @@ class Problem:
     @property
     def by_branches(self) -> bool:
         """Whether kinds compete, so that gains are divided by the number of branches less one."""
-        return any(len(kinds) > 1 for kinds in self.splits)
+        return self.settings.categorical == "any" or "any" in self.asked.get("splits", {}).values()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -484,8 +484,10 @@ def class_factors(
         raise ParameterError("class_weight: regression has no classes; leave it out.")
     if isinstance(given, str) and given == "balanced":
         top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
-        totals = np.bincount(y, weights=np.ldexp(weight, -top), minlength=len(target.classes))
-        balanced: npt.NDArray[np.float64] = totals.sum() / (len(totals) * totals[y])
+        scaled = np.ldexp(weight, -top)
+        by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y))[:-1])
+        totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
+        balanced: npt.NDArray[np.float64] = math.fsum(scaled.tolist()) / (len(target.classes) * totals[y])
         return balanced
     if not isinstance(given, Mapping):
         raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')

@@ -291,7 +291,7 @@ def candidates(problem: Problem, rows: Rows, column: int, node: Group, measure: 
         return
     kinds = problem.splits[column]
     gone = scene.missing
-    own = problem.settings.missing == "branch" and gone.rows >= max(1, least_leaf(problem))
+    own = problem.settings.missing == "branch" and gone.rows > 0 and measure.valid(gone) and fits(problem, gone)
     for kind in kinds:
         for parting in PARTINGS[kind](scene):
             for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
@@ -343,13 +343,14 @@ def judge(
         merit = computed // (len(filled) - 1)
     else:
         merit = computed
-    fits = all(g.rows >= least_leaf(problem) and g.weight >= problem.least_leaf_weight for g in filled)
-    return Candidate(split, branches, missing_rows, key, gain, merit, slack, fits)
+    eligible = all(fits(problem, g) for g in filled)
+    return Candidate(split, branches, missing_rows, key, gain, merit, slack, eligible)
 
 
-def least_leaf(problem: Problem) -> int:
-    """Return min_samples_leaf as a number of rows."""
-    return problem.settings.least_rows(problem.settings.min_samples_leaf, len(problem))
+def fits(problem: Problem, group: Group) -> bool:
+    """Tell whether a group is large enough to be a leaf."""
+    least = problem.settings.least_rows(problem.settings.min_samples_leaf, len(problem))
+    return group.rows >= least and group.weight >= problem.least_leaf_weight
 
 
 def ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
@@ -417,7 +418,7 @@ def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], in
     if not competing:
         return "min_samples_leaf" if seen else "no_candidate"
     if problem.criterion.rule == "c45":
-        competing = quinlan(problem, node, best_of_column)
+        competing = quinlan(node, best_of_column)
     best = pick(competing, draw)
     least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
     at_most = best.gain + measure.slack(len(best.filled)) if best.gain else 0
@@ -443,17 +444,16 @@ def tied(a: Candidate, b: Candidate) -> bool:
     return abs(a.merit - b.merit) <= a.slack + b.slack
 
 
-def quinlan(problem: Problem, node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
+def quinlan(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
     """C4.5's second step: of the columns with at least average gain, compare the gain ratio.
 
     A threshold's gain is first lessened by log2(cuts tried)/n, what it takes to say which cut was chosen (Quinlan
-    1996, "Improved use of continuous attributes").
+    1996, "Improved use of continuous attributes"). n is the number of rows: in total impurity that is log2(cuts tried)
+    times the mean weight of a row, so weights all multiplied by the same number change nothing.
     """
     lessened = []
     for best, cuts in bests:
-        price = log2_fixed(cuts) if best.key[1] == PLACE["threshold"] else 0
-        scale = min(problem.weight_scale, 56)  # in units of the weights; capped where 128 bits end
-        price = price << scale if scale >= 0 else price >> -scale
+        price = log2_fixed(cuts) * node.weight // node.rows if best.key[1] == PLACE["threshold"] else 0
         lessened.append(replace(best, merit=best.merit - price))
     average = sum(c.merit // len(lessened) for c in lessened)
     enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]

@@ -309,7 +309,7 @@ def candidates(problem: Problem, rows: Rows, column: Column, settings: Settings)
     """List a column's tests at a node: kind by kind, missing rows in each place, "missing | present" last."""
     present = [row for row in rows if column.values[row] is not None]
     absent = [row for row in rows if column.values[row] is None]
-    own_branch = settings.missing == "branch" and len(absent) >= max(1, settings.min_samples_leaf)
+    own_branch = bool(absent) and settings.missing == "branch" and may_be_leaf(problem, absent, settings)
     for kind in sorted(column.kinds, key=KIND_ORDER.index):
         for question, branches, first in questions(problem, present, column, kind, settings.criterion):
             if own_branch:
@@ -351,8 +351,18 @@ def divides(problem: Problem, candidate: Candidate, settings: Settings) -> bool:
 
 def within_limits(problem: Problem, candidate: Candidate, settings: Settings) -> bool:
     """Tell whether every branch that has rows has enough of them."""
+    return all(is_large_enough(problem, rows, settings) for rows in candidate.filled)
+
+
+def is_large_enough(problem: Problem, rows: Rows, settings: Settings) -> bool:
+    """Tell whether some rows are enough for a leaf."""
     least = Fraction(repr(settings.min_weight_fraction_leaf)) * problem.weight(problem.rows)
-    return all(len(rows) >= settings.min_samples_leaf and problem.weight(rows) >= least for rows in candidate.filled)
+    return len(rows) >= settings.min_samples_leaf and problem.weight(rows) >= least
+
+
+def may_be_leaf(problem: Problem, rows: Rows, settings: Settings) -> bool:
+    """Tell whether some rows may be a branch of their own: enough of them, and for Poisson a mean above 0."""
+    return is_large_enough(problem, rows, settings) and (settings.criterion != "poisson" or problem.sum(rows) > 0)
 
 
 # -- the questions of each kind ------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def make_case(
 ) -> Case:
     """Complete a case: text in y means classes, and "any" anywhere makes gains be taken per branch."""
     weights = tuple(sample_weight) if sample_weight is not None else (1,) * len(y)
-    kinds_compete = any(len(column.kinds) > 1 for column in columns)
+    kinds_compete = categorical == "any" or any(len(column.kinds) > 1 for column in columns)
     settings = replace(settings, per_branch=kinds_compete)
     if not isinstance(y[0], str):
         return Case(Problem(tuple(columns), y, weights), settings, weights, None, categorical)

@@ -114,7 +114,7 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
             cuts[column] = len({k[2] for k in keys if k[1] == CUT and k[2] != OWN})
     compared = [t.candidate for t in bests.values()]
     if rule == "c45" and compared:
-        compared = quinlan(problem, lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
+        compared = quinlan(lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
         winner = pick(compared, None)
         equals = [c for c in compared if tied(c, winner)] if drawn else []
         winner = next((c for c in equals if drawn and same_parts(bests[c.key[0]], drawn)), winner)

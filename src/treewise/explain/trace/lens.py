@@ -211,11 +211,12 @@ class Lens:
         return plain(weight) if self.per == "total" else f"{plain(weight)}/{plain(self.whole.weight)}"
 
     def price(self, cuts: int) -> tuple[str, float]:
-        """Return what C4.5 takes off a threshold's gain for having tried so many: log2(cuts) bits in all."""
-        value = logarithm(self.unit)(cuts)
-        if self.per == "total":
-            return f"{self.log}({cuts})", value
-        return f"{self.log}({cuts})/{plain(self.whole.weight)}", value / self.whole.weight
+        """Return what C4.5 takes off a threshold's gain for having tried so many: log2(cuts) bits a row of n."""
+        value, rows, weight = logarithm(self.unit)(cuts), self.whole.rows, self.whole.weight
+        if self.per == "row":
+            return f"{self.log}({cuts})/{rows}", value / rows
+        times = "" if weight == rows else f"·{plain(weight)}/{rows}"
+        return f"{self.log}({cuts}){times}", value * weight / rows
 
 
 def plain(weight: float) -> str:
