@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import treewise as tw
 from treewise import _core
 from treewise.criteria import FRACTION, log2_fixed, nlogn
 from treewise.search import Candidate, pick
@@ -114,3 +115,35 @@ def test_a_chain_of_near_ties_does_not_lead_away_from_the_best():
     assert chain[_core.winner(chain, False, 0)] == [10, 1, 0, 0]
     falling = [[3, 1, 0, 0], [5, 1, 1, 0], [7, 1, 2, 0]]
     assert falling[_core.winner(falling, False, 0)] == [5, 1, 1, 0]
+
+
+# -- what is handed over --------------------------------------------------------------------------------------------
+
+
+def test_no_column_is_refused():
+    target = _core.Target(np.array([0, 1]), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
+    with pytest.raises(TypeError):
+        _core.grow([None], target, _core.Settings())
+    tree = tw.grow("xor")
+    with pytest.raises(TypeError):
+        _core.leaves(tree.core_arrays, [None, None], 2)
+    with pytest.raises(TypeError):
+        _core.estimate(tree.core_arrays, tree.arrays.parent, [None], target, _core.Settings())
+
+
+def test_a_trees_arrays_are_taken_as_they_are_or_refused():
+    tree = tw.grow("xor")
+    columns = [_core.Column(np.zeros(2)), _core.Column(np.zeros(2))]
+    for name, wrong in (("cut", np.float32), ("kind", np.int64), ("children", np.int32)):
+        with pytest.raises(TypeError, match=f"{name} is not"):
+            _core.leaves({**tree.core_arrays, name: tree.core_arrays[name].astype(wrong)}, columns, 2)
+    with pytest.raises(ValueError, match="differ in length"):
+        _core.leaves({**tree.core_arrays, "cut": tree.core_arrays["cut"][:1]}, columns, 2)
+
+
+def test_levels_in_any_order_find_their_branch():
+    """A written tree lists its branches as people do; the core looks levels up in order of their codes."""
+    levels = [f"l{i}" for i in np.random.default_rng(3).permutation(40)]
+    tree = tw.parse("\n".join(f"c = {level} -> {level.upper()}" for level in levels), target="y")
+    assert tree.predict({"c": levels}).tolist() == [level.upper() for level in levels]
+    assert [tree.branch(node) for node in range(len(tree))] == [None, *range(40)]

@@ -108,3 +108,25 @@ def test_cutting_keeps_the_rest():
     ]
     assert small[3].counts == tree[3].counts
     assert small[3].prediction == "N"
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_table_is_read_again_as_it_was_grown_on(task):
+    y = ["a", "b", "b", None, "a", "zz"] if task == "classification" else [1.5, 2.5, 2.5, None, 1.5, float("inf")]
+    data = {"x": [1, 2, 3, 4, 1, 6], "w": [1, 2, 1, 1, 3, 0], "y": y}
+    tree = tw.grow(data, "y", task=task, sample_weight="w", drop_missing_target=True)
+    assert tree.refit(data) == tree
+    assert tree.trace(data)[0].rows == 4
+    assert tree.split(1, "x <= 0.5", data)[0].rows == 4
+
+
+def test_weights_given_as_an_array_are_remembered_to_be_missing():
+    data = {"x": [1, 2, 3, 4], "y": list("abba")}
+    tree = tw.grow(data, "y", sample_weight=[2, 1, 1, 3])
+    assert tree.history[0]["sample_weight_array"] is True
+    assert tree.refit(data, sample_weight=[2, 1, 1, 3]) == tree
+    assert tree.refit(data, sample_weight=[2, 1, 1, 3]).notes == ()
+    assert "given as an array" in tree.refit(data).notes[-1]
+    stump = tw.grow(data, "y", sample_weight=[2, 1, 1, 3], max_depth=0)
+    assert stump.split(0, "x <= 1.5", data, sample_weight=[2, 1, 1, 3])[1].weight == 2.0
+    assert "sample_weight_array" not in tw.grow(data, "y").history[0]

@@ -353,3 +353,12 @@ def test_missing_rows_that_may_be_no_leaf_are_learned_to_a_side(limit, y):
     tree = tw.grow(data, "y", missing="branch", max_depth=1, **limit)
     assert tree[0].split == tw.grow(data, "y", missing="learn", max_depth=1, **limit)[0].split
     assert len(tree[0].children) == 2
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_the_standard_deviation_is_a_double_where_the_variance_is_not(criterion, size):
+    tree = tw.grow({"x": [1, 2], "y": [1 * size, 3 * size]}, "y", task="regression", criterion=criterion)
+    assert tree[0].spread == pytest.approx(size, rel=1e-12)
+    if criterion == "squared_error":
+        assert tree[0].impurity == (np.inf if size > 1 else 0.0)

@@ -6,6 +6,7 @@ import pytest
 
 import treewise as tw
 from treewise.encode import decode
+from treewise.evaluate import paths
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,22 @@ def test_a_row_of_a_dataframe_is_a_single_row():
     for column in (frame["island"], penguins.to_polars()["island"]):
         with pytest.raises(tw.DataError, match=r"A row is df\.iloc\[3\] in pandas, df\.row\(3, named=True\) in polars"):
             tree.predict(column)
+
+
+@pytest.mark.parametrize("empty_branch", ["parent", "root"])
+def test_a_row_that_stays_at_a_node_is_answered_by_it_or_by_the_root(empty_branch):
+    data = {"x": [0, 0, 0, 1, 1, 1, 1, 1], "c": list("aabaabbb"), "y": list("nnpppppp"), "z": [1.5] * 3 + [8.5] * 5}
+    options = {"columns": ["x", "c"], "categorical": "multiway", "empty_branch": empty_branch}
+    tree = tw.grow(data, "y", **options)
+    row = {"x": 0, "c": "never seen"}
+    rows = {"x": [0, 0], "c": ["never seen", "a"], "y": ["p", "n"]}
+    speaker = 0 if empty_branch == "root" else 1
+    assert tree.apply(row) == 1
+    assert tree.predict(row) == tree[speaker].prediction == ("p" if speaker == 0 else "n")
+    assert tree.predict_proba(row).tolist() == tree.probabilities(speaker).tolist()
+    assert tree.log_likelihood(rows) == pytest.approx(np.log(tree.probabilities(speaker)[1]))
+    assert tree.evaluate(rows).accuracy == (1.0 if speaker == 0 else 0.5)
+    assert paths(tree, rows)[0].prediction == tree[speaker].prediction
+    fitted = tw.TreeClassifier(categorical="multiway", empty_branch=empty_branch)
+    fitted.fit([[str(x), c] for x, c in zip(data["x"], data["c"], strict=True)], data["y"])
+    assert fitted.predict([["0", "new"]])[0] == tree[speaker].prediction

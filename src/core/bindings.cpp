@@ -71,10 +71,13 @@ ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<in
     return c;
 }
 
-std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows) {
+// The columns as the core takes them; to predict, those that the tree does not ask for may be empty.
+std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_lack = false) {
     std::vector<Column> out;
     for (const ColumnArray* c : columns) {
-        if (c->size != n_rows) throw nb::value_error("columns differ in length");
+        if (!c) throw nb::type_error("a column is None");
+        const bool asked = c->size > 0 || !may_lack;
+        if (asked && c->size != n_rows) throw nb::value_error("columns differ in length");
         out.push_back(c->column);
     }
     return out;
@@ -121,13 +124,23 @@ TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> wei
     return {y, raw, weight, target};
 }
 
-// A finished tree's arrays (tree.py: Arrays), checked for what the core relies on.
-Paths make_paths(const nb::dict& tree) {
-    const auto get = [&]<class T>(const char* name, std::span<const T>& out) {
-        const auto array = nb::cast<Array<T>>(tree[name]);
-        out = std::span(array.data(), array.size());
+// A finished tree's arrays (tree.py: core_arrays); `keep` holds them alive while the core works.
+struct PathArrays {
+    Paths paths;
+    std::vector<nb::object> keep;
+};
+
+PathArrays make_paths(const nb::dict& tree) {
+    PathArrays out;
+    Paths& p = out.paths;
+    const auto get = [&]<class T>(const char* name, std::span<const T>& span) {
+        Array<T> array;
+        const nb::object given = tree[name];
+        if (!nb::try_cast(given, array, false))  // converted, it would be a copy that nobody holds
+            throw nb::type_error((std::string(name) + " is not a contiguous array of its type").c_str());
+        out.keep.push_back(given);
+        span = std::span(array.data(), array.size());
     };
-    Paths p;
     get("kind", p.kind);
     get("column", p.column);
     get("cut", p.cut);
@@ -136,9 +149,15 @@ Paths make_paths(const nb::dict& tree) {
     get("other", p.other);
     get("code_start", p.code_start);
     get("codes", p.codes);
+    get("code_branch", p.code_branch);
     get("child_start", p.child_start);
     get("children", p.children);
-    return p;
+    const size_t n = p.kind.size();
+    const bool fits = p.column.size() == n && p.cut.size() == n && p.cut_int.size() == n && p.missing.size() == n &&
+                      p.other.size() == n && p.code_start.size() == n + 1 && p.child_start.size() == n + 1 &&
+                      p.code_branch.size() == p.codes.size() && n > 0;
+    if (!fits) throw nb::value_error("the tree's arrays differ in length");
+    return out;
 }
 
 nb::dict to_dict(Nodes&& n) {
@@ -182,7 +201,8 @@ nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays&
 nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::vector<ColumnArray*>& columns,
                        const TargetArrays& target, const Settings& settings) {
     const std::vector<Column> seen = views(columns, target.target.n_rows);
-    const Paths paths = make_paths(tree);
+    const PathArrays held = make_paths(tree);
+    const Paths& paths = held.paths;
     std::optional<std::function<void(double)>> silent;
     Nodes nodes;
     {
@@ -194,17 +214,13 @@ nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::v
 }
 
 nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
-    const Paths paths = make_paths(tree);
-    std::vector<Column> seen;
-    for (const ColumnArray* c : columns) {
-        if (c->size != 0 && c->size != n_rows) throw nb::value_error("columns differ in length");
-        seen.push_back(c->column);
-    }
+    const PathArrays held = make_paths(tree);
+    const std::vector<Column> seen = views(columns, n_rows, true);
     std::vector<int64_t> found(n_rows);
     std::optional<std::function<void(double)>> silent;
     {
         nb::gil_scoped_release no_python;
-        find_leaves(paths, seen, n_rows, monitor(silent), found.data());
+        find_leaves(held.paths, seen, n_rows, monitor(silent), found.data());
     }
     return to_numpy(std::move(found));
 }

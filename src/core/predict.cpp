@@ -17,11 +17,10 @@ int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
         if (code < 0) return tree.missing[node];  // no place in the order: with the missing values
         return code <= *first ? 0 : 1;
     }
-    if (tree.kind[node] == kMultiway) {  // in branch order, which need not be the order of the codes
-        const int32_t* at = std::find(first, last, code);
-        return at != last ? static_cast<int32_t>(at - first) : tree.other[node];
-    }
-    return std::find(first, last, code) != last ? 0 : 1;
+    const int32_t* at = std::lower_bound(first, last, code);
+    const bool named = at != last && *at == code;
+    if (tree.kind[node] == kMultiway) return named ? tree.code_branch[at - tree.codes.data()] : tree.other[node];
+    return named ? 0 : 1;
 }
 
 int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {

@@ -10,8 +10,8 @@
 
 namespace treewise {
 
-// A finished tree as arrays of the caller's (tree.py: Arrays). first_child and children list each node's children in
-// branch order.
+// A finished tree as arrays of the caller's (tree.py: Arrays). child_start and children list each node's children
+// in branch order.
 struct Paths {
     std::span<const uint8_t> kind;
     std::span<const int32_t> column;
@@ -20,7 +20,8 @@ struct Paths {
     std::span<const int32_t> missing;
     std::span<const int32_t> other;
     std::span<const int64_t> code_start;
-    std::span<const int32_t> codes;
+    std::span<const int32_t> codes;        // of each node ascending …
+    std::span<const int32_t> code_branch;  // … with the branch of each under a multiway test
     std::span<const int64_t> child_start;
     std::span<const int64_t> children;
 };

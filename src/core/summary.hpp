@@ -32,8 +32,16 @@ Summary summarise(const Side& side, const Desk& desk, const uint32_t*, const uin
     return s;
 }
 
-// Variance about the mean: deviations are cut to so many bits that their weighted squares add up in 128.
-inline double variance(const Desk& desk, int128 sum, int64_t weight, const uint32_t* first, const uint32_t* last) {
+// Variance about the mean, as square·4^exponent: the standard deviation is a double also where its square is past them.
+struct Variance {
+    double square;
+    int exponent;
+    double value() const { return std::ldexp(square, 2 * exponent); }
+    double deviation() const { return std::ldexp(std::sqrt(square), exponent); }
+};
+
+// Deviations are cut to so many bits that their weighted squares add up in 128.
+inline Variance variance(const Desk& desk, int128 sum, int64_t weight, const uint32_t* first, const uint32_t* last) {
     const int128 mean = floor_div(sum, weight);
     const int room = (126 - bit_length(static_cast<uint128>(weight))) / 2;
     const auto range = static_cast<int128>(desk.high) - desk.low + 1;
@@ -46,7 +54,7 @@ inline double variance(const Desk& desk, int128 sum, int64_t weight, const uint3
     }
     const double w = static_cast<double>(weight), off = static_cast<double>(deviations) / w;
     const double v = std::max(0.0, static_cast<double>(squares) / w - off * off);
-    return std::ldexp(v, 2 * (shift - desk.scale));
+    return {v, shift - desk.scale};
 }
 
 inline double mean_of(const Desk& desk, int128 sum, int64_t weight) {
@@ -56,8 +64,9 @@ inline double mean_of(const Desk& desk, int128 sum, int64_t weight) {
 inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
     Summary s;
     s.value = mean_of(desk, side.sum, side.weight);
-    s.impurity = variance(desk, side.sum, side.weight, first, last);
-    s.spread = std::sqrt(s.impurity);
+    const Variance v = variance(desk, side.sum, side.weight, first, last);
+    s.impurity = v.value();
+    s.spread = v.deviation();
     return s;
 }
 
@@ -66,7 +75,7 @@ inline Summary summarise(const AbsoluteSide& side, const Desk& desk, const uint3
     const auto [low, high] = side.medians();
     s.value = std::ldexp(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.scale);
     s.impurity = std::ldexp(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.scale);
-    s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
+    s.spread = variance(desk, side.sum, side.weight, first, last).deviation();
     return s;
 }
 
@@ -75,7 +84,7 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
     constexpr double kLn2 = 0.6931471805599453;
     Summary s;
     s.value = mean_of(desk, side.sum, side.weight);
-    s.spread = std::sqrt(variance(desk, side.sum, side.weight, first, last));
+    s.spread = variance(desk, side.sum, side.weight, first, last).deviation();
     if (side.sum <= 0) return s;
     const auto scale = static_cast<int128>(desk.scale) << kFraction;
     // Σ w·y·log2 y: y is cut to 53 bits, and each term to what leaves room for the sum.

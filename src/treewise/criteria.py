@@ -1,6 +1,6 @@
 """How good is a split? The criteria: formula, name, unit, and the arithmetic that makes their comparison exact.
 
-Stands below the search: ``search.py`` asks a criterion to measure the branches of a node, the core (``criteria.hpp``)
+Stands below the search: ``search.py`` asks a criterion to measure the branches of a node, the core (``sides.hpp``)
 computes the same integers. The first half of this file is for people (``entropy``, ``gini``, ``information_gain`` in
 plain floats, as the notes define them); the second half is for decisions.
 

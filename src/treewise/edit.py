@@ -32,9 +32,18 @@ KIND = {
 }
 
 
-def refit(tree: Tree, data: Any) -> Tree:
+def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     """Re-estimate every node's statistics on a table; the splits stay."""
-    return estimate(tree, problem_like(tree, data), {"did": "refit"})
+    return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
+
+
+def problem_again(tree: Tree, data: Any, sample_weight: Any) -> Problem:
+    """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
+    problem = problem_like(tree, data, sample_weight)
+    if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
+        return problem
+    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
+    return replace(problem, notes=(*problem.notes, note))
 
 
 def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
@@ -69,7 +78,7 @@ def follow_the_heavier(before: Tree, after: Tree) -> Tree:
     return replace(after, arrays=replace(after.arrays, missing=missing))
 
 
-def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
+def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: Any = None) -> Tree:
     """Split a leaf by a condition in words, and re-estimate the tree on a table."""
     try:
         node = tree.number(node)
@@ -79,7 +88,7 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any) -> Tree:
         raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
     if tree.arrays.kind[node] != LEAF:
         raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
-    problem = problem_like(tree, data)
+    problem = problem_again(tree, data, sample_weight)
     split = read_condition(tree, condition)
     grown = add_split(tree, node, split)
     return estimate(grown, problem, {"did": "split", "node": node, "condition": condition})

@@ -170,7 +170,8 @@ def out_of_memory(problem: Problem) -> MemoryError:
 def notes_on(tree: Tree) -> list[str]:
     """Say what looks too good to be true: one column that tells all rows apart by itself."""
     leaves = tree.arrays.rows[1:] > 0
-    if tree.depth != 1 or tree[0].rows < 20 or not np.all(tree.arrays.impurity[1:][leaves] == 0):
+    deeper = len(tree) == 1 or np.any(tree.arrays.parent[1:] > 0)
+    if deeper or tree.arrays.rows[0] < 20 or not np.all(tree.arrays.impurity[1:][leaves] == 0):
         return []
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [

@@ -41,10 +41,11 @@ def predict(tree: Tree, data: Any) -> Any:
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
+    speakers = nodes_that_speak(tree, nodes)
     if tree.task == "regression":
-        values = tree.arrays.value[nodes]
+        values = tree.arrays.value[speakers]
         return float(values[0]) if single else values
-    labels = tree.arrays.label[nodes]
+    labels = tree.arrays.label[speakers]
     refuse_unanswered(tree, nodes, labels, table)
     return tree.classes[labels[0]] if single else label_array(tree.classes)[labels]
 
@@ -57,8 +58,9 @@ def predict_proba(tree: Tree, data: Any) -> Floats:
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
-    reached = np.bincount(nodes, minlength=len(tree)) > 0
-    place = (np.cumsum(reached) - 1)[nodes]
+    speakers = nodes_that_speak(tree, nodes)
+    reached = np.bincount(speakers, minlength=len(tree)) > 0
+    place = (np.cumsum(reached) - 1)[speakers]
     shares = np.array([tree.probabilities(n) for n in np.flatnonzero(reached).tolist()])
     refuse_unanswered(tree, nodes, np.where(shares.sum(axis=1) > 0, 0, -1)[place], table)
     result: Floats = shares[place]
@@ -76,7 +78,7 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats") -> float:
     y = class_numbers(table[tree.target.name], tree.target, table.name)
     log = logarithm(unit)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unanswered(tree, nodes, tree.arrays.label[nodes], table)
+    refuse_unanswered(tree, nodes, tree.arrays.label[nodes_that_speak(tree, nodes)], table)
     chance = chances(tree, nodes, y)
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
 
@@ -86,7 +88,7 @@ def chances(tree: Tree, nodes: Ints, classes: Ints) -> Floats:
 
     The same as ``tree.probabilities``, without a table of rows × classes: there may be 10,000 of each.
     """
-    a, k = tree.arrays, len(tree.classes)
+    a, k, nodes = tree.arrays, len(tree.classes), nodes_that_speak(tree, nodes)
     owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
     keys = owner * k + a.count_class
     order = np.argsort(keys, kind="stable")
@@ -100,6 +102,13 @@ def chances(tree: Tree, nodes: Ints, classes: Ints) -> Floats:
     hit = (keys[order[found]] == wanted) & (classes < k)
     share = np.where(hit, a.count_weight[order[found]], 0.0) / np.where(total > 0, total, 1.0)
     return np.where(total > 0, share, certain)
+
+
+def nodes_that_speak(tree: Tree, ends: Ints) -> Ints:
+    """Return the node each row is answered by: where it ends; or, with empty_branch="root", the root for a row that
+    stays at a node that has no branch for its never-seen level.
+    """
+    return np.where(tree.arrays.kind[ends] == LEAF, ends, 0) if tree.empty_branch == "root" else ends
 
 
 def nodes_that_answer(tree: Tree) -> Ints:

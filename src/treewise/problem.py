@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count
 from numbers import Real
 from typing import Any, TypeVar
@@ -101,7 +102,7 @@ class Problem:
         y[rows] = in_units(self.raw[rows], scale)
         return replace(self, y=y, target_scale=scale)
 
-    @property
+    @cached_property
     def least_leaf_weight(self) -> int:
         """The least weight of a leaf, in scaled units."""
         return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
@@ -140,8 +141,10 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         chosen |= {name: learned.splits} if learned.splits else {}
     asked = {
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         "class_weight": said_class_weight(roles.class_weight),
         "splits": chosen,
+        "drop_missing_target": bool(roles.drop_missing_target),
         "na_values": list(markers),
     }
     return assemble(
@@ -532,13 +535,14 @@ def conform(
     name = asked.get("sample_weight")
     again = name if name in table.columns else None
     weight = sample_weights(table, again if sample_weight is None else sample_weight)
-    kept = rows_that_count(column, weight, Roles(), table.name)
+    roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
+    kept = rows_that_count(column, weight, roles, table.name)
     raw = np.empty(0)
     if target.task == "regression":
         raw = finite_targets(cells_of(column, kept), kept)
         y = np.zeros(len(raw), np.int64)
     else:
-        y = cells_of(class_numbers(column, target, table.name), kept)
+        y = class_numbers(cells_of(column, kept), target, table.name, kept)
     weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, asked.get("class_weight"), table.name)
     table.convert(e.name for e in encodings)
     values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
@@ -547,12 +551,17 @@ def conform(
     return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)
 
 
-def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
-    """Return the class number of each row; a class the tree does not know is an error."""
+def class_numbers(column: Column, target: Target, table_name: str, rows: Ints | None = None) -> Ints:
+    """Return the class number of each row; a class the tree does not know is an error.
+
+    ``rows`` are the numbers these rows have in the table, where they are not all of it.
+    """
+    rows = np.arange(len(column)) if rows is None else rows
     gone = np.flatnonzero(column.is_missing())
     if len(gone):
         raise DataError(
-            f'{table_name}: target "{safe(column.name)}" is missing in row {gone[0] + 1}. Remove such rows first.'
+            f'{table_name}: target "{safe(column.name)}" is missing in row {rows[gone[0]] + 1:,}. Remove such rows'
+            " first."
         )
     _, codes, labels = encode.classes(column)
     known = {str(c): i for i, c in enumerate(target.classes)}
@@ -562,7 +571,7 @@ def class_numbers(column: Column, target: Target, table_name: str) -> Ints:
     if len(strange):
         label = labels[codes[strange[0]]]
         raise DataError(
-            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {strange[0] + 1:,}, a class the'
-            f" tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
+            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[strange[0]] + 1:,}, a class'
+            f" the tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
         )
     return y

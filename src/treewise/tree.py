@@ -36,7 +36,7 @@ Task = Literal["classification", "regression"]
 # The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
 LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)
 
-# Why a node is a leaf, in order of precedence; 0 is an inner node. The core uses the same numbers (settings.hpp).
+# Why a node is a leaf, in order of precedence; 0 is an inner node. The core uses the same numbers (problem.hpp).
 STOPS = (
     "",
     "no_rows",
@@ -102,7 +102,7 @@ class Arrays:
         return len(self.parent)
 
     def same_as(self, other: Arrays) -> bool:
-        """Tell whether every array is the same, to the bit of each number (NaN equals NaN)."""
+        """Tell whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
         return all(
             np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
             for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -189,11 +189,10 @@ class Tree:
     @cached_property
     def depths(self) -> npt.NDArray[np.int64]:
         """The depth of every node."""
-        depths = np.zeros(len(self), np.int64)
-        parents = self.arrays.parent.tolist()
-        for i in range(1, len(parents)):
-            depths[i] = depths[parents[i]] + 1
-        return depths
+        depths = [0] * len(self)
+        for i, parent in enumerate(self.arrays.parent.tolist()[1:], start=1):
+            depths[i] = depths[parent] + 1
+        return np.array(depths, np.int64)
 
     @cached_property
     def child_lists(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -205,14 +204,27 @@ class Tree:
 
     @cached_property
     def core_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays the core walks."""
+        """The arrays the core walks; each node's codes in order, to be found quickly, with the branch of each."""
         start, child = self.child_lists
-        names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+        names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start")
+        codes, code_start = self.arrays.codes, self.arrays.code_start
+        owner = np.repeat(np.arange(len(self)), np.diff(code_start))
+        order = np.lexsort((codes, owner))
         return {
             **{name: getattr(self.arrays, name) for name in names},
+            "codes": codes[order],
+            "code_branch": (order - code_start[owner]).astype(np.int32),
             "child_start": start,
             "children": child,
         }
+
+    @cached_property
+    def _branches(self) -> npt.NDArray[np.int64]:
+        """Which branch of its parent each node is; -1 at the root."""
+        start, child = self.child_lists
+        branches = np.full(len(self), -1, np.int64)
+        branches[child] = np.arange(len(child)) - start[self.arrays.parent[child]]
+        return branches
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return a node's children in branch order."""
@@ -221,8 +233,8 @@ class Tree:
 
     def branch(self, node: int) -> int | None:
         """Return which branch of its parent a node is."""
-        parent = int(self.arrays.parent[node])
-        return None if parent < 0 else self.children(parent).index(node)
+        place = int(self._branches[node])
+        return None if place < 0 else place
 
     def number(self, node: Any) -> int:
         """Return a node's number as a plain one, or say which numbers there are."""
@@ -490,8 +502,10 @@ class Tree:
 
         return trace(self, data, node=node, unit=unit, per=per, column=column, top=top, sample_weight=sample_weight)
 
-    def split(self, node: int, condition: str, data: Any) -> Tree:
+    def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
+
+        ``sample_weight`` is a column or an array; without it a weight column the tree was grown with is used again.
 
         >>> import treewise as tw
         >>> data = tw.datasets.four_points()
@@ -501,10 +515,12 @@ class Tree:
         """
         from treewise.edit import split_leaf
 
-        return split_leaf(self, node, condition, data)
+        return split_leaf(self, node, condition, data, sample_weight)
 
-    def refit(self, data: Any) -> Tree:
+    def refit(self, data: Any, *, sample_weight: Any = None) -> Tree:
         """Keep the splits and re-estimate every node's statistics on a table; returns a new tree.
+
+        ``sample_weight`` is a column or an array; without it a weight column the tree was grown with is used again.
 
         >>> import treewise as tw
         >>> tree = tw.parse("x1 <= 0.5 -> 1\\nx1 > 0.5 -> 0", target="y").refit(tw.datasets.four_points())
@@ -513,7 +529,7 @@ class Tree:
         """
         from treewise.edit import refit
 
-        return refit(self, data)
+        return refit(self, data, sample_weight)
 
     def steps(self) -> Iterator[Tree]:
         """Go through the growth one split at a time, from the root alone to the whole tree.

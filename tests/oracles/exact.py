@@ -268,7 +268,13 @@ def impurity(problem: Problem, rows: Rows, criterion: str) -> float:
         scale = problem.denominator  # total_impurity takes y as multiples of 1/scale
         constant = sum(problem.weights[row] * y * math.log(y * scale) for row in rows if (y := problem.y[row]))
         return (float(total) + constant) / problem.weight(rows)
-    return float(total) / problem.weight(rows)
+    return float(DIGITS.divide(total, Decimal(problem.weight(rows))))
+
+
+def deviation(problem: Problem, rows: Rows) -> float:
+    """Return the standard deviation about the mean."""
+    total = in_units(total_impurity(problem, rows, "squared_error"), "squared_error")
+    return float(DIGITS.sqrt(DIGITS.divide(total, Decimal(problem.weight(rows)))))
 
 
 def total_gain(problem: Problem, rows: Rows, branches: list[Rows], criterion: str) -> Any:

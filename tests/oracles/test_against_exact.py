@@ -148,7 +148,6 @@ def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Fa
     weight = problem.weight(node.rows)
     counts = zip(problem.classes, problem.counts(node.rows), strict=True) if problem.classes else ()
     gain = exact.in_units(node.gain, criterion) if node.question else 0
-    variance = 0 if problem.classes or not weight else exact.impurity(problem, node.rows, "squared_error")
     return Facts(
         path=node.path,
         question=node.question,
@@ -159,8 +158,8 @@ def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Fa
         counts={label: float(count) for label, count in counts if count},
         prediction=says if problem.classes else float(says),
         impurity=exact.impurity(problem, node.rows, criterion) if weight else 0.0,
-        gain=float(gain) / weight if weight else 0.0,
-        spread=math.sqrt(variance),
+        gain=float(exact.DIGITS.divide(gain, exact.Decimal(weight))) if node.question else 0.0,
+        spread=0.0 if problem.classes or not weight else exact.deviation(problem, node.rows),
     )
 
 

@@ -194,11 +194,14 @@ def answers_in_words(tree: Tree, table: Table, proba: bool = False) -> list[str]
     for path in paths(tree, table):
         *first, last = path.tests or ("all rows are the same to it",)
         because = f"{', '.join(first)} and {last}" if first else last
-        sentences.append(f"{safe(tree.target.name)} = {answer(tree, path.node)}, because {because}.")
+        from_root = bool(path.stays) and tree.empty_branch == "root"
+        speaker = 0 if from_root else path.node
+        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker)}, because {because}.")
         if path.stays:
-            sentences.append(f"(Its {safe(path.stays)} was never seen; the node that asks for it answers.)")
+            who = "the root" if from_root else "the node that asks for it"
+            sentences.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
         if proba:
-            shares = zip(tree.classes, tree.probabilities(path.node).tolist(), strict=True)
+            shares = zip(tree.classes, tree.probabilities(speaker).tolist(), strict=True)
             sentences.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in shares))
     return sentences
 

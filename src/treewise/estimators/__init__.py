@@ -266,7 +266,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         """Return the class of each row."""
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
-        return self.classes_[self._order[self.tree_.arrays.label[nodes]]]
+        return self.classes_[self._order[self.tree_.arrays.label[predict.nodes_that_speak(self.tree_, nodes)]]]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row: the class shares of the leaf it ends at."""

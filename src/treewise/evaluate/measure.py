@@ -16,7 +16,7 @@ from treewise import encode
 from treewise.errors import DataError
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
-from treewise.predict import apply, chances, na_values, refuse_unanswered
+from treewise.predict import apply, chances, na_values, nodes_that_speak, refuse_unanswered
 from treewise.table import Column, Table, read
 from treewise.tree import LEAF, Tree
 from treewise.wording import safe
@@ -67,7 +67,7 @@ def seen_before(tree: Tree, nodes: Ints) -> bool:
 
 def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows: Ints) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
-    said = tree.arrays.label[nodes].astype(np.int64)
+    said = tree.arrays.label[nodes_that_speak(tree, nodes)].astype(np.int64)
     refuse_unanswered(tree, nodes, said, table)
     truth, labels = class_places(tree, column)
     n, k = len(table), len(tree.classes)
@@ -93,7 +93,7 @@ def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows
 
 def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints) -> NumberEvaluation:
     """Measure how far the predicted values are from the true ones."""
-    said = tree.arrays.value[nodes]
+    said = tree.arrays.value[nodes_that_speak(tree, nodes)]
     refuse_unanswered(tree, nodes, np.where(np.isnan(said), -1, 0), table)
     truth = encode.numbers(column)
     if not np.isfinite(truth).all():

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, with_levels_of
-from treewise.predict import encoded, find_nodes, read_for
+from treewise.predict import encoded, find_nodes, nodes_that_speak, read_for
 from treewise.table import Column, Table
 from treewise.tree import Label, Tree
 from treewise.wording import display_width, figure, pad, plural, safe
@@ -55,6 +55,7 @@ class Paths(Sequence[RowPath]):
         self._tree, self._table, self._truth = tree, table, truth
         columns = encoded(tree, table)
         self._nodes = find_nodes(tree, columns, len(table))
+        self._speakers = nodes_that_speak(tree, self._nodes)
         self._missing, self._unseen = odd_cells(tree, columns)
         self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
         self._words: dict[int, str] = {}
@@ -72,7 +73,7 @@ class Paths(Sequence[RowPath]):
             row=row + 1,
             node=node,
             tests=self._tests(row, node),
-            prediction=self._tree.prediction(node),
+            prediction=self._tree.prediction(int(self._speakers[row])),
             truth=self._truth[row],
             stays=split.column if split else "",
         )
