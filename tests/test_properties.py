@@ -215,6 +215,8 @@ def test_scaling_all_weights_by_a_power_of_two_is_the_same_tree(table, power):
 @quick(2)
 @given(drawn(limits=False, weights=False), st.data())
 def test_an_integer_weight_is_the_row_repeated_and_zero_is_no_row(table, draw):
+    if table.options["criterion"] == "c45":
+        return  # its price for a threshold counts rows, so that weights may be in any unit
     weight = draw.draw(st.lists(st.integers(0, 3), min_size=len(table), max_size=len(table)).filter(any))
     repeated = table.rows([i for i in range(len(table)) for _ in range(weight[i])])
     if not repeated.says_enough():
