@@ -362,3 +362,13 @@ def test_the_standard_deviation_is_a_double_where_the_variance_is_not(criterion,
     assert tree[0].spread == pytest.approx(size, rel=1e-12, abs=0)
     if criterion == "squared_error":
         assert tree[0].impurity == (np.inf if size > 1 else 0.0)
+
+
+def test_a_long_scan_of_one_column_is_heard_of():
+    """Ctrl-C and progress are looked after inside a scan too: 512 subsets of one column are more than a moment."""
+    rng = np.random.default_rng(0)
+    n = 100_000
+    data = {"x": rng.choice(list("abcdefghij"), n), "y": rng.choice(list("nop"), n)}
+    told = []
+    grow_problem(problem_for(data, "y", max_depth=1), told.append)
+    assert len(told) > 5

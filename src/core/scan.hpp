@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,10 +73,11 @@ public:
 
     Side whole;  // the node's rows; the caller fills it
 
-    // Returns why there is no split, or kInner with the winner in `chosen`.
-    template <class Tick>
-    Stop find(Segment node, uint64_t node_key, Chosen& chosen, const Tick& tick) {
+    // Returns why there is no split, or kInner with the winner in `chosen`. Calls `tick` now and then, in long scans
+    // too.
+    Stop find(Segment node, uint64_t node_key, Chosen& chosen, const std::function<void()>& tick) {
         node_key_ = node_key;
+        tick_ = &tick;
         whole_total_ = whole.total();
         bests_.clear();
         best_.emplace(settings_.random_ties, node_key_);
@@ -149,11 +151,19 @@ private:
             if (!own_) left_.add(r);
         }
     }
-    static void move(const Bucket& bucket, Side& from, Side& to) {
+    void move(const Bucket& bucket, Side& from, Side& to) {
+        count(bucket.last - bucket.first);
         for (const Row* r = bucket.first; r != bucket.last; ++r) {
             from.sub(*r);
             to.add(*r);
         }
+    }
+
+    void count(int64_t rows) {
+        constexpr int64_t kMany = 1 << 16;
+        if ((moved_ += rows) < kMany) return;
+        moved_ = 0;
+        (*tick_)();
     }
 
     // Cut the row of buckets in two at every place:   a | b c d      a b | c d      a b c | d
@@ -230,9 +240,11 @@ private:
             offer(all, {0, kMultiway, 0, 0});
             return;
         }
+        part_.clear();
+        for (Row r : gone_) part_.add(r);
         for (size_t i = 0; i < buckets_.size(); ++i) {  // the missing rows join branch i
             fill(buckets_[i]);
-            for (Row r : gone_) left_.add(r);
+            join(left_);
             Tally joined;
             take(joined, left_);
             Tally t = all;
@@ -241,6 +253,16 @@ private:
             t.fits = joined.fits && unfit - !alone[i].fits == 0;
             t.valid = joined.valid && invalid - !alone[i].valid == 0;
             offer(t, {0, kMultiway, 0, static_cast<int64_t>(i)});
+        }
+    }
+
+    // Add the missing rows, which are on part_, to a side: by their sums where a criterion has such.
+    void join(Side& side) {
+        if constexpr (requires { side.merge(part_); }) {
+            side.merge(part_);
+        } else {
+            count(gone_rows());
+            for (Row r : gone_) side.add(r);
         }
     }
 
@@ -286,6 +308,7 @@ private:
         std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.rank < b.rank; });
     }
     void fill(const Bucket& bucket) {
+        count(bucket.last - bucket.first);
         left_.clear();
         for (const Row* r = bucket.first; r != bucket.last; ++r) left_.add(*r);
     }
@@ -326,7 +349,7 @@ private:
         o.slack = desk_.slack(t.filled);
         o.gain = desk_.settled(o.merit, t.filled);
         if (settings_.rule == Rule::ratio)
-            o.merit = ratio(o.merit, o.spread), o.slack = kRatioSlack;
+            o.merit = ratio(o.merit, o.spread), o.slack = ratio(o.slack, o.spread) + kRatioSlack;
         else if (settings_.by_branches && settings_.rule == Rule::gain)
             o.merit = floor_div(o.merit, t.filled - 1);
         best_->offer(o);
@@ -359,7 +382,7 @@ private:
         for (ColumnBest& b : bests_) {
             if (b.offer.merit + 2 * b.offer.slack + n < average) continue;
             b.offer.merit = ratio(b.offer.merit, b.offer.spread);
-            b.offer.slack = kRatioSlack;
+            b.offer.slack = ratio(b.offer.slack, b.offer.spread) + kRatioSlack;
             best_->offer(b.offer);
         }
     }
@@ -465,7 +488,10 @@ private:
     int64_t total_weight_;
     Side left_, right_, part_;
 
+    int64_t moved_ = 0;  // rows since the last tick
+
     // of the node at hand
+    const std::function<void()>* tick_ = nullptr;
     uint64_t node_key_ = 0;
     int128 whole_total_ = 0;
     std::optional<Best> best_;       // of the node; under C4.5's rule of the column, until all have been seen

@@ -111,13 +111,14 @@ protected:
         desk_->degree = 0;
     }
     int64_t take(uint32_t row, int64_t sign) {  // returns the class count before
-        const auto c = static_cast<int32_t>(target_->y[row]);
-        const int64_t w = target_->weight[row];
+        rows += sign;
+        return shift(static_cast<int32_t>(target_->y[row]), sign * target_->weight[row]);
+    }
+    int64_t shift(int32_t c, int64_t w) {
         const int64_t before = count_[c];
         if (!listed_[c]) listed_[c] = 1, seen_.push_back(c);
-        count_[c] = before + sign * w;
-        weight += sign * w;
-        rows += sign;
+        count_[c] = before + w;
+        weight += w;
         return before;
     }
     void wipe() {
@@ -147,6 +148,10 @@ public:
     void sub(uint32_t row) { step(row, -1); }
     void clear() { wipe(), sum_ = 0; }
     void assign(const EntropySide& other) { copy(other), sum_ = other.sum_; }
+    void merge(const EntropySide& other) {  // take in all rows of another side
+        rows += other.rows;
+        for (int32_t c : other.seen_) change(shift(c, other.count_[c]), other.count_[c]);
+    }
     int128 total() const { return desk_->nlogn(weight) - sum_; }
 
     // Called on the side that holds all rows of the node. Each logarithm is off by less than two units, times its
@@ -154,10 +159,8 @@ public:
     void measure() const { set_rounding(static_cast<int128>(8) * weight, 0); }
 
 private:
-    void step(uint32_t row, int64_t sign) {
-        const int64_t before = take(row, sign);
-        sum_ += desk_->nlogn(before + sign * target_->weight[row]) - desk_->nlogn(before);
-    }
+    void step(uint32_t row, int64_t sign) { change(take(row, sign), sign * target_->weight[row]); }
+    void change(int64_t before, int64_t w) { sum_ += desk_->nlogn(before + w) - desk_->nlogn(before); }
     int128 sum_ = 0;  // Σ c·log c
 };
 
@@ -169,6 +172,10 @@ public:
     void sub(uint32_t row) { step(row, -1); }
     void clear() { wipe(), squares_ = 0; }
     void assign(const GiniSide& other) { copy(other), squares_ = other.squares_; }
+    void merge(const GiniSide& other) {
+        rows += other.rows;
+        for (int32_t c : other.seen_) change(shift(c, other.count_[c]), other.count_[c]);
+    }
     int128 total() const {
         const auto m = static_cast<uint128>(weight);
         const uint128 whole = squares_ / m, rest = squares_ % m;
@@ -179,9 +186,9 @@ public:
     void measure() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
 
 private:
-    void step(uint32_t row, int64_t sign) {
-        const auto before = static_cast<int128>(take(row, sign));
-        const auto after = before + sign * target_->weight[row];
+    void step(uint32_t row, int64_t sign) { change(take(row, sign), sign * target_->weight[row]); }
+    void change(int128 before, int64_t w) {
+        const int128 after = before + w;
         squares_ += static_cast<uint128>(after * after - before * before);
     }
     uint128 squares_ = 0;  // Σ c²
@@ -205,6 +212,13 @@ public:
     }
     void clear() { wipe(), most_ = 0; }
     void assign(const ErrorSide& other) { copy(other), most_ = other.most_; }
+    void merge(const ErrorSide& other) {
+        rows += other.rows;
+        for (int32_t c : other.seen_) {
+            shift(c, other.count_[c]);
+            most_ = std::max(most_, count_[c]);
+        }
+    }
     int128 total() const { return static_cast<int128>(weight - most_) << kFraction; }
 
     void measure() const { set_rounding(0, 0); }  // exact
@@ -226,6 +240,7 @@ public:
     void add(uint32_t row) { step(row, 1); }
     void sub(uint32_t row) { step(row, -1); }
     void clear() { rows = weight = 0, sum = 0; }
+    void merge(const Sums& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
 
 protected:
     void step(uint32_t row, int64_t sign) {
@@ -308,13 +323,23 @@ public:
     void add(uint32_t row) { step(row, 1); }
     void sub(uint32_t row) { step(row, -1); }
     void clear() {
-        weights_.assign(desk_->values.size() + 1, 0);
-        sums_.assign(desk_->values.size() + 1, 0);
+        const size_t size = desk_->values.size() + 1;
+        if (crowded_ || weights_.size() != size) {
+            weights_.assign(size, 0);
+            sums_.assign(size, 0);
+        } else {  // few rows were put in: clearing costs what they did
+            for (size_t rank : put_in_) {
+                for (size_t i = rank; i < size; i += i & (~i + 1)) weights_[i] = 0, sums_[i] = 0;
+            }
+        }
+        put_in_.clear();
+        crowded_ = false;
         rows = weight = 0, sum = 0;
     }
     void assign(const AbsoluteSide& other) {
         weights_ = other.weights_;
         sums_ = other.sums_;
+        crowded_ = true;
         rows = other.rows, weight = other.weight, sum = other.sum;
     }
     // The middle value reached first (2·weight up to it >= m) and the one that passes the middle (> m).
@@ -353,6 +378,10 @@ private:
         const int64_t w = sign * target_->weight[row];
         const int128 wy = static_cast<int128>(w) * desk_->y[row];
         rows += sign, weight += w, sum += wy;
+        if (!crowded_ && sign > 0) {
+            put_in_.push_back(desk_->rank[row]);
+            crowded_ = put_in_.size() > weights_.size() / 16;
+        }
         for (size_t i = desk_->rank[row]; i < weights_.size(); i += i & (~i + 1)) {
             weights_[i] += w;
             sums_[i] += wy;
@@ -362,6 +391,8 @@ private:
     const Target* target_;
     std::vector<int64_t> weights_;  // Fenwick trees over the node's distinct targets
     std::vector<int128> sums_;
+    std::vector<uint32_t> put_in_;  // ranks of the rows added since it was empty …
+    bool crowded_ = false;          // … unless they are many
 };
 
 // Calls work.operator()<Side>() with the side of a criterion: the one place where a name becomes a type.

@@ -338,7 +338,7 @@ def judge(
     slack = measure.slack(len(filled))
     gain = computed if abs(computed) > slack else 0
     if problem.criterion.rule == "ratio":
-        merit, slack = ratio(computed, node, filled), RATIO_SLACK
+        merit, slack = ratio(computed, node, filled), ratio(slack, node, filled) + RATIO_SLACK
     elif problem.by_branches and problem.criterion.rule == "gain":
         merit = computed // (len(filled) - 1)
     else:
@@ -457,7 +457,10 @@ def quinlan(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candida
         lessened.append(replace(best, merit=best.merit - price))
     average = sum(c.merit // len(lessened) for c in lessened)
     enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]
-    return [replace(c, merit=ratio(c.merit, node, c.filled), slack=RATIO_SLACK) for c in enough]
+    return [
+        replace(c, merit=ratio(c.merit, node, c.filled), slack=ratio(c.slack, node, c.filled) + RATIO_SLACK)
+        for c in enough
+    ]
 
 
 def decrease(problem: Problem, measure: Measure, gain: int, weight: int) -> float:
