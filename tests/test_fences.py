@@ -20,7 +20,7 @@ FLOORS = [
     {"settings"},
     {"integers"},
     {"problem"},
-    {"search", "predict"},
+    {"search", "predict", "row"},
     {"evaluate", "growth"},
     {"written"},
     {"edit", "files"},

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 def apply(tree: Tree, data: Any) -> Any:
     """Return the number of the node each row ends at; for a single row, that number."""
     data = as_row(tree, data)
+    if (node := tree.walk.node(data)) is not None:
+        return node
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
@@ -37,7 +39,8 @@ def apply(tree: Tree, data: Any) -> Any:
 
 def predict(tree: Tree, data: Any) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
-    data = as_row(tree, data)
+    if (row := as_row(tree, data)) is not data:
+        return tree.predict(row)  # a dict now, which has a shorter way
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
@@ -55,6 +58,8 @@ def predict_proba(tree: Tree, data: Any) -> Floats:
     if tree.task == "regression":
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
     data = as_row(tree, data)
+    if (node := tree.walk.node(data)) is not None and (said := tree.probabilities(node)).any():
+        return said
     table, single = read_for(tree, data)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)

@@ -29,6 +29,7 @@ from treewise.wording import plural, safe
 if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
+    from treewise.row import Walk
 
 Label = str | int | float | bool
 Task = Literal["classification", "regression"]
@@ -408,6 +409,13 @@ class Tree:
 
     # -- doors: what one can do with a tree -----------------------------------------------------------------------
 
+    @cached_property
+    def walk(self) -> Walk:
+        """The tree prepared for single rows."""
+        from treewise.row import Walk
+
+        return Walk(self)
+
     def predict(self, data: Any) -> Any:
         """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
 
@@ -418,6 +426,9 @@ class Tree:
         >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
         'P'
         """
+        answer = self.walk.answer(data)
+        if answer is not None:
+            return answer
         from treewise.predict import predict
 
         return predict(self, data)
