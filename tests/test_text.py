@@ -275,6 +275,13 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
     ]
 
 
+def test_classes_that_are_numbers_are_told_from_numbers_of_leaves() -> None:
+    target = Target("y", "classification", (0, 1))
+    tree = make([X], target, node(Threshold("x", 1.5), leaf(0, {0: 3}), leaf(1, {1: 2})))
+    assert "… 2 leaves: 1 × 0, 1 × 1" in render(tree, max_depth=0, ascii=False)
+    assert "... 2 leaves: 1 x 0, 1 x 1" in render(tree, max_depth=0, ascii=True)
+
+
 def test_deep_levels_are_folded_until_it_fits() -> None:
     tree = alternating(6)
     for limit in range(2, 127):

@@ -301,3 +301,8 @@ def test_a_trace_is_printed_node_by_node(run, monkeypatch):
     assert answer.out
     assert whole.startswith(answer.out)
     assert run("trace penguins --max-depth 1 --format csv").out == ""
+
+
+def test_the_task_tells_classes_that_are_numbers_from_their_rows(run):
+    assert "task  classification of y: 0 (2), 1 (2) · positive class: 1" in run("grow xor").err
+    assert "task  classification of Class: N 6, P 6 · positive class: P" in run("grow admissions").err

@@ -214,7 +214,8 @@ def task_line(problem: Problem) -> str:
         low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
         return f"regression of {name}: {low} to {high}, mean {mean}"
     counts = np.bincount(problem.y, minlength=len(target.classes)).tolist()
-    listed = [f"{safe(label)} {count(n)}" for label, n in zip(target.classes, counts, strict=True)]
+    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
+    listed = [form.format(safe(label), count(n)) for label, n in zip(target.classes, counts, strict=True)]
     more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
     return f"classification of {name}: {', '.join(listed[:MOST_LISTED])}{more}{positive}"

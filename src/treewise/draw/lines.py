@@ -35,10 +35,11 @@ class Glyphs:
     dots: str
     nothing: str  # in a cell without a number
     dot: str  # between facts
+    times: str  # between a number of leaves and a class that is a number itself
 
 
-UNICODE = Glyphs("├─ ", "└─ ", "│  ", "→", "…", "–", "·")
-ASCII = Glyphs("|- ", "`- ", "|  ", "->", "...", "-", ";")
+UNICODE = Glyphs("├─ ", "└─ ", "│  ", "→", "…", "–", "·", "×")
+ASCII = Glyphs("|- ", "`- ", "|  ", "->", "...", "-", ";", "x")
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,8 @@ class Page:
         labels, times = np.unique(tree.arrays.label[leaves], return_counts=True)
         commonest = np.argsort(-times, kind="stable")[:3]
         named = [i for i in commonest if labels[i] >= 0]
-        said = [f"{times[i]:,} {write_label(tree.classes[labels[i]], ascii)}" for i in named]
+        times_sign = f" {self.glyphs.times} " if not any(isinstance(label, str) for label in tree.classes) else " "
+        said = [f"{times[i]:,}{times_sign}{write_label(tree.classes[labels[i]], ascii)}" for i in named]
         return Line(None, lead, f"{many}: {', '.join(said + [dots] * (len(labels) > 3))}")
 
     def _leaves_between(self, first: int, end: int) -> list[int]:
