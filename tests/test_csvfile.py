@@ -127,11 +127,6 @@ def test_a_decimal_comma(stray):
     assert [first[name].values.tolist() for name in first] == [[1.5, 3.5], [2.5, 4.0]]
 
 
-def test_a_decimal_comma_is_suspected_aloud():
-    _, notes = read_csv(b"a;b\n3,7;x\n3,9;y\n", "t.csv", ())
-    assert notes[1] == 't.csv: "3,7" looks like a number with a decimal comma; if it is one: decimal="," (--decimal ,)'
-
-
 @pytest.mark.parametrize(
     ("form", "said"),
     [

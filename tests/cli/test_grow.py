@@ -278,6 +278,14 @@ def test_text_files_of_other_forms(run, tmp_path):
     assert "x <= 1.5" in run("grow tabs.csv --separator tab --target 'y, z'").out
 
 
+def test_a_decimal_comma_is_suspected_aloud(run, tmp_path):
+    (tmp_path / "eu.csv").write_text("price;y\n3,5;a\n1.000,25;b\n")
+    said = "its cells look like numbers with a decimal comma. Read the file with --decimal ,"
+    assert f"price: read as categories, but {said}" in run("grow eu.csv --target y").err
+    assert "price <= 501.875" in run("grow eu.csv --target y --decimal ,").out
+    assert '--decimal x: must be "." or ",".' in run("grow eu.csv --target y --decimal x").err
+
+
 def test_how_a_file_was_read_is_said_where_that_may_be_why(run, tmp_path):
     (tmp_path / "bare.csv").write_text("7.1,0.27,a\n8.5,0.3,b\n")
     answer = run("grow bare.csv --target quality")

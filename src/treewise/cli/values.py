@@ -145,7 +145,7 @@ def in_options(message: str) -> str:
     from treewise.table.column import option
 
     names = {each.parameter: each.name for each in GROW_OPTIONS}
-    names |= {"node": "--node", "top": "--top", "per": "--per", "unit": "--unit", "format": "--format"}
+    names |= {name: f"--{name}" for name in ("separator", "decimal", "node", "top", "per", "unit", "format")}
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found[1], found[2]

@@ -22,8 +22,9 @@ from treewise.wording import count, plural, safe
 MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
 SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
 SUSPICIOUS_TEXT = 0.5  # … and of different texts
+DECIMAL_COMMA = "numbers with a decimal comma"
 NEARLY = (  # texts that look like numbers or dates to a person, but are not read as such
-    ("numbers with a decimal comma", re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
+    (DECIMAL_COMMA, re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
     ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
     ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
     ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
@@ -104,7 +105,8 @@ def suspicions(column: Column) -> list[str]:
     """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
     n, least = len(column), (SUSPICIOUS_TEXT if column.coded else SUSPICIOUS) * len(column)
     if what := looks_like(column):
-        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. Rewrite them first."]
+        way = 'Read the file with decimal="," (--decimal ,)' if what == DECIMAL_COMMA else "Rewrite them first"
+        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. {way}."]
     if n < FEWEST_ROWS:
         return []
     if column.coded:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 # 3,7 or 1.234,5 or 1.234.567, but not 1234.5: that one is written with a point.
 COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
-DECIMAL_COMMA_CELL = re.compile(rb"[;\t\n]([+-]?[0-9]+,[0-9]+)(?=[;\t\r\n])")
 BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
 CHUNK = 1 << 24  # bytes looked at together
 
@@ -88,13 +87,13 @@ def read_csv(
     if form.decimal == ",":
         columns = [with_points(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
-    return Columns(makers, len(columns[0])), tuple(guesses(data, name, form, separator, names))
+    return Columns(makers, len(columns[0])), tuple(guesses(name, form, separator, names))
 
 
 # -- the first line ------------------------------------------------------------------------------------------
 
 
-def guesses(data: bytes, name: str, form: Form, separator: str, names: Sequence[str]) -> Iterator[str]:
+def guesses(name: str, form: Form, separator: str, names: Sequence[str]) -> Iterator[str]:
     """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
     if form.separator is None and separator != ",":
         said = "tabs" if separator == "\t" else f'"{separator}"'
@@ -104,9 +103,6 @@ def guesses(data: bytes, name: str, form: Form, separator: str, names: Sequence[
         some = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({some}, …)"
         yield f"{name}: {taken}; if it is data: header=False (--no-header)"
-    if form.decimal == "." and separator != "," and (cell := DECIMAL_COMMA_CELL.search(data[:CHUNK])):
-        like = f'"{cell[1].decode()}" looks like a number with a decimal comma'
-        yield f'{name}: {like}; if it is one: decimal="," (--decimal ,)'
 
 
 def check_text(data: bytes, name: str) -> None:
