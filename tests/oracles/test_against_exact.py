@@ -131,7 +131,7 @@ def nearly(a: Any, b: Any, near: float) -> bool:
 
 
 def smallest_difference(case: Case, node: exact.Node) -> float:
-    """Return what is as good as 0 at a node: a part in 10^12 of its largest target (1 for classes), or the least double."""
+    """Return what is as good as 0 at a node: 10^-12 of its largest target (1 for classes), or the least double."""
     largest = 1 if case.problem.classes else max((abs(case.problem.y[row]) for row in node.rows), default=0)
     return max(1e-12 * largest, math.ulp(0.0))
 
