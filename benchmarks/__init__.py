@@ -1,1 +1,5 @@
-"""Benchmarks: one file a question, each prints a ratio to peers measured in the same run."""
+"""Benchmarks: ``python -m benchmarks`` compares with peers; ``python -m benchmarks.model_files`` times model files.
+
+``workloads.py`` makes the tables, ``peers.py`` knows how each library is asked for the same tree, ``measure.py`` runs
+one library on one table in a process of its own, ``report.py`` writes what came out, ``__main__.py`` steers.
+"""

@@ -85,9 +85,9 @@ class Walk:
         values = self.read(row) if self.able else None
         if values is None:
             return None
-        node = 0
+        node, steps = 0, self.steps
         while True:
-            place, cut, below, above, gone = self.steps[node] or self.step(node)
+            place, cut, below, above, gone = steps[node] or self.step(node)
             if place == HERE:
                 return node
             value = values[place]

@@ -1,0 +1,134 @@
+"""One library on one table, in a process of its own: wall and CPU time, peak memory, tree size, accuracy held out.
+
+    python -m benchmarks.measure '{"workload": "W2", "learner": "treewise", "rows": 10000, "home": …, "repeat": 2}'
+
+``run`` starts such a process and reads the line of JSON it prints. The process loads the table, warms the library up on
+a few rows, and fits ``repeat`` times: the first fit gives the peak memory beyond what the process had, all together the
+best time. Libraries take turns, one process after the other, so that a busy minute hits all alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import LEARNERS, THREADS, Learner
+from benchmarks.workloads import GROWN_ON, WORKLOADS, Array, Workload, load
+
+WARM_UP = 500  # rows
+ONE_BY_ONE = 300  # rows predicted singly
+MB = 1 << 20
+
+
+def run(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+    """Measure in a child process; an empty answer if the library could not do it."""
+    asked = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home), "repeat": repeat}
+    threads = {"OMP_NUM_THREADS": str(THREADS)}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.measure", json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **threads},
+        check=False,
+    )
+    if done.returncode:
+        reason = next(reversed(done.stderr.strip().splitlines()), f"ended by signal {-done.returncode}")
+        print(f"{learner.name} failed on {workload.name}: {reason}", file=sys.stderr)
+        return {}
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def memory(field: str) -> float:
+    """Return what Linux says of this process's memory, in MB; NaN elsewhere."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return float("nan")
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+def forget_peak() -> None:
+    """Let the peak of memory begin anew."""
+    if Path("/proc/self/clear_refs").exists():
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def best_time(work: Callable[[], Any], repeat: int) -> dict[str, float]:
+    """Return the least wall and CPU seconds of several runs."""
+    wall, cpu = [], []
+    for _ in range(repeat):
+        began, busy = time.perf_counter(), time.process_time()
+        work()
+        wall.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - busy)
+    return {"wall": min(wall), "cpu": min(cpu)}
+
+
+def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+    """Fit, and judge the tree on the rows held out."""
+    x, y, x_new, y_new = load(home, rows)
+    learner.fit(workload, learner.given(workload, x[:WARM_UP]), y[:WARM_UP])
+    given, models = learner.given(workload, x), []
+    del x
+    forget_peak()
+    before = memory("VmRSS")
+    first = best_time(lambda: models.append(learner.fit(workload, given, y)), 1)
+    peak = memory("VmHWM") - before
+    rest = best_time(lambda: learner.fit(workload, given, y), repeat - 1) if repeat > 1 else first
+    said = learner.predict(models[0], learner.given(workload, x_new))
+    return {
+        **{kind: min(first[kind], rest[kind]) for kind in first},
+        "peak": peak,
+        "nodes": learner.nodes(models[0]),
+        "quality": quality(workload, said, y_new),
+    }
+
+
+def quality(workload: Workload, said: Array, truth: Array) -> float:
+    """Return the accuracy, or for numbers the share of variance explained."""
+    if workload.task == "regression":
+        return float(1 - np.mean((said - truth) ** 2) / np.var(truth))
+    return float(np.mean(np.asarray(said) == truth))
+
+
+def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+    """Predict many rows at once, and rows one by one as a program that serves one would have them."""
+    x, y, _, _ = load(home, rows)
+    grown = min(GROWN_ON, rows)
+    model = learner.fit(workload, learner.given(workload, x[:grown]), y[:grown])
+    given = learner.given(workload, x)
+    learner.predict(model, learner.given(workload, x[:WARM_UP]))
+    forget_peak()
+    before = memory("VmRSS")
+    found = best_time(lambda: learner.predict(model, given), repeat)
+    peak = memory("VmHWM") - before
+    if learner.name == "treewise":
+        single = [cells.tolist() for cells in x[:ONE_BY_ONE]]
+        predict = model.predict
+    else:
+        single = [learner.given(workload, x[i : i + 1]) for i in range(ONE_BY_ONE)]
+        predict = lambda row: learner.predict(model, row)  # noqa: E731
+    one = best_time(lambda: [predict(row) for row in single], repeat + 1)["wall"] / ONE_BY_ONE
+    return {**found, "peak": peak, "nodes": learner.nodes(model), "one_row_us": one * 1e6}
+
+
+def main() -> None:
+    """Measure what the command line says, and print it as one line of JSON."""
+    asked = json.loads(sys.argv[1])
+    workload = next(w for w in WORKLOADS if w.name == asked["workload"])
+    learner = next(one for one in LEARNERS if one.name == asked["learner"])
+    work = measure_prediction if workload.predict else measure_fit
+    print(json.dumps(work(workload, learner, asked["rows"], Path(asked["home"]), asked["repeat"])))
+
+
+if __name__ == "__main__":
+    main()

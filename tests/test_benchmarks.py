@@ -1,0 +1,49 @@
+"""The benchmarks run, on a few rows: what they print and write comes from what was measured."""
+
+import re
+
+import numpy as np
+import pytest
+from benchmarks.__main__ import main
+from benchmarks.peers import LEARNERS
+from benchmarks.report import growth_table, table
+from benchmarks.workloads import WORKLOADS, load, stored
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: w.name)
+def test_a_table_is_the_same_each_time_and_has_rows_held_out(workload, tmp_path):
+    homes = [stored(workload, 200, tmp_path / name) for name in "ab"]
+    (x, y, x_new, y_new), again = (load(home, 200) for home in homes)
+    assert all(np.array_equal(a, b) for a, b in zip((x, y, x_new, y_new), again, strict=True))
+    assert (len(x), len(y), len(x_new), len(y_new)) == (200, 200, 20, 20)
+    assert x.shape[1] in (20, 50, 100)
+
+
+def test_our_times_are_measured_and_written(tmp_path, capsys):
+    words = [word for workload in ("W1 depth 8", "W3", "W9") for word in ("--workload", workload)]
+    main([*words, "--rows", "600", "--peers", "none", "--rounds", "1", "--repeat", "1", "--write", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert len(re.findall(r"^  treewise .* s wall .* nodes", printed, re.MULTILINE)) == 3
+    assert re.search(r"one row +\d+\.\d us", printed)
+    page = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert [line.split("|")[2].strip() for line in page.splitlines() if line.startswith("| W")] == ["treewise"] * 3
+
+
+def test_unknown_names_are_refused(capsys):
+    for words in (["--peers", "weka"], ["--workload", "W7"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "known are" in capsys.readouterr().err
+
+
+def test_ratios_are_to_our_time():
+    ours = {"wall": 0.5, "cpu": 0.9, "peak": 10.0, "nodes": 3, "quality": 0.75}
+    said = table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
+    assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in said
+    assert "| W1 | 1,024 | 0.001 | 97.7 |" in growth_table({"W1": {1024: 0.001}})
+
+
+def test_treewise_comes_first_and_names_differ():
+    assert LEARNERS[0].name == "treewise"
+    assert len({one.name for one in LEARNERS}) == len(LEARNERS)
+    assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
