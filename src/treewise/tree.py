@@ -6,8 +6,7 @@ children, the first child's whole subtree before the second child), so numbers i
 always larger than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core
 returns, the model file stores and prediction walks; ``Node`` is a readable view of one row of them, made on demand.
 
-The methods at the end are doors: what belongs to one tree is a method, but its code lives downstream and is imported
-when used, so that ``import treewise`` stays light.
+The methods at the end are doors: their code lives downstream and is imported when used.
 """
 
 from __future__ import annotations
@@ -561,12 +560,9 @@ class Tree:
         Class: N, P · 12 rows · 6 leaves · depth 3 · training error 0.0 %
         ...
         """
-        from treewise.draw.text import header, render
+        from treewise.draw.text import view
 
-        print(header(self))
-        for note in self.notes:
-            print(f"note  {note}")
-        print(render(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width))
+        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width))
 
     def __str__(self) -> str:
         from treewise.draw.text import render

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from treewise.tree import LEAF, ORDINAL, Label, Tree
 from treewise.wording import clip, count, plural
 from treewise.written.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 
-__all__ = ["header", "render", "training_error"]
+__all__ = ["header", "render", "training_error", "view"]
 
 SHORTENED = re.compile(r", \+\d+\}")  # a set that does not name all its levels
 
@@ -69,6 +69,11 @@ def render(
     elif any(SHORTENED.search(line.said) for line in layout.lines):
         text.append(f"{layout.page.glyphs.dots} long sets are shortened; in full: print(tree) or --all")
     return "\n".join(text)
+
+
+def view(tree: Tree, **bounds: Any) -> str:
+    """Return what ``tree.show()`` prints: the header, the tree's notes, and the tree within bounds."""
+    return "\n".join([header(tree), *(f"note  {note}" for note in tree.notes), render(tree, **bounds)])
 
 
 def header(tree: Tree, ascii: bool | None = None) -> str:
