@@ -256,6 +256,15 @@ NB_MODULE(_core, m) {
         .value("poisson", Criterion::poisson);
     nb::enum_<Rule>(m, "Rule").value("gain", Rule::gain).value("ratio", Rule::ratio).value("c45", Rule::c45);
 
+    nb::class_<Tuning>(m, "Tuning", "How the work is done, never what comes out; for tests.")
+        .def(nb::init<>())
+        .def_rw("plain", &Tuning::plain)
+        .def_rw("bounds", &Tuning::bounds)
+        .def_rw("subtract", &Tuning::subtract)
+        .def_rw("cluster_cells", &Tuning::cluster_cells)
+        .def_rw("cluster_rows", &Tuning::cluster_rows)
+        .def_rw("counted_rows", &Tuning::counted_rows);
+
     nb::class_<Settings>(m, "Settings", "What steers growth; settings.py fills it.")
         .def(nb::init<>())
         .def_rw("criterion", &Settings::criterion)
@@ -272,7 +281,9 @@ NB_MODULE(_core, m) {
         .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
         .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
         .def_rw("accuracy_over", &Settings::accuracy_over)
-        .def_rw("accuracy_under", &Settings::accuracy_under);
+        .def_rw("accuracy_under", &Settings::accuracy_under)
+        .def_rw("n_jobs", &Settings::n_jobs)
+        .def_rw("tuning", &Settings::tuning);
 
     nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
         .def(

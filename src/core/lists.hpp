@@ -18,21 +18,13 @@
 #include <span>
 #include <vector>
 
-#include "problem.hpp"
+#include "engine.hpp"
 
 namespace treewise {
 
-using Row = uint32_t;
 inline constexpr uint32_t kNoRank = 0xFFFFFFFF;
 
-// A run of rows of one segment that share a rank.
-struct Bucket {
-    const Row* first;
-    const Row* last;
-    uint32_t rank;
-};
-
-class SortedLists {
+class SortedLists : public Engine {
 public:
     SortedLists(const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor)
         : n_rows_(n_rows),
@@ -51,44 +43,62 @@ public:
         std::iota(order_.back().begin(), order_.back().end(), Row{0});
     }
 
-    size_t n_columns() const { return rank_.size(); }
-    const Row* all() const { return order_.back().data(); }
+    Segment all() const override { return {0, n_rows_}; }
+    std::span<const Row> rows(Segment node) override {
+        return {order_.back().data() + node.begin, static_cast<size_t>(node.size())};
+    }
+    bool gives_stats() const override { return false; }
+    const std::vector<size_t>& survey(Segment node, const Stat&) override {
+        columns_.clear();
+        for (size_t c = 0; c < rank_.size(); ++c) {
+            if (!constant(c, node)) columns_.push_back(c);
+        }
+        return columns_;
+    }
 
     // Fills the buckets of a column in a node's segment; returns its missing rows.
-    std::span<const Row> buckets(size_t column, int64_t begin, int64_t end, std::vector<Bucket>& out) const {
-        const Row* row = order_[column].data() + begin;
-        const Row* last = order_[column].data() + end;
+    Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
+        const Row* row = order_[column].data() + node.begin;
+        const Row* last = order_[column].data() + node.end;
         const uint32_t* rank = rank_[column].data();
         out.clear();
         while (row != last && rank[*row] != kNoRank) {
             const uint32_t r = rank[*row];
             const Row* first = row;
             while (row != last && rank[*row] == r) ++row;
-            out.push_back({first, row, r});
+            out.push_back({first, row, nullptr, r, r, static_cast<int64_t>(out.size())});
         }
         return {row, last};
     }
-
-    bool constant(size_t column, int64_t begin, int64_t end) const {  // nothing to tell the rows apart
-        return rank_[column][order_[column][begin]] == rank_[column][order_[column][end - 1]];
+    int64_t n_cuts(size_t column, Segment node) override {
+        std::vector<Bucket> runs;
+        buckets(column, node, runs);
+        return static_cast<int64_t>(runs.size()) - 1;
     }
+    double number(size_t column, int64_t rank) const override { return numbers_[column][rank]; }
+    int64_t integer(size_t column, int64_t rank) const override { return integers_[column][rank]; }
 
-    double number(size_t column, uint32_t rank) const { return numbers_[column][rank]; }
-    int64_t integer(size_t column, uint32_t rank) const { return integers_[column][rank]; }
-
-    // Split a segment: set branch[row] for all its rows first, sizes[b] rows go to branch b.
-    std::vector<uint32_t>& branch() { return branch_; }
-    void partition(int64_t begin, int64_t end, const std::vector<int64_t>& sizes) {
+    // Send a node's rows to their branches; sizes counts them.
+    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
+        const uint32_t* rank = rank_[chosen.column].data();
+        for (Row row : rows(node)) {
+            branch_[row] = rank[row] == kNoRank ? static_cast<uint32_t>(chosen.missing) : chosen.branch(rank[row]);
+            ++sizes[branch_[row]];
+        }
         std::vector<int64_t> start(sizes.size());
         for (auto& list : order_) {
             std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
-            Row* rows = list.data() + begin;
-            for (int64_t i = 0; i < end - begin; ++i) scratch_[start[branch_[rows[i]]]++] = rows[i];
-            std::copy_n(scratch_.data(), end - begin, rows);
+            Row* entries = list.data() + node.begin;
+            for (int64_t i = 0; i < node.size(); ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
+            std::copy_n(scratch_.data(), node.size(), entries);
         }
     }
 
 private:
+    bool constant(size_t column, Segment node) const {  // nothing to tell the rows apart
+        return rank_[column][order_[column][node.begin]] == rank_[column][order_[column][node.end - 1]];
+    }
+
     void rank(const Column& column, size_t c) {
         auto& order = order_[c];
         auto& ranks = rank_[c];
@@ -134,6 +144,7 @@ private:
     std::vector<std::vector<double>> numbers_;  // rank → value
     std::vector<std::vector<int64_t>> integers_;
     std::vector<Row> scratch_;
+    std::vector<size_t> columns_;
     std::vector<uint32_t> branch_;
 };
 

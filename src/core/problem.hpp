@@ -34,6 +34,8 @@ enum Stop : uint8_t {
 };
 
 enum class Criterion { entropy, gini, error, squared_error, absolute_error, poisson };
+inline constexpr size_t kExhaustive = 10;  // with more than two classes, all subsets of up to so many levels
+
 enum class Rule { gain, ratio, c45 };  // what candidates compete by
 
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
@@ -107,6 +109,16 @@ struct Target {
     int top = kAllFit;      // regression: the exponent of the largest |raw|, where some y had to be rounded
 };
 
+// How the work is done, never what comes out: tests turn these one by one and find the same tree.
+struct Tuning {
+    bool plain = false;    // judge every candidate exactly, from sorted lists
+    bool bounds = true;    // pass over what cannot win
+    bool subtract = true;  // the larger child's histogram is its parent's less the smaller's
+    int64_t cluster_cells = 1 << 19;  // a node of so many cells …
+    int64_t cluster_rows = 1 << 12;   // … or so few rows is sorted once for its whole subtree
+    int64_t counted_rows = 1 << 12;   // with fewer rows a node is sorted rather than counted
+};
+
 struct Settings {
     Criterion criterion = Criterion::entropy;
     Rule rule = Rule::gain;
@@ -123,6 +135,8 @@ struct Settings {
     double min_impurity_decrease = 0.0;
     int64_t accuracy_over = 1;  // sufficient accuracy as the fraction over/under; 1: never stops
     int64_t accuracy_under = 1;
+    int n_jobs = 1;  // workers
+    Tuning tuning;
 };
 
 // Called now and then with the share of work done; may throw to stop (Ctrl-C).

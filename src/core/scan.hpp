@@ -13,57 +13,23 @@
 #include <vector>
 
 #include "best.hpp"
-#include "lists.hpp"
+#include "engine.hpp"
 #include "midpoint.hpp"
 #include "sides.hpp"
 
 namespace treewise {
 
-inline constexpr size_t kExhaustive = 10;  // with more than two classes, all subsets of up to so many levels
 inline constexpr int kRatioBits = 60;
 inline constexpr int128 kRatioSlack = 1 << 15;
-
-// A split that won, ready to be stored and applied.
-struct Chosen {
-    Kind kind = kLeaf;
-    int32_t column = -1;
-    double cut = 0.0;
-    int64_t cut_int = 0;
-    int32_t missing = -1;        // branch of the missing values
-    int32_t other = -1;          // branch of the levels a multiway split does not name
-    std::vector<int32_t> codes;  // the levels it names
-    uint32_t last_left = 0;      // thresholds: the largest rank that goes to branch 0
-    int64_t missing_rows = 0;
-    int32_t n_branches = 0;
-    int128 gain = 0;
-
-    uint32_t branch(uint32_t rank) const {
-        switch (kind) {
-            case kThreshold:
-            case kOrdinal: return rank <= last_left ? 0 : 1;
-            case kOneValue: return rank == static_cast<uint32_t>(codes[0]) ? 0 : 1;
-            case kSubset: return std::binary_search(codes.begin(), codes.end(), static_cast<int32_t>(rank)) ? 0 : 1;
-            default: {
-                const auto at = std::lower_bound(codes.begin(), codes.end(), static_cast<int32_t>(rank));
-                return static_cast<uint32_t>(at - codes.begin());
-            }
-        }
-    }
-};
-
-struct Segment {
-    int64_t begin = 0, end = 0;
-    int64_t size() const { return end - begin; }
-};
 
 template <class Side>
 class Finder {
 public:
-    Finder(Desk& desk, const SortedLists& lists, const std::vector<Column>& columns, const Settings& settings,
+    Finder(Desk& desk, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
            int64_t total_weight)
         : whole(desk),
           desk_(desk),
-          lists_(lists),
+          engine_(engine),
           columns_(columns),
           settings_(settings),
           total_weight_(total_weight),
@@ -75,22 +41,22 @@ public:
 
     // Returns why there is no split, or kInner with the winner in `chosen`. Calls `tick` now and then, in long scans
     // too.
-    Stop find(Segment node, uint64_t node_key, Chosen& chosen, const std::function<void()>& tick) {
+    Stop find(Segment node, const std::vector<size_t>& columns, uint64_t node_key, Chosen& chosen,
+              const std::function<void()>& tick) {
         node_key_ = node_key;
         tick_ = &tick;
         whole_total_ = whole.total();
         bests_.clear();
         best_.emplace(settings_.random_ties, node_key_);
         seen_ = false;
-        for (size_t c = 0; c < columns_.size(); ++c) {
-            if (lists_.constant(c, node.begin, node.end)) continue;
+        for (size_t c : columns) {
             look(c, node);
             scan_column();
-            if (settings_.rule == Rule::c45) keep_best_of_column();
+            if (settings_.rule == Rule::c45) keep_best_of_column(node);
             tick();
         }
         if (settings_.rule == Rule::c45) quinlan();
-        if (!best_->found()) return seen_ ? kMinSamplesLeaf : kNoCandidate;
+        if (!best_->found()) return any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
         const Offer winner = best_->get();
         if (too_little(winner)) return kMinImpurityDecrease;
         look(winner.key.column, node);
@@ -114,16 +80,35 @@ private:
 
     void look(size_t column, Segment node) {
         column_ = column;
-        gone_ = lists_.buckets(column, node.begin, node.end, buckets_);
-        own_ = false;
-        if (settings_.missing_branch && gone_rows()) {
-            part_.clear();
-            for (Row r : gone_) part_.add(r);
-            own_ = part_.valid() && fits(part_);
-        }
+        gone_ = engine_.buckets(column, node, buckets_);
+        part_.clear();
+        add(gone_, part_);
+        own_ = settings_.missing_branch && gone_rows() && part_.valid() && fits(part_);
+    }
+    // Whether there was any candidate, if only one that breaks a limit. Engines that send only what may win do not show
+    // those. For Poisson it is not enough that a column tells rows apart: both branches must have a sum.
+    bool any_candidate(Segment node) {
+        if (seen_ || !engine_.gives_stats()) return seen_;
+        if (settings_.criterion != Criterion::poisson) return engine_.tells_apart(node);
+        engine_.everything();
+        for (size_t c = 0; c < columns_.size() && !seen_; ++c) look(c, node), scan_column();
+        return seen_;
     }
 
-    int64_t gone_rows() const { return static_cast<int64_t>(gone_.size()); }
+    int64_t gone_rows() const { return part_.rows; }
+
+    static void add(const Bucket& bucket, Side& side) {
+        if constexpr (requires { side.add(bucket.stat); }) {
+            if (bucket.stat) return side.add(bucket.stat);
+        }
+        for (const Row* r = bucket.first; r != bucket.last; ++r) side.add(*r);
+    }
+    static void sub(const Bucket& bucket, Side& side) {
+        if constexpr (requires { side.sub(bucket.stat); }) {
+            if (bucket.stat) return side.sub(bucket.stat);
+        }
+        for (const Row* r = bucket.first; r != bucket.last; ++r) side.sub(*r);
+    }
 
     void scan_column() {
         if (buckets_.empty()) return;
@@ -146,22 +131,18 @@ private:
         left_.clear();
         right_.assign(whole);
         if (!gone_rows() || (placement == 1 && !own_)) return;
-        for (Row r : gone_) {
-            right_.sub(r);
-            if (!own_) left_.add(r);
-        }
+        sub(gone_, right_);
+        if (!own_) add(gone_, left_);
     }
     void move(const Bucket& bucket, Side& from, Side& to) {
-        count(bucket.last - bucket.first);
-        for (const Row* r = bucket.first; r != bucket.last; ++r) {
-            from.sub(*r);
-            to.add(*r);
-        }
+        count(bucket);
+        sub(bucket, from);
+        add(bucket, to);
     }
 
-    void count(int64_t rows) {
+    void count(const Bucket& bucket) {
         constexpr int64_t kMany = 1 << 16;
-        if ((moved_ += rows) < kMany) return;
+        if ((moved_ += 1 + (bucket.last - bucket.first)) < kMany) return;
         moved_ = 0;
         (*tick_)();
     }
@@ -172,7 +153,7 @@ private:
             gather(placement);
             for (size_t i = 0; i + 1 < buckets_.size(); ++i) {
                 move(buckets_[i], right_, left_);
-                offer_two(kind, position + static_cast<int64_t>(i), placement);
+                offer_two(kind, position + (kind == kSubset ? static_cast<int64_t>(i) : buckets_[i].place), placement);
             }
         }
     }
@@ -240,8 +221,6 @@ private:
             offer(all, {0, kMultiway, 0, 0});
             return;
         }
-        part_.clear();
-        for (Row r : gone_) part_.add(r);
         for (size_t i = 0; i < buckets_.size(); ++i) {  // the missing rows join branch i
             fill(buckets_[i]);
             join(left_);
@@ -262,14 +241,14 @@ private:
             side.merge(part_);
         } else {
             count(gone_rows());
-            for (Row r : gone_) side.add(r);
+            add(gone_, side);
         }
     }
 
     void scan_presence() {
         left_.clear();
         right_.assign(whole);
-        for (Row r : gone_) right_.sub(r), left_.add(r);
+        move(gone_, right_, left_);
         Tally t;
         take(t, left_);
         take(t, right_);
@@ -305,12 +284,12 @@ private:
         for (size_t i = 0; i < rated.size(); ++i) buckets_[i] = rated[i].second;
     }
     void restore_order() {
-        std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.rank < b.rank; });
+        std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.low < b.low; });
     }
     void fill(const Bucket& bucket) {
-        count(bucket.last - bucket.first);
+        count(bucket);
         left_.clear();
-        for (const Row* r = bucket.first; r != bucket.last; ++r) left_.add(*r);
+        add(bucket, left_);
     }
 
     // -- offers -------------------------------------------------------------------------------------------------------
@@ -328,6 +307,9 @@ private:
         t.total += side.total();
         t.fits = t.fits && fits(side);
         if (settings_.rule != Rule::gain) t.spread += desk_.nlogn(side.weight);
+    }
+    bool fits(const Side& side) const {
+        return side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
     }
     void offer_two(Kind kind, int64_t position, int placement) {
         Tally t;
@@ -363,8 +345,11 @@ private:
     }
 
     // C4.5's first step: each column sends its best test.
-    void keep_best_of_column() {
-        if (best_->found()) bests_.push_back({best_->get(), static_cast<int64_t>(buckets_.size()) - 1});
+    void keep_best_of_column(Segment node) {
+        if (best_->found()) {
+            const int64_t cuts = columns_[column_].is_code() ? 0 : engine_.n_cuts(column_, node);
+            bests_.push_back({best_->get(), cuts});
+        }
         best_.emplace(settings_.random_ties, node_key_);
     }
 
@@ -407,11 +392,11 @@ private:
         bool swapped = false;
         switch (kind) {
             case kThreshold:
-            case kOrdinal: cut_between(at, chosen); break;
-            case kOneValue: chosen.codes = {static_cast<int32_t>(buckets_[at].rank)}; break;
+            case kOrdinal: cut_after(winner.key.position, chosen); break;
+            case kOneValue: chosen.codes = {static_cast<int32_t>(buckets_[at].low)}; break;
             case kSubset: swapped = list_subset(at, chosen); break;
             case kMultiway:
-                for (const Bucket& b : buckets_) chosen.codes.push_back(static_cast<int32_t>(b.rank));
+                for (const Bucket& b : buckets_) chosen.codes.push_back(static_cast<int32_t>(b.low));
                 chosen.n_branches = static_cast<int32_t>(buckets_.size());
                 if (chosen.n_branches < columns_[column_].n_levels) chosen.other = chosen.n_branches++;
                 break;
@@ -425,15 +410,17 @@ private:
             chosen.missing = heaviest(chosen);
     }
 
-    void cut_between(size_t at, Chosen& chosen) const {
-        const uint32_t a = buckets_[at].rank, b = buckets_[at + 1].rank;
+    void cut_after(int64_t place, Chosen& chosen) const {
+        size_t at = 0;
+        while (buckets_[at].place != place) ++at;
+        const int64_t a = buckets_[at].high, b = buckets_[at + 1].low;
         chosen.last_left = a;
         if (chosen.kind == kOrdinal)
             chosen.codes = {static_cast<int32_t>(a)};
         else if (columns_[column_].is_number())
-            chosen.cut = midpoint(lists_.number(column_, a), lists_.number(column_, b));
+            chosen.cut = midpoint(engine_.number(column_, a), engine_.number(column_, b));
         else
-            chosen.cut_int = midpoint(lists_.integer(column_, a), lists_.integer(column_, b));
+            chosen.cut_int = midpoint(engine_.integer(column_, a), engine_.integer(column_, b));
     }
 
     // Lists the lighter side (the near one of equals); returns whether that is the far side.
@@ -447,7 +434,7 @@ private:
         const size_t prefix = desk_.target.n_classes > 2 ? position % buckets_.size() : position;
         for (size_t i = 0; i < buckets_.size(); ++i) {
             const bool far = exhaustive() ? i > 0 && (position >> (i - 1) & 1) : i >= prefix;
-            sides[far].push_back(static_cast<int32_t>(buckets_[i].rank));
+            sides[far].push_back(static_cast<int32_t>(buckets_[i].low));
             weight[far] += weigh(buckets_[i]);
         }
         restore_order();
@@ -464,7 +451,7 @@ private:
         const Kind first = column.kinds.front();
         chosen.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
         chosen.missing = chosen.kind == kSubset ? 0 : 1;
-        chosen.last_left = kNoRank - 1;
+        chosen.last_left = std::numeric_limits<int64_t>::max() - 1;
         if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(column.n_levels - 1)};
         if (column.is_number()) chosen.cut = std::numeric_limits<double>::infinity();
         if (column.type == ValueType::i64) chosen.cut_int = std::numeric_limits<int64_t>::max();
@@ -472,17 +459,18 @@ private:
 
     int32_t heaviest(const Chosen& chosen) const {
         std::vector<int64_t> weight(chosen.n_branches, 0);
-        for (const Bucket& b : buckets_) weight[chosen.branch(b.rank)] += weigh(b);
+        for (const Bucket& b : buckets_) weight[chosen.branch(b.low)] += weigh(b);
         return static_cast<int32_t>(std::max_element(weight.begin(), weight.end()) - weight.begin());
     }
     int64_t weigh(const Bucket& bucket) const {
+        if (bucket.stat) return bucket.stat[kWeight];
         int64_t w = 0;
         for (const Row* r = bucket.first; r != bucket.last; ++r) w += desk_.target.weight[*r];
         return w;
     }
 
     Desk& desk_;
-    const SortedLists& lists_;
+    Engine& engine_;
     const std::vector<Column>& columns_;
     const Settings& settings_;
     int64_t total_weight_;
@@ -500,7 +488,7 @@ private:
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    std::span<const Row> gone_;  // its missing rows
+    Bucket gone_;      // its missing rows, which are also in part_
     bool own_ = false;           // they get a branch of their own
 };
 

@@ -17,6 +17,7 @@
 
 #include "fixed.hpp"
 #include "problem.hpp"
+#include "stat.hpp"
 
 namespace treewise {
 
@@ -110,11 +111,7 @@ protected:
         desk_->worth = std::ldexp(1.0, -kFraction);
         desk_->degree = 0;
     }
-    int64_t take(uint32_t row, int64_t sign) {  // returns the class count before
-        rows += sign;
-        return shift(static_cast<int32_t>(target_->y[row]), sign * target_->weight[row]);
-    }
-    int64_t shift(int32_t c, int64_t w) {
+    int64_t take(int32_t c, int64_t w) {  // returns the class's weight before
         const int64_t before = count_[c];
         if (!listed_[c]) listed_[c] = 1, seen_.push_back(c);
         count_[c] = before + w;
@@ -140,86 +137,91 @@ protected:
     std::vector<int32_t> seen_;
 };
 
-// m·H = m·log m − Σ c·log c
-class EntropySide : public Counts {
+// Rows and whole buckets come and go class by class: Self says what that does to its sum (pass).
+template <class Self>
+class ByClass : public Counts {
 public:
     using Counts::Counts;
-    void add(uint32_t row) { step(row, 1); }
-    void sub(uint32_t row) { step(row, -1); }
+    void add(uint32_t row) { move(row, 1); }
+    void sub(uint32_t row) { move(row, -1); }
+    void add(const int64_t* stat) { move(stat, 1); }
+    void sub(const int64_t* stat) { move(stat, -1); }
+    void merge(const Self& other) {  // take in all rows of another side
+        rows += other.rows;
+        for (int32_t c : other.seen_) self().pass(c, other.count_[c]);
+    }
+
+private:
+    Self& self() { return static_cast<Self&>(*this); }
+    void move(uint32_t row, int64_t sign) {
+        rows += sign;
+        self().pass(static_cast<int32_t>(target_->y[row]), sign * target_->weight[row]);
+    }
+    void move(const int64_t* stat, int64_t sign) {
+        rows += sign * stat[kRows];
+        for (size_t c = 0; c < count_.size(); ++c) {
+            if (stat[kCounts + c]) self().pass(static_cast<int32_t>(c), sign * stat[kCounts + c]);
+        }
+    }
+};
+
+// m·H = m·log m − Σ c·log c
+class EntropySide : public ByClass<EntropySide> {
+public:
+    using ByClass::ByClass;
     void clear() { wipe(), sum_ = 0; }
     void assign(const EntropySide& other) { copy(other), sum_ = other.sum_; }
-    void merge(const EntropySide& other) {  // take in all rows of another side
-        rows += other.rows;
-        for (int32_t c : other.seen_) change(shift(c, other.count_[c]), other.count_[c]);
-    }
     int128 total() const { return desk_->nlogn(weight) - sum_; }
+    void pass(int32_t c, int64_t w) {
+        const int64_t before = take(c, w);
+        sum_ += desk_->nlogn(before + w) - desk_->nlogn(before);
+    }
 
     // Called on the side that holds all rows of the node. Each logarithm is off by less than two units, times its
     // count, and the counts of all terms add up to 4·m at most.
     void measure() const { set_rounding(static_cast<int128>(8) * weight, 0); }
 
 private:
-    void step(uint32_t row, int64_t sign) { change(take(row, sign), sign * target_->weight[row]); }
-    void change(int64_t before, int64_t w) { sum_ += desk_->nlogn(before + w) - desk_->nlogn(before); }
     int128 sum_ = 0;  // Σ c·log c
 };
 
 // m·(1 − Σ p²) = m − Σ c²/m
-class GiniSide : public Counts {
+class GiniSide : public ByClass<GiniSide> {
 public:
-    using Counts::Counts;
-    void add(uint32_t row) { step(row, 1); }
-    void sub(uint32_t row) { step(row, -1); }
+    using ByClass::ByClass;
     void clear() { wipe(), squares_ = 0; }
     void assign(const GiniSide& other) { copy(other), squares_ = other.squares_; }
-    void merge(const GiniSide& other) {
-        rows += other.rows;
-        for (int32_t c : other.seen_) change(shift(c, other.count_[c]), other.count_[c]);
-    }
     int128 total() const {
         const auto m = static_cast<uint128>(weight);
         const uint128 whole = squares_ / m, rest = squares_ % m;
         return (static_cast<int128>(weight) << kFraction) -
                static_cast<int128>((whole << kFraction) + (rest << kFraction) / m);
     }
+    void pass(int32_t c, int64_t w) {
+        const auto before = static_cast<int128>(take(c, w)), after = before + w;
+        squares_ += static_cast<uint128>(after * after - before * before);
+    }
 
     void measure() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
 
 private:
-    void step(uint32_t row, int64_t sign) { change(take(row, sign), sign * target_->weight[row]); }
-    void change(int128 before, int64_t w) {
-        const int128 after = before + w;
-        squares_ += static_cast<uint128>(after * after - before * before);
-    }
     uint128 squares_ = 0;  // Σ c²
 };
 
 // m − max c
-class ErrorSide : public Counts {
+class ErrorSide : public ByClass<ErrorSide> {
 public:
-    using Counts::Counts;
-    void add(uint32_t row) {
-        take(row, 1);
-        const int64_t now = count_[target_->y[row]];
-        if (now > most_) most_ = now;
-    }
-    void sub(uint32_t row) {
-        const int64_t before = take(row, -1);
-        if (before == most_) {  // the largest class may be another one now
-            most_ = 0;
-            for (int32_t c : seen_) most_ = std::max(most_, count_[c]);
-        }
-    }
+    using ByClass::ByClass;
     void clear() { wipe(), most_ = 0; }
     void assign(const ErrorSide& other) { copy(other), most_ = other.most_; }
-    void merge(const ErrorSide& other) {
-        rows += other.rows;
-        for (int32_t c : other.seen_) {
-            shift(c, other.count_[c]);
-            most_ = std::max(most_, count_[c]);
-        }
-    }
     int128 total() const { return static_cast<int128>(weight - most_) << kFraction; }
+    void pass(int32_t c, int64_t w) {
+        const int64_t before = take(c, w);
+        most_ = std::max(most_, before + w);
+        if (w > 0 || before != most_) return;
+        most_ = 0;  // the largest class may be another one now
+        for (int32_t other : seen_) most_ = std::max(most_, count_[other]);
+    }
 
     void measure() const { set_rounding(0, 0); }  // exact
 
@@ -239,6 +241,8 @@ public:
     static void open(Desk&, const uint32_t*, const uint32_t*) {}
     void add(uint32_t row) { step(row, 1); }
     void sub(uint32_t row) { step(row, -1); }
+    void add(const int64_t* stat) { rows += stat[kRows], weight += stat[kWeight], sum += sum_of(stat); }
+    void sub(const int64_t* stat) { rows -= stat[kRows], weight -= stat[kWeight], sum -= sum_of(stat); }
     void clear() { rows = weight = 0, sum = 0; }
     void merge(const Sums& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
 

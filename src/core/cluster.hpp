@@ -1,0 +1,428 @@
+// The engine of small nodes: a few thousand rows, each numeric column sorted once, then a whole subtree grown in cache.
+//
+// The rows of the cluster are numbered from 0. Per numeric column a list of entries in order of value, missing last;
+// an entry is a row's number with, for classification, its class beside it, so that a scan reads one array only:
+//
+//     entry   [ class | row ]
+//
+// A node is a segment [begin, end) of every list. Its rows are first divided among the children in one list (members);
+// the others follow only for children that will be looked at further. Categories need no order: their levels are
+// counted afresh at each node.
+
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "frame.hpp"
+#include "levels.hpp"
+#include "engine.hpp"
+#include "sorted.hpp"
+
+namespace treewise {
+
+inline int row_bits(int64_t n_classes) {  // of an entry
+    return n_classes ? 32 - bit_length(static_cast<uint128>(std::max<int64_t>(1, n_classes - 1))) : 32;
+}
+// Small enough: the lists fit the cache, and an entry can number the rows.
+inline bool fits_cluster(int64_t n_rows, const Frame& frame) {
+    const Tuning& tuning = frame.settings.tuning;
+    if (n_rows >= int64_t{1} << row_bits(frame.n_classes())) return false;
+    return n_rows <= tuning.cluster_rows ||
+           n_rows * static_cast<int64_t>(frame.columns.size()) <= tuning.cluster_cells;
+}
+
+template <Shape S>
+class Cluster : public Engine {
+public:
+    Cluster(const Frame& frame, std::vector<Row> rows)
+        : frame_(frame),
+          rows_(std::move(rows)),
+          width_(frame.width()),
+          bits_(row_bits(frame.n_classes())),
+          mask_(frame.n_classes() ? (1u << bits_) - 1 : ~0u),
+          appraiser_(frame.settings, frame.logs, frame.n_classes()),
+          sorted_(frame.settings, appraiser_),
+          levels_(frame.settings, appraiser_, frame.n_classes()),
+          members_(rows_.size()),
+          lists_(frame.columns.size()),
+          codes_(frame.columns.size()),
+          side_(rows_.size()),
+          spare_(rows_.size()),
+          gone_(width_),
+          left_(width_),
+          right_(width_) {
+        read_targets();
+        for (size_t c = 0; c < frame.columns.size(); ++c) frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
+    }
+
+    Segment all() const override { return {0, static_cast<int64_t>(rows_.size())}; }
+
+    // -- a node's rows ------------------------------------------------------------------------------------------------
+
+    std::span<const Row> rows(Segment node) override {
+        named_.resize(static_cast<size_t>(node.size()));
+        for (size_t i = 0; i < named_.size(); ++i) named_[i] = rows_[row_of(members_[at(node.begin) + i])];
+        return named_;
+    }
+    // y: the targets in the node's own units.
+    bool gives_stats() const override { return true; }
+    void whole(Segment node, const int64_t* y, Stat& stat) override {
+        y_ = y;
+        stat.assign(width_, 0);
+        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), members_[at(i)]);
+    }
+
+    // -- the contest --------------------------------------------------------------------------------------------------
+
+    const std::vector<size_t>& survey(Segment node, const Stat& whole) override {
+        everything_ = false;
+        contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
+        open_scores(node, whole);
+        whole_ = &whole;
+        for (size_t c = 0; c < frame_.columns.size(); ++c) {
+            if (frame_.columns[c].is_code())
+                survey_levels(c, node);
+            else if (frame_.unit)
+                survey_numbers(c, node, UnitWeight{});
+            else
+                survey_numbers(c, node, [this](uint32_t entry) { return weight_[row_of(entry)]; });
+        }
+        return contest_.close();
+    }
+
+    // The rows between a column's surviving cuts, or its levels; returns the missing rows.
+    void everything() override { everything_ = true; }
+    Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
+        out.clear();
+        return frame_.columns[column].is_code() ? level_buckets(column, node, out) : number_buckets(column, node, out);
+    }
+    int64_t n_cuts(size_t column, Segment node) override {
+        int64_t distinct = -1, last = kNoKey;
+        const int64_t present = n_present(column, node);
+        for (int64_t i = 0; i < present; ++i) {
+            const int64_t key = key_at(column, node.begin + i);
+            if (i == 0 || key != last) ++distinct;
+            last = key;
+        }
+        return std::max<int64_t>(distinct, 0);
+    }
+    double number(size_t, int64_t key) const override { return number_of(key); }
+    int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
+    bool tells_apart(Segment node) const override {
+        std::vector<Row> named(at(node.size()));
+        for (size_t i = 0; i < named.size(); ++i) named[i] = rows_[row_of(members_[at(node.begin) + i])];
+        return std::any_of(frame_.columns.begin(), frame_.columns.end(),
+                           [&](const Column& c) { return treewise::tells_apart(c, named); });
+    }
+
+    // -- splitting ----------------------------------------------------------------------------------------------------
+
+    // Sends every row to its branch and divides the list of members; the others follow in settle.
+    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
+        const auto list = rows(node);
+        keys_.resize(list.size());
+        read_keys(frame_.columns[static_cast<size_t>(chosen.column)], list, keys_.data());
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            const uint32_t side = keys_[i] == kNoKey ? static_cast<uint32_t>(chosen.missing) : chosen.branch(keys_[i]);
+            side_[row_of(members_[at(node.begin) + i])] = side;
+            ++sizes[side];
+        }
+        partition(members_.data(), node, sizes);
+    }
+    void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
+        if (std::find(open.begin(), open.end(), 1) == open.end()) return;
+        for (auto& list : lists_) {
+            if (!list.empty()) partition(list.data(), node, sizes);
+        }
+    }
+
+private:
+    static size_t at(int64_t i) { return static_cast<size_t>(i); }
+    uint32_t row_of(uint32_t entry) const {
+        if constexpr (S == Shape::sums) return entry;
+        return entry & mask_;
+    }
+    int64_t class_of(uint32_t entry) const { return entry >> bits_; }
+    int64_t load_of(uint32_t entry) const {
+        if constexpr (S == Shape::sums) return load_[row_of(entry)];
+        return class_of(entry);
+    }
+
+    // -- setting up ---------------------------------------------------------------------------------------------------
+
+    void read_targets() {
+        const Target& target = frame_.target;
+        const size_t m = rows_.size();
+        if (!frame_.unit) {
+            weight_.resize(m);
+            for (size_t i = 0; i < m; ++i) weight_[i] = target.weight[rows_[i]];
+        }
+        if constexpr (S == Shape::sums) {
+            int64_t low = target.y[rows_[0]], high = low;
+            int128 weights = 0;
+            for (Row r : rows_) {
+                low = std::min(low, target.y[r]), high = std::max(high, target.y[r]);
+                weights += target.weight[r];
+            }
+            quantiser_ = Quantiser::of(low, high, weights, frame_.settings.criterion == Criterion::poisson);
+            load_.resize(m);
+            for (size_t i = 0; i < m; ++i) load_[i] = quantiser_(target.y[rows_[i]], target.weight[rows_[i]]);
+        }
+        for (size_t i = 0; i < m; ++i) members_[i] = entry_of(static_cast<uint32_t>(i));
+    }
+    uint32_t entry_of(uint32_t row) const {
+        if constexpr (S == Shape::sums) return row;
+        return static_cast<uint32_t>(frame_.target.y[rows_[row]]) << bits_ | row;
+    }
+    void sort_numbers(size_t c) {
+        keys_.resize(rows_.size());
+        auto& list = lists_[c];
+        read_keys(frame_.columns[c], rows_, keys_.data());
+        const auto [low, high] = std::minmax_element(keys_.begin(), keys_.end());
+        if (*low == *high) return;  // nothing to tell the rows apart
+        list.resize(rows_.size());
+        std::iota(list.begin(), list.end(), 0u);
+        sorter_.sort(keys_, list);
+        if constexpr (S != Shape::sums)
+            for (uint32_t& e : list) e = members_[e];
+    }
+    // Levels are numbered afresh, in order, among those that occur in the cluster.
+    void read_codes(size_t c) {
+        Levels& own = codes_[c];
+        const auto codes = frame_.columns[c].view<int32_t>();
+        for (Row r : rows_) {
+            if (codes[r] >= 0) own.names.push_back(codes[r]);
+        }
+        std::sort(own.names.begin(), own.names.end());
+        own.names.erase(std::unique(own.names.begin(), own.names.end()), own.names.end());
+        own.names.shrink_to_fit();
+        own.of_row.resize(rows_.size());
+        for (size_t i = 0; i < rows_.size(); ++i) {
+            const auto found = std::lower_bound(own.names.begin(), own.names.end(), codes[rows_[i]]);
+            own.of_row[i] = codes[rows_[i]] < 0 ? static_cast<uint32_t>(own.names.size())
+                                                : static_cast<uint32_t>(found - own.names.begin());
+        }
+    }
+
+    // -- scores -------------------------------------------------------------------------------------------------------
+
+    void add_entry(int64_t* stat, uint32_t entry) const {
+        const int64_t w = frame_.unit ? 1 : weight_[row_of(entry)];
+        ++stat[kRows];
+        stat[kWeight] += w;
+        if constexpr (S == Shape::sums) {
+            add_product(stat + kLimbs, w, y_[rows_[row_of(entry)]]);
+            stat[kLoad] += load_[row_of(entry)];
+        } else {
+            stat[kCounts + static_cast<size_t>(class_of(entry))] += w;
+        }
+    }
+    void open_scores(Segment node, const Stat& whole) {
+        double low = 0, high = 0;
+        if constexpr (S == Shape::sums) {
+            int64_t least = frame_.target.y[rows_[row_of(members_[at(node.begin)])]], most = least;
+            for (int64_t i = node.begin; i < node.end; ++i) {
+                const int64_t y = frame_.target.y[rows_[row_of(members_[at(i)])]];
+                least = std::min(least, y), most = std::max(most, y);
+            }
+            low = quantiser_.back(least), high = quantiser_.back(most);
+        }
+        appraiser_.open(whole.data(), low, high, quantiser_.off(frame_.target.top != kAllFit));
+    }
+
+    // -- numbers ------------------------------------------------------------------------------------------------------
+
+    int64_t key_at(size_t column, int64_t i) const {
+        return key_of(frame_.columns[column], rows_[row_of(lists_[column][at(i)])]);
+    }
+    int64_t n_present(size_t column, Segment node) const {
+        if (key_at(column, node.end - 1) != kNoKey) return node.size();
+        int64_t low = node.begin, high = node.end - 1;  // the first missing one is in [low, high]
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            if (key_at(column, middle) == kNoKey)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        return low - node.begin;
+    }
+
+    template <class Weight>
+    void survey_numbers(size_t column, Segment node, const Weight& weight) {
+        if (lists_[column].empty()) return;
+        const int64_t present = n_present(column, node);
+        if (present == 0) return;
+        const uint32_t* entries = lists_[column].data() + node.begin;
+        std::fill(gone_.begin(), gone_.end(), 0);
+        for (int64_t i = present; i < node.size(); ++i) add_entry(gone_.data(), entries[i]);
+        const bool own = frame_.own_branch(gone_.data()), constant = key_at(column, node.begin) == key_at(column, node.begin + present - 1);
+        const auto number = static_cast<int32_t>(column);
+        if (gone_[kRows]) levels_.scan(presence_only_, number, nullptr, 0, whole_->data(), gone_.data(), own, contest_);
+        if (constant) return;
+        const int placements = gone_[kRows] && !own ? 2 : 1;
+        for (int placement = 0; placement < placements; ++placement) {
+            std::fill(left_.begin(), left_.end(), 0);
+            right_ = *whole_;
+            if (gone_[kRows] && (placement == 0 || own)) {
+                sub(right_.data(), gone_.data(), width_);
+                if (!own) add(left_.data(), gone_.data(), width_);
+            }
+            const Around around{number, left_.data(), right_.data(), own ? gone_.data() : nullptr, 0};
+            const auto load = [&](int64_t i) { return load_of(entries[i]); };
+            const auto differs = [&](int64_t i) { return key_at(column, node.begin + i - 1) != key_at(column, node.begin + i); };
+            if constexpr (requires { Weight::unit; })
+                sorted_.scan(around, present - 1, load, weight, differs, contest_);
+            else
+                sorted_.scan(around, present - 1, load, [&](int64_t i) { return weight(entries[i]); }, differs, contest_);
+        }
+    }
+
+    Bucket number_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        if (lists_[column].empty()) return {};
+        const uint32_t* entries = lists_[column].data() + node.begin;
+        const int64_t present = n_present(column, node);
+        places_.clear();
+        for (const Hopeful& h : contest_.survivors()) {
+            if (!everything_ && h.column == static_cast<int32_t>(column) && h.place > 0) places_.push_back(h.place);
+        }
+        for (int64_t i = 1; everything_ && i < present; ++i) {
+            if (key_at(column, node.begin + i - 1) != key_at(column, node.begin + i)) places_.push_back(i);
+        }
+        places_.push_back(present);
+        stats_.assign((places_.size() + 1) * width_, 0);
+        int64_t begin = 0, distinct = -1;
+        for (size_t p = 0; p < places_.size(); ++p) {
+            int64_t* stat = stats_.data() + p * width_;
+            for (int64_t i = begin; i < places_[p]; ++i) add_entry(stat, entries[i]);
+            if (frame_.settings.random_ties) {  // a draw depends on how many values there are below
+                for (int64_t i = begin; i < places_[p]; ++i)
+                    distinct += i == 0 || key_at(column, node.begin + i - 1) != key_at(column, node.begin + i);
+            } else {
+                distinct = places_[p] - 1;
+            }
+            out.push_back({nullptr, nullptr, stat, key_at(column, node.begin + begin),
+                           key_at(column, node.begin + places_[p] - 1), distinct});
+            begin = places_[p];
+        }
+        int64_t* gone = stats_.data() + places_.size() * width_;
+        for (int64_t i = present; i < node.size(); ++i) add_entry(gone, entries[i]);
+        return {nullptr, nullptr, gone, 0, 0, 0};
+    }
+
+    // -- levels -------------------------------------------------------------------------------------------------------
+
+    struct Levels {
+        std::vector<int32_t> names;    // the codes that occur
+        std::vector<uint32_t> of_row;  // a row's place among them; names.size(): missing
+    };
+
+    // Many classes times many levels: too many statistics to keep; the exact scan moves rows then.
+    bool by_rows(size_t n_levels) const { return S == Shape::many && (width_ > 64 || n_levels * width_ > (1u << 20)); }
+
+    void count_levels(size_t column, Segment node) {
+        const Levels& own = codes_[column];
+        const uint32_t* entries = members_.data() + node.begin;
+        counts_.count(
+            node.size(), own.names.size(), width_, [&](int64_t i) { return own.of_row[row_of(entries[i])]; },
+            [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
+    }
+    void survey_levels(size_t column, Segment node) {
+        const auto number = static_cast<int32_t>(column);
+        if (by_rows(codes_[column].names.size())) {
+            constexpr double kInf = std::numeric_limits<double>::infinity();
+            contest_.offer(number, 0, -kInf, kInf);
+            return;
+        }
+        count_levels(column, node);
+        const int64_t* gone = counts_.gone(width_);
+        if (counts_.size() == 0 || counts_.size() + (gone[kRows] > 0) < 2) return;
+        levels_.scan(frame_.columns[column], number, counts_.stats.data(), counts_.size(), whole_->data(), gone,
+                     frame_.own_branch(gone), contest_);
+    }
+    Bucket level_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        const Levels& own = codes_[column];
+        if (by_rows(own.names.size())) return level_rows(column, node, out);
+        count_levels(column, node);
+        for (size_t i = 0; i < counts_.size(); ++i) {
+            const int64_t code = own.names[counts_.levels[i]];
+            out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
+        }
+        return {nullptr, nullptr, counts_.gone(width_), 0, 0, 0};
+    }
+    Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out) {
+        const Levels& own = codes_[column];
+        order_.assign(members_.begin() + node.begin, members_.begin() + node.end);
+        std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+            const uint32_t x = own.of_row[row_of(a)], y = own.of_row[row_of(b)];
+            return x != y ? x < y : a < b;
+        });
+        named_.resize(order_.size());
+        for (size_t i = 0; i < order_.size(); ++i) named_[i] = rows_[row_of(order_[i])];
+        size_t i = 0;
+        while (i < order_.size() && own.of_row[row_of(order_[i])] < own.names.size()) {
+            size_t j = i;
+            const uint32_t level = own.of_row[row_of(order_[i])];
+            while (j < order_.size() && own.of_row[row_of(order_[j])] == level) ++j;
+            const int64_t code = own.names[level];
+            out.push_back({named_.data() + i, named_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
+            i = j;
+        }
+        return {named_.data() + i, named_.data() + named_.size(), nullptr, 0, 0, 0};
+    }
+
+    // Stable, by side_: the children's entries in the order in which the parent's stand.
+    void partition(uint32_t* list, Segment node, const std::vector<int64_t>& sizes) {
+        uint32_t* entries = list + node.begin;
+        const int64_t n = node.size();
+        if (sizes.size() == 2) {
+            size_t left = 0, right = 0;
+            for (int64_t i = 0; i < n; ++i) {
+                const uint32_t e = entries[i], side = side_[row_of(e)];
+                entries[left] = e;
+                spare_[right] = e;
+                left += 1 - side;
+                right += side;
+            }
+            std::copy_n(spare_.begin(), right, entries + left);
+            return;
+        }
+        start_.resize(sizes.size());
+        std::exclusive_scan(sizes.begin(), sizes.end(), start_.begin(), int64_t{0});
+        for (int64_t i = 0; i < n; ++i) spare_[at(start_[side_[row_of(entries[i])]]++)] = entries[i];
+        std::copy_n(spare_.begin(), n, entries);
+    }
+
+    const Frame& frame_;
+    std::vector<Row> rows_;  // of the table
+    size_t width_;
+    int bits_;  // of an entry that number the row
+    uint32_t mask_;
+    Appraiser<S> appraiser_;
+    SortedScan<S> sorted_;
+    LevelScan<S> levels_;
+    const Column presence_only_{};  // a column tested by presence alone
+    Quantiser quantiser_;
+    std::vector<int64_t> weight_, load_;
+    std::vector<uint32_t> members_;
+    std::vector<std::vector<uint32_t>> lists_;
+    std::vector<Levels> codes_;
+    std::vector<uint32_t> side_;
+
+    Contest contest_;
+    bool everything_ = false;  // all cuts are asked for, not those of the contest
+    const Stat* whole_ = nullptr;
+    const int64_t* y_ = nullptr;
+
+    // scratch
+    Sorter sorter_;
+    std::vector<int64_t> keys_, places_, start_;
+    LevelCounts counts_;
+    std::vector<uint32_t> spare_, order_;
+    std::vector<Row> named_;
+    Stat gone_, left_, right_, stats_;
+};
+
+}  // namespace treewise

@@ -1,0 +1,58 @@
+// What all engines of one fit share: the problem as it was handed over, and tables made from it once.
+
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "keys.hpp"
+#include "scores.hpp"
+
+namespace treewise {
+
+struct Frame {
+    Frame(const std::vector<Column>& c, const Target& t, const Settings& s)
+        : columns(c), target(t), settings(s), logs(t.n_classes || s.criterion == Criterion::poisson ? t.n_rows : 1) {
+        int128 weights = 0;
+        int64_t low = 0, high = 0;
+        for (int64_t r = 0; r < t.n_rows; ++r) {
+            weights += t.weight[r];
+            unit = unit && t.weight[r] == 1;
+        }
+        if (t.n_classes == 0 && t.n_rows > 0) {
+            const auto [least, most] = std::minmax_element(t.y, t.y + t.n_rows);
+            low = *least, high = *most;
+        }
+        quantiser = Quantiser::of(low, high, weights, s.criterion == Criterion::poisson);
+    }
+
+    const std::vector<Column>& columns;
+    const Target& target;
+    const Settings& settings;
+    Logs logs;
+    bool unit = true;     // every row weighs 1
+    Quantiser quantiser;  // of targets, for the engine of large nodes
+
+    int64_t n_classes() const { return target.n_classes; }
+    size_t width() const { return stat_width(target.n_classes); }
+
+    // One row's part in the statistics.
+    void add_row(int64_t* stat, uint32_t row, const int64_t* y, const Quantiser& q) const {
+        const int64_t w = target.weight[row];
+        ++stat[kRows];
+        stat[kWeight] += w;
+        if (target.n_classes) {
+            stat[kCounts + static_cast<size_t>(target.y[row])] += w;
+        } else {
+            add_product(stat + kLimbs, w, y[row]);
+            stat[kLoad] += q(target.y[row], w);
+        }
+    }
+    bool own_branch(const int64_t* gone) const {  // whether missing rows get a branch of their own
+        if (!settings.missing_branch || gone[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
+        if (gone[kWeight] < settings.min_leaf_weight) return false;
+        return settings.criterion != Criterion::poisson || sum_of(gone) > 0;
+    }
+};
+
+}  // namespace treewise

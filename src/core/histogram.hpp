@@ -1,0 +1,697 @@
+// The engine of large nodes: count rows by coarse codes, then look inside the few bins that may hide a better cut.
+//
+// A node is a segment of the list of rows. For every column the statistics of each bin are added up (of the smaller
+// child; the larger is its parent less that: exact, since they are integers). Then
+//
+//   1. every edge between bins is a cut, and is scored;
+//   2. every bin with more than one value is bounded: how good could a cut inside it be, whatever the order of its rows?
+//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored one by one.
+//
+// As a rule a handful of bins of one or two columns are opened. The bounds (left L and right R are what lies beside the
+// bin B, φ is the score of a side):
+//
+//   any criterion   φ(L + b) + φ(R + B − b) <= φ(L) + φ(R) + Σ φ(row alone), for φ(x + y) <= φ(x) + φ(y)
+//   two classes     φ is convex in (weight, ones), so the largest is at a corner of the box of what b can be
+//   squared error   a part of B departs from its share of the sum by √(|B|·Q)/2 at most (Q: squares about B's mean;
+//                   Cauchy-Schwarz), and φ is convex in (weight, sum): the corners of that strip bound it
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cluster.hpp"
+#include "codes.hpp"
+#include "crew.hpp"
+#include "levels.hpp"
+#include "sorted.hpp"
+
+namespace treewise {
+
+template <Shape S>
+class Histograms : public Engine {
+public:
+    Histograms(const Frame& frame, Crew& crew, const std::function<void()>& tick)
+        : frame_(frame),
+          crew_(crew),
+          tick_(tick),
+          width_(frame.width()),
+          appraiser_(frame.settings, frame.logs, frame.n_classes()),
+          rows_(static_cast<size_t>(frame.target.n_rows)),
+          spare_(rows_.size()),
+          side_(rows_.size()),
+          codes_(frame.columns.size()),
+          offsets_(frame.columns.size() + 1, 0) {
+        std::iota(rows_.begin(), rows_.end(), Row{0});
+        if (frame.n_classes() && frame.n_classes() <= 256) {
+            label_.resize(rows_.size());
+            for (size_t r = 0; r < label_.size(); ++r) label_[r] = static_cast<uint8_t>(frame.target.y[r]);
+        }
+        crew_.share(codes_.size(), [&](size_t c, int) { codes_[c] = Codes::of(frame_.columns[c], frame_.target.n_rows); }, tick_);
+        for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
+        for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
+        if constexpr (S == Shape::sums) {
+            const int bits = 62 - bit_length(static_cast<uint128>(rows_.size()));
+            coarse_ = std::max(0, bits - bits / 2);
+        }
+    }
+
+    Segment all() const override { return {0, static_cast<int64_t>(rows_.size())}; }
+    std::span<const Row> rows(Segment node) override { return list(node); }
+    std::span<const Row> list(Segment node) const {
+        return {rows_.data() + node.begin, static_cast<size_t>(node.size())};
+    }
+    // y: the targets in the node's own units.
+    bool gives_stats() const override { return true; }
+    void whole(Segment node, const int64_t* y, Stat& stat) override {
+        y_ = y;
+        stat.assign(width_, 0);
+        for (Row r : list(node)) add_row(stat.data(), r);
+    }
+    // What one worker alone can hold in its cache is left to it; a few more levels are sooner counted than sorted.
+    bool too_small(Segment node, int64_t levels_left) const override {
+        return fits_cluster(node.size(), frame_) && (levels_left > 3 || node.size() < frame_.settings.tuning.counted_rows);
+    }
+
+    // -- the contest --------------------------------------------------------------------------------------------------
+
+    const std::vector<size_t>& survey(Segment node, const Stat& whole) override {
+        node_ = node, whole_ = &whole, everything_ = false;
+        open_scores();
+        for (auto& bench : benches_) bench->contest.open(by_column(), frame_.columns.size()), bench->pending.clear();
+        counted_ = use_counts(node);
+        const std::vector<int64_t>* held = counted_ ? &histogram(node) : nullptr;
+        crew_.share(frame_.columns.size(), [&](size_t c, int w) { survey_column(c, held, *benches_[at(w)]); }, tick_);
+        share_bars();
+        open_bins(held);
+        for (size_t w = 1; w < benches_.size(); ++w) benches_[0]->contest.join(benches_[w]->contest);
+        return benches_[0]->contest.close();
+    }
+    void everything() override { everything_ = true; }
+    Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
+        out.clear();
+        Bench& bench = *benches_[0];
+        if (frame_.columns[column].is_code()) return level_buckets(column, node, out, bench);
+        if (counted_ && !everything_) return bin_buckets(column, node, out, bench);
+        return sorted_buckets(column, node, out, bench);
+    }
+    int64_t n_cuts(size_t column, Segment node) override {
+        Bench& bench = *benches_[0];
+        gather(column, node, nullptr, bench);
+        int64_t distinct = 0;
+        for (size_t i = 1; i < bench.order.size(); ++i)
+            distinct += bench.keys[bench.order[i]] != bench.keys[bench.order[i - 1]];
+        return distinct;
+    }
+    double number(size_t, int64_t key) const override { return number_of(key); }
+    int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
+    bool tells_apart(Segment node) const override {
+        return std::any_of(frame_.columns.begin(), frame_.columns.end(),
+                           [&](const Column& c) { return treewise::tells_apart(c, list(node)); });
+    }
+
+    // -- splitting ----------------------------------------------------------------------------------------------------
+
+    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
+        const Column& column = frame_.columns[static_cast<size_t>(chosen.column)];
+        const Codes& codes = codes_[static_cast<size_t>(chosen.column)];
+        const bool coded = !codes.none() && !column.is_code();
+        const uint8_t bin = coded ? codes.bin(chosen.last_left) : 0;
+        for (Row r : list(node)) {
+            if (coded && codes.of_row[r] != bin && codes.of_row[r] != kGone) {
+                side_[r] = codes.of_row[r] > bin;
+            } else {
+                const int64_t key = key_of(column, r);
+                side_[r] = key == kNoKey ? static_cast<uint32_t>(chosen.missing) : chosen.branch(key);
+            }
+            ++sizes[side_[r]];
+        }
+        std::vector<int64_t> start(sizes.size());
+        std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
+        Row* entries = rows_.data() + node.begin;
+        for (int64_t i = 0; i < node.size(); ++i) spare_[at(start[side_[entries[i]]]++)] = entries[i];
+        std::copy_n(spare_.begin(), node.size(), entries);
+    }
+    // The children that stay here are counted: all but the largest of them, which is the parent less its siblings.
+    void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
+        auto parent = held_.extract(node.begin);
+        if (parent.empty() || !frame_.settings.tuning.subtract) return;
+        const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+        if (!open[largest] || !use_counts(child(node, sizes, largest))) return;  // the others are small: counted afresh
+        for (size_t b = 0; b < sizes.size(); ++b) {
+            if (b == largest || sizes[b] == 0) continue;
+            std::vector<int64_t> counts = count(child(node, sizes, b));
+            for (size_t i = 0; i < counts.size(); ++i) parent.mapped()[i] -= counts[i];
+            if (open[b] && use_counts(child(node, sizes, b))) hold(child(node, sizes, b), std::move(counts));
+        }
+        hold(child(node, sizes, largest), std::move(parent.mapped()));
+    }
+
+private:
+    static size_t at(int64_t i) { return static_cast<size_t>(i); }
+    void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, y_, frame_.quantiser); }
+    bool by_column() const { return frame_.settings.rule == Rule::c45; }
+
+    // What one worker needs to look at a column.
+    struct Pending {
+        int32_t column;
+        uint8_t bin;
+        double most;
+    };
+    struct Bench {
+        Bench(const Frame& frame, const Appraiser<S>& appraiser)
+            : sorted(frame.settings, appraiser),
+              levels(frame.settings, appraiser, frame.n_classes()),
+              left(frame.width()),
+              right(frame.width()),
+              gone(frame.width()),
+              bin(frame.width()) {}
+        SortedScan<S> sorted;
+        LevelScan<S> levels;
+        LevelCounts counts;
+        Contest contest;
+        std::vector<Pending> pending;
+        Sorter sorter;
+        std::vector<int64_t> keys;    // of the gathered rows …
+        std::vector<Row> found;       // … which are these …
+        std::vector<uint32_t> order;  // … in this order
+        Stat left, right, gone, bin, stats;
+        std::array<uint8_t, kBins> marked;
+    };
+
+    void open_scores() {
+        double low = 0, high = 0;
+        if constexpr (S == Shape::sums) {
+            int64_t least = frame_.target.y[rows_[at(node_.begin)]], most = least;
+            for (Row r : list(node_)) {
+                least = std::min(least, frame_.target.y[r]), most = std::max(most, frame_.target.y[r]);
+            }
+            low = frame_.quantiser.back(least), high = frame_.quantiser.back(most);
+        }
+        appraiser_.open(whole_->data(), low, high, frame_.quantiser.off(frame_.target.top != kAllFit));
+    }
+
+    // -- counting -----------------------------------------------------------------------------------------------------
+
+    // Words a bin: two classes of unit weight share one (rows below, ones above); numbers need no exact sums here.
+    size_t cell(size_t column) const {
+        if (S == Shape::two && frame_.unit) return 1;
+        if (S == Shape::sums && !frame_.columns[column].is_code()) return 4;
+        return width_;
+    }
+    bool countable(size_t column) const { return !codes_[column].none(); }
+    bool use_counts(Segment node) const {
+        if (frame_.settings.rule != Rule::gain || frame_.settings.criterion == Criterion::poisson) return false;
+        const int64_t rows = node.size(), least = frame_.settings.tuning.counted_rows;
+        return rows >= least && (static_cast<int64_t>(kBins * width_) <= 2 * rows || least < 256);
+    }
+
+    const std::vector<int64_t>& histogram(Segment node) {
+        const auto found = held_.find(node.begin);
+        if (found != held_.end()) return found->second;
+        return held_[node.begin] = count(node);
+    }
+    void hold(Segment node, std::vector<int64_t>&& counts) {
+        constexpr size_t kBudget = size_t{1} << 22;  // words; what does not fit is counted again
+        if (held_.size() * counts.size() < kBudget) held_[node.begin] = std::move(counts);
+    }
+    std::vector<int64_t> count(Segment node) {
+        std::vector<int64_t> counts(offsets_.back(), 0);
+        crew_.share(codes_.size(), [&](size_t c, int) {
+            if (countable(c)) count_column(c, list(node), counts.data() + offsets_[c]);
+        }, tick_);
+        return counts;
+    }
+    void count_column(size_t column, std::span<const Row> rows, int64_t* cells) const {
+        const uint8_t* code = codes_[column].of_row.data();
+        const Target& target = frame_.target;
+        if constexpr (S == Shape::two) {
+            if (frame_.unit) {
+                for (Row r : rows) cells[code[r]] += 1 + (static_cast<int64_t>(label_[r]) << 32);
+                return;
+            }
+        }
+        if constexpr (S == Shape::sums) {
+            if (!frame_.columns[column].is_code()) {
+                for (Row r : rows) {
+                    const int64_t w = target.weight[r], v = frame_.quantiser(target.y[r], w);
+                    int64_t* cell = cells + 4 * size_t{code[r]};
+                    ++cell[0], cell[1] += w, cell[2] += v, cell[3] += squared(v, w);
+                }
+                return;
+            }
+        }
+        for (Row r : rows) frame_.add_row(cells + width_ * size_t{code[r]}, r, target.y, frame_.quantiser);
+    }
+    // v²/w without its last bits, rounded up.
+    int64_t squared(int64_t v, int64_t w) const {
+        const int64_t u = std::abs(v) >> coarse_;
+        if (w == 1) return u * u + 2 * u + 1;
+        return static_cast<int64_t>(std::ldexp(static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w), -2 * coarse_)) + 1;
+    }
+    // A bin's statistics (of numbers: as far as scores go).
+    void read(const int64_t* cells, size_t column, size_t bin, Stat& out) const {
+        const size_t words = cell(column);
+        const int64_t* c = cells + bin * words;
+        if (words == 1) {
+            const int64_t rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
+            out[kRows] = out[kWeight] = rows, out[kCounts] = rows - ones, out[kCounts + 1] = ones;
+        } else if (S == Shape::sums && words == 4) {
+            out[kRows] = c[0], out[kWeight] = c[1], out[kLoad] = c[2];
+        } else {
+            std::copy_n(c, words, out.begin());
+        }
+    }
+    double squares(const int64_t* cells, size_t bin) const {
+        return std::ldexp(static_cast<double>(cells[bin * 4 + 3]), 2 * coarse_);
+    }
+
+    // -- one column ---------------------------------------------------------------------------------------------------
+
+    void survey_column(size_t column, const std::vector<int64_t>* held, Bench& bench) {
+        const bool is_code = frame_.columns[column].is_code();
+        if (is_code) return survey_levels(column, held, bench);
+        if (!held) return survey_sorted(column, bench);
+        const int64_t* cells = held->data() + offsets_[column];
+        read(cells, column, kGone, bench.gone);
+        if constexpr (S == Shape::sums) add_gone_sums(column, bench);
+        each_placement(column, bench, [&](const Around& around) { score_edges(column, cells, around, bench); });
+        each_placement(column, bench, [&](const Around& around) { bound_bins(column, cells, around, bench); });
+    }
+    // The missing rows' exact sum decides whether they may have a branch of their own.
+    void add_gone_sums(size_t column, Bench& bench) const {
+        if (!bench.gone[kRows]) return;
+        std::fill(bench.gone.begin(), bench.gone.end(), 0);
+        for (Row r : list(node_)) {
+            if (codes_[column].of_row[r] == kGone) add_row(bench.gone.data(), r);
+        }
+    }
+    // With bench.gone filled: presence, then work(around) for each place of the missing rows.
+    template <class Work>
+    void each_placement(size_t column, Bench& bench, const Work& work) {
+        const bool own = frame_.own_branch(bench.gone.data());
+        const auto number = static_cast<int32_t>(column);
+        if (bench.gone[kRows] == (*whole_)[kRows]) return;
+        if (bench.gone[kRows]) {
+            static const Column presence_only{};
+            bench.levels.scan(presence_only, number, nullptr, 0, whole_->data(), bench.gone.data(), own, bench.contest);
+        }
+        const int placements = bench.gone[kRows] && !own ? 2 : 1;
+        for (int placement = 0; placement < placements; ++placement) {
+            std::fill(bench.left.begin(), bench.left.end(), 0);
+            bench.right = *whole_;
+            if (bench.gone[kRows] && (placement == 0 || own)) {
+                sub(bench.right.data(), bench.gone.data(), width_);
+                if (!own) add(bench.left.data(), bench.gone.data(), width_);
+            }
+            work(Around{number, bench.left.data(), bench.right.data(), own ? bench.gone.data() : nullptr, 0});
+        }
+    }
+
+    bool fits(const Stat& side) const {
+        return side[kRows] >= std::max<int64_t>(1, frame_.settings.min_samples_leaf) &&
+               side[kWeight] >= frame_.settings.min_leaf_weight;
+    }
+    void score_edges(size_t column, const int64_t* cells, const Around& around, Bench& bench) {
+        const double own = around.own ? appraiser_.scorer.side(around.own) : 0.0;
+        const int64_t present = (*whole_)[kRows] - bench.gone[kRows];
+        int64_t place = 0;
+        for (size_t b = 0; b < kGone && place < present; ++b) {
+            read(cells, column, b, bench.bin);
+            if (bench.bin[kRows] == 0) continue;
+            place += bench.bin[kRows];
+            add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
+            if (place == present || !fits(bench.left) || !fits(bench.right)) continue;
+            const double score = appraiser_.scorer.side(bench.left.data()) + appraiser_.scorer.side(bench.right.data()) + own;
+            const auto [least, most] = appraiser_.merit(score, 2 + (around.own != nullptr), [] { return 0.0; });
+            bench.contest.offer(around.column, place, least, most);
+        }
+    }
+    void bound_bins(size_t column, const int64_t* cells, const Around& around, Bench& bench) {
+        const double own = around.own ? appraiser_.scorer.side(around.own) : 0.0;
+        for (size_t b = 0; b < kGone; ++b) {
+            read(cells, column, b, bench.bin);
+            if (bench.bin[kRows] == 0) continue;
+            sub(bench.right.data(), bench.bin.data(), width_);
+            if (bench.bin[kRows] > 1 && codes_[column].mixed[b]) {
+                const double most = appraiser_.merit(bound(cells, b, bench) + own, 2 + (around.own != nullptr), [] { return 0.0; }).most;
+                if (!frame_.settings.tuning.bounds || !bench.contest.hopeless(around.column, most))
+                    bench.pending.push_back({around.column, static_cast<uint8_t>(b), most});
+            }
+            add(bench.left.data(), bench.bin.data(), width_);
+        }
+    }
+    double bound(const int64_t* cells, size_t b, const Bench& bench) const {
+        const Scorer<S>& scorer = appraiser_.scorer;
+        const Stat &l = bench.left, &r = bench.right, &bin = bench.bin;
+        if constexpr (S == Shape::two) {
+            const int64_t m = l[kWeight], a = l[kCounts + 1], n = r[kWeight], o = r[kCounts + 1];
+            const int64_t ones = bin[kCounts + 1], others = bin[kCounts];
+            const auto two = [&](int64_t weight, int64_t of_them) {
+                const int64_t stat[] = {0, weight, 0, of_them};
+                return scorer.side(stat);
+            };
+            return std::max(two(m + ones, a + ones) + two(n + others, o), two(m + others, a) + two(n + ones, o + ones));
+        } else if constexpr (S == Shape::sums) {
+            const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kLoad]), mean = scorer.mean();
+            const double about_mean = squares(cells, b) - 2 * mean * s + mean * mean * w;
+            const double beside = scorer.side(l.data()) + scorer.side(r.data()) + std::max(0.0, about_mean);
+            if (l[kWeight] == 0 || r[kWeight] == 0) return beside;
+            const double within = std::max(0.0, squares(cells, b) - s * s / w);
+            const auto d = static_cast<int64_t>(std::sqrt(w * within) / 2) + 1;
+            const auto strip = [&](int64_t weight, int64_t sum) {
+                const int64_t rest = (*whole_)[kWeight] - weight - (bench_own(bench) ? bench.gone[kWeight] : 0);
+                const int64_t rest_sum = l[kLoad] + bin[kLoad] + r[kLoad] - sum;
+                return scorer.template sums<Criterion::squared_error>(weight, sum) +
+                       scorer.template sums<Criterion::squared_error>(rest, rest_sum);
+            };
+            const int64_t m = l[kWeight], a = l[kLoad];
+            const double corners = std::max({strip(m, a - d), strip(m, a + d), strip(m + bin[kWeight], a + bin[kLoad] - d),
+                                             strip(m + bin[kWeight], a + bin[kLoad] + d)});
+            return std::min(beside, corners);
+        } else {
+            const double alone = frame_.settings.criterion == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
+            return scorer.side(l.data()) + scorer.side(r.data()) + alone;
+        }
+    }
+    bool bench_own(const Bench& bench) const { return bench.gone[kRows] && frame_.own_branch(bench.gone.data()); }
+
+    // -- opening bins -------------------------------------------------------------------------------------------------
+
+    void share_bars() {
+        for (size_t c = 0; c < (by_column() ? frame_.columns.size() : 1); ++c) {
+            double bar = benches_[0]->contest.bar(static_cast<int32_t>(c));
+            for (const auto& bench : benches_) bar = std::max(bar, bench->contest.bar(static_cast<int32_t>(c)));
+            for (auto& bench : benches_) bench->contest.raise(static_cast<int32_t>(c), bar);
+        }
+    }
+    // The most promising column first: what it finds raises the bar for the others.
+    void open_bins(const std::vector<int64_t>* held) {
+        std::vector<Pending> all;
+        for (const auto& bench : benches_) all.insert(all.end(), bench->pending.begin(), bench->pending.end());
+        std::map<int32_t, double> best;
+        for (const Pending& p : all) {
+            double& most = best.try_emplace(p.column, p.most).first->second;
+            most = std::max(most, p.most);
+        }
+        std::vector<std::pair<double, int32_t>> order;
+        for (auto [column, most] : best) order.push_back({-most, column});
+        std::sort(order.begin(), order.end());
+        Bench& bench = *benches_[0];
+        for (auto [most, column] : order) {
+            if (bench.contest.hopeless(column, -most)) continue;
+            bench.marked.fill(0);
+            for (const Pending& p : all) {
+                if (p.column == column && !bench.contest.hopeless(column, p.most)) bench.marked[p.bin] = 1;
+            }
+            open_column(static_cast<size_t>(column), held->data() + offsets_[static_cast<size_t>(column)], bench);
+            tick_();
+        }
+    }
+    void open_column(size_t column, const int64_t* cells, Bench& bench) {
+        gather(column, node_, bench.marked.data(), bench);
+        read(cells, column, kGone, bench.gone);
+        if constexpr (S == Shape::sums) add_gone_sums(column, bench);
+        each_placement(column, bench, [&](Around around) {
+            size_t begin = 0;
+            for (size_t b = 0; b < kGone; ++b) {
+                read(cells, column, b, bench.bin);
+                const int64_t n = bench.bin[kRows];
+                if (n == 0) continue;
+                if (bench.marked[b]) {
+                    scan_gathered(around, begin, n - 1, bench);
+                    begin += at(n);
+                }
+                around.below += n;
+                add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
+            }
+        });
+    }
+    // Rows of a node that are not missing (of the marked bins only), in order of value.
+    void gather(size_t column, Segment node, const uint8_t* marked, Bench& bench) const {
+        bench.found.clear();
+        if (marked) {
+            const uint8_t* code = codes_[column].of_row.data();
+            bench.found.resize(at(node.size()));
+            size_t n = 0;
+            for (Row r : list(node)) bench.found[n] = r, n += marked[code[r]];
+            bench.found.resize(n);
+        } else {
+            bench.found.assign(rows_.begin() + node.begin, rows_.begin() + node.end);
+        }
+        bench.keys.resize(bench.found.size());
+        read_keys(frame_.columns[column], bench.found, bench.keys.data());
+        if (!marked) drop_missing(bench);
+        bench.order.resize(bench.found.size());
+        std::iota(bench.order.begin(), bench.order.end(), 0u);
+        bench.sorter.sort(bench.keys, bench.order);
+    }
+    static void drop_missing(Bench& bench) {
+        size_t n = 0;
+        for (size_t i = 0; i < bench.found.size(); ++i) {
+            bench.found[n] = bench.found[i], bench.keys[n] = bench.keys[i];
+            n += bench.keys[i] != kNoKey;
+        }
+        bench.found.resize(n), bench.keys.resize(n);
+    }
+    void scan_gathered(const Around& around, size_t begin, int64_t n_cuts, Bench& bench) {
+        const Target& target = frame_.target;
+        const auto row = [&](int64_t i) { return bench.found[bench.order[begin + at(i)]]; };
+        const auto load = [&](int64_t i) {
+            if constexpr (S == Shape::sums) return frame_.quantiser(target.y[row(i)], target.weight[row(i)]);
+            return target.y[row(i)];
+        };
+        const auto differs = [&](int64_t i) {
+            return bench.keys[bench.order[begin + at(i)]] != bench.keys[bench.order[begin + at(i) - 1]];
+        };
+        if (frame_.unit)
+            bench.sorted.scan(around, n_cuts, load, UnitWeight{}, differs, bench.contest);
+        else
+            bench.sorted.scan(around, n_cuts, load, [&](int64_t i) { return target.weight[row(i)]; }, differs, bench.contest);
+    }
+    void survey_sorted(size_t column, Bench& bench) {
+        gather(column, node_, nullptr, bench);
+        std::fill(bench.gone.begin(), bench.gone.end(), 0);
+        if (static_cast<int64_t>(bench.found.size()) < node_.size()) count_gone(column, node_, bench.gone.data());
+        each_placement(column, bench, [&](const Around& around) {
+            scan_gathered(around, 0, static_cast<int64_t>(bench.found.size()) - 1, bench);
+        });
+    }
+
+    // -- what the exact decision looks at -----------------------------------------------------------------------------
+
+    std::vector<int64_t> places_of(size_t column, int64_t present) const {
+        std::vector<int64_t> places;
+        for (const Hopeful& h : benches_[0]->contest.survivors()) {
+            if (h.column == static_cast<int32_t>(column) && h.place > 0) places.push_back(h.place);
+        }
+        places.push_back(present);
+        return places;
+    }
+    Bucket sorted_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
+        gather(column, node, nullptr, bench);
+        const auto present = static_cast<int64_t>(bench.found.size());
+        const auto key = [&](int64_t i) { return bench.keys[bench.order[at(i)]]; };
+        std::vector<int64_t> places;
+        for (int64_t i = 1; everything_ && i < present; ++i) {
+            if (key(i) != key(i - 1)) places.push_back(i);
+        }
+        everything_ ? places.push_back(present) : void(places = places_of(column, present));
+        bench.stats.assign((places.size() + 1) * width_, 0);
+        int64_t begin = 0, distinct = -1;
+        for (size_t p = 0; p < places.size() && present; ++p) {
+            int64_t* stat = bench.stats.data() + p * width_;
+            for (int64_t i = begin; i < places[p]; ++i) {
+                add_row(stat, bench.found[bench.order[at(i)]]);
+                distinct += i == 0 || key(i) != key(i - 1);
+            }
+            const int64_t place = frame_.settings.random_ties ? distinct : places[p] - 1;
+            out.push_back({nullptr, nullptr, stat, key(begin), key(places[p] - 1), place});
+            begin = places[p];
+        }
+        int64_t* gone = bench.stats.data() + places.size() * width_;
+        count_gone(column, node, gone);
+        return {nullptr, nullptr, gone, 0, 0, 0};
+    }
+    void count_gone(size_t column, Segment node, int64_t* gone) const {
+        for (Row r : list(node)) {
+            if (key_of(frame_.columns[column], r) == kNoKey) add_row(gone, r);
+        }
+    }
+    // Only the bins beside a surviving cut are sorted: their keys say where it lies.
+    Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
+        if (frame_.settings.random_ties) return sorted_buckets(column, node, out, bench);
+        const int64_t* cells = held_.at(node.begin).data() + offsets_[column];
+        std::array<int64_t, kBins> below{};  // present rows below a bin
+        int64_t present = 0;
+        for (size_t b = 0; b < kGone; ++b) {
+            read(cells, column, b, bench.bin);
+            below[b] = present;
+            present += bench.bin[kRows];
+        }
+        below[kGone] = present;
+        const std::vector<int64_t> places = places_of(column, present);
+        bench.marked.fill(0);
+        for (size_t p = 0; p + 1 < places.size(); ++p) {
+            size_t b = 0;
+            while (below[b + 1] < places[p]) ++b;
+            bench.marked[b] = 1;
+            while (below[b + 1] <= places[p]) ++b;
+            bench.marked[b] = 1;
+        }
+        gather(column, node, bench.marked.data(), bench);
+        std::vector<int64_t> cuts;  // the key at which each bucket ends, and that at which the next begins
+        std::vector<int64_t> nexts;
+        for (size_t p = 0; p + 1 < places.size(); ++p) {
+            int64_t skipped = 0;  // present rows below the cut that were not gathered
+            for (size_t b = 0; below[b] < places[p]; ++b)
+                skipped += bench.marked[b] ? 0 : below[b + 1] - below[b];
+            const size_t i = at(places[p] - skipped);
+            cuts.push_back(bench.keys[bench.order[i - 1]]);
+            nexts.push_back(bench.keys[bench.order[i]]);
+        }
+        fill_buckets(column, node, cuts, bench);
+        constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+        for (size_t p = 0; p < places.size(); ++p) {
+            const int64_t low = p ? nexts[p - 1] : kLeast, high = p < cuts.size() ? cuts[p] : kNoKey - 1;
+            out.push_back({nullptr, nullptr, bench.stats.data() + p * width_, low, high, places[p] - 1});
+        }
+        return {nullptr, nullptr, bench.stats.data() + places.size() * width_, 0, 0, 0};
+    }
+    // Exact statistics between cuts, in one pass over the node's codes; values are read in the cuts' own bins only.
+    void fill_buckets(size_t column, Segment node, const std::vector<int64_t>& cuts, Bench& bench) const {
+        const Codes& codes = codes_[column];
+        bench.stats.assign((cuts.size() + 2) * width_, 0);
+        std::array<uint32_t, kBins> bucket{};
+        std::array<uint8_t, kBins> unsure{};
+        for (size_t b = 0; b < kGone; ++b) {
+            for (int64_t cut : cuts) bucket[b] += codes.bin(cut) < b;
+        }
+        for (int64_t cut : cuts) unsure[codes.bin(cut)] = 1;
+        bucket[kGone] = static_cast<uint32_t>(cuts.size() + 1);
+        if constexpr (S == Shape::two) {
+            if (frame_.unit) return fill_from_counts(column, node, cuts, bucket, unsure, bench);
+        }
+        for (Row r : list(node)) {
+            const uint8_t code = codes.of_row[r];
+            const uint32_t b = unsure[code] ? which(cuts, key_of(frame_.columns[column], r)) : bucket[code];
+            add_row(bench.stats.data() + b * width_, r);
+        }
+    }
+    static uint32_t which(const std::vector<int64_t>& cuts, int64_t key) {
+        return static_cast<uint32_t>(std::lower_bound(cuts.begin(), cuts.end(), key) - cuts.begin());
+    }
+    void fill_from_counts(size_t column, Segment node, const std::vector<int64_t>& cuts,
+                          const std::array<uint32_t, kBins>& bucket, const std::array<uint8_t, kBins>& unsure,
+                          Bench& bench) const {
+        const int64_t* cells = held_.at(node.begin).data() + offsets_[column];
+        for (size_t b = 0; b < kBins; ++b) {
+            if (unsure[b]) continue;
+            read(cells, column, b, bench.bin);
+            add(bench.stats.data() + bucket[b] * width_, bench.bin.data(), width_);
+        }
+        for (size_t i = 0; i < bench.found.size(); ++i) {  // gathered: the cuts' own bins and their neighbours
+            const Row r = bench.found[i];
+            if (unsure[codes_[column].of_row[r]])
+                add_row(bench.stats.data() + which(cuts, bench.keys[i]) * width_, r);
+        }
+    }
+
+    // -- levels -------------------------------------------------------------------------------------------------------
+
+    bool by_rows(size_t column) const {
+        return S == Shape::many && (width_ > 64 || at(frame_.columns[column].n_levels) * width_ > (1u << 20));
+    }
+    void count_levels(size_t column, Segment node, Bench& bench) const {
+        const auto n_levels = at(frame_.columns[column].n_levels);
+        const Row* members = rows_.data() + node.begin;
+        const auto codes = frame_.columns[column].template view<int32_t>();
+        const bool usual = y_ == frame_.target.y;  // histograms know nothing of a node's own units
+        const auto held = counted_ && usual && countable(column) ? held_.find(node.begin) : held_.end();
+        if (held != held_.end()) {
+            const int64_t* cells = held->second.data() + offsets_[column];
+            bench.counts.levels.clear();
+            bench.counts.stats.clear();
+            for (size_t l = 0; l <= n_levels; ++l) {
+                read(cells, column, l < n_levels ? l : kGone, bench.bin);
+                if (l < n_levels && bench.bin[kRows] == 0) continue;
+                bench.counts.levels.push_back(static_cast<uint32_t>(l));
+                bench.counts.stats.insert(bench.counts.stats.end(), bench.bin.begin(), bench.bin.end());
+            }
+            return;
+        }
+        bench.counts.count(
+            node.size(), n_levels, width_,
+            [&](int64_t i) { return codes[members[i]] < 0 ? n_levels : at(codes[members[i]]); },
+            [&](int64_t* stat, int64_t i) { add_row(stat, members[i]); });
+    }
+    void survey_levels(size_t column, const std::vector<int64_t>*, Bench& bench) {
+        const auto number = static_cast<int32_t>(column);
+        if (by_rows(column)) {
+            constexpr double kInf = std::numeric_limits<double>::infinity();
+            bench.contest.offer(number, 0, -kInf, kInf);
+            return;
+        }
+        count_levels(column, node_, bench);
+        const int64_t* gone = bench.counts.gone(width_);
+        if (bench.counts.size() == 0 || bench.counts.size() + (gone[kRows] > 0) < 2) return;
+        bench.levels.scan(frame_.columns[column], number, bench.counts.stats.data(), bench.counts.size(), whole_->data(),
+                          gone, frame_.own_branch(gone), bench.contest);
+    }
+    Bucket level_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
+        if (by_rows(column)) return level_rows(column, node, out, bench);
+        count_levels(column, node, bench);
+        for (size_t i = 0; i < bench.counts.size(); ++i) {
+            const int64_t code = bench.counts.levels[i];
+            out.push_back({nullptr, nullptr, bench.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
+        }
+        return {nullptr, nullptr, bench.counts.gone(width_), 0, 0, 0};
+    }
+    Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
+        const auto codes = frame_.columns[column].template view<int32_t>();
+        bench.found.assign(rows_.begin() + node.begin, rows_.begin() + node.end);
+        std::stable_sort(bench.found.begin(), bench.found.end(), [&](Row a, Row b) {
+            return static_cast<uint32_t>(codes[a]) < static_cast<uint32_t>(codes[b]);  // missing (−1) last
+        });
+        size_t i = 0;
+        const Row* list = bench.found.data();
+        while (i < bench.found.size() && codes[list[i]] >= 0) {
+            size_t j = i;
+            while (j < bench.found.size() && codes[list[j]] == codes[list[i]]) ++j;
+            const int64_t code = codes[list[i]];
+            out.push_back({list + i, list + j, nullptr, code, code, static_cast<int64_t>(out.size())});
+            i = j;
+        }
+        return {list + i, list + bench.found.size(), nullptr, 0, 0, 0};
+    }
+
+    static Segment child(Segment node, const std::vector<int64_t>& sizes, size_t b) {
+        Segment s{node.begin, node.begin};
+        for (size_t i = 0; i <= b; ++i) s = {s.end, s.end + sizes[i]};
+        return s;
+    }
+
+    const Frame& frame_;
+    Crew& crew_;
+    const std::function<void()>& tick_;
+    size_t width_;
+    Appraiser<S> appraiser_;
+    std::vector<Row> rows_, spare_;
+    std::vector<uint32_t> side_;
+    std::vector<Codes> codes_;
+    std::vector<uint8_t> label_;    // classes of the rows, where a byte will do
+    std::vector<size_t> offsets_;   // where a column's cells begin in a histogram
+    int coarse_ = 0;                // bits cut from v before squaring
+    std::vector<std::unique_ptr<Bench>> benches_;
+    std::map<int64_t, std::vector<int64_t>> held_;  // histograms of nodes that wait, by where they begin
+
+    // of the node at hand
+    Segment node_;
+    const Stat* whole_ = nullptr;
+    const int64_t* y_ = nullptr;
+    bool counted_ = false, everything_ = false;
+};
+
+}  // namespace treewise

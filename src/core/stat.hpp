@@ -1,0 +1,45 @@
+// Statistics of some rows as flat integers, added and subtracted like vectors: exact, and the same in any order.
+//
+//     classes    rows  weight  weight of class 0, 1, 2, …
+//     numbers    rows  weight  Σ w·y in three limbs  Σ v
+//
+// where v is the weighted target about a fixed middle, cut so that its sums fit 64 bits (scores.hpp: Quantiser). What a
+// criterion makes of them is said in sides.hpp (exactly) and scores.hpp (quickly).
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fixed.hpp"
+
+namespace treewise {
+
+inline constexpr size_t kRows = 0, kWeight = 1, kCounts = 2, kLimbs = 2, kLoad = 5;
+
+inline size_t stat_width(int64_t n_classes) { return n_classes ? kCounts + static_cast<size_t>(n_classes) : kLoad + 1; }
+
+using Stat = std::vector<int64_t>;
+
+inline void add(int64_t* to, const int64_t* what, size_t width) {
+    for (size_t i = 0; i < width; ++i) to[i] += what[i];
+}
+inline void sub(int64_t* from, const int64_t* what, size_t width) {
+    for (size_t i = 0; i < width; ++i) from[i] -= what[i];
+}
+
+// Σ w·y is longer than a word: it is kept in three limbs of 40 bits, which add up without carrying.
+inline constexpr int kLimbBits = 40;
+inline void add_product(int64_t* limbs, int64_t weight, int64_t y) {
+    const int128 product = static_cast<int128>(weight) * y;
+    constexpr int64_t kMask = (int64_t{1} << kLimbBits) - 1;
+    limbs[0] += static_cast<int64_t>(product) & kMask;
+    limbs[1] += static_cast<int64_t>(product >> kLimbBits) & kMask;
+    limbs[2] += static_cast<int64_t>(product >> (2 * kLimbBits));
+}
+inline int128 sum_of(const int64_t* stat) {
+    const int64_t* limbs = stat + kLimbs;
+    return limbs[0] + (static_cast<int128>(limbs[1]) << kLimbBits) + (static_cast<int128>(limbs[2]) << (2 * kLimbBits));
+}
+
+}  // namespace treewise
