@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
-#include "engine.hpp"
 #include "sorted.hpp"
 
 namespace treewise {
@@ -29,8 +29,7 @@ inline int row_bits(int64_t n_classes) {  // of an entry
 inline bool fits_cluster(int64_t n_rows, const Frame& frame) {
     const Tuning& tuning = frame.settings.tuning;
     if (n_rows >= int64_t{1} << row_bits(frame.n_classes())) return false;
-    return n_rows <= tuning.cluster_rows ||
-           n_rows * static_cast<int64_t>(frame.columns.size()) <= tuning.cluster_cells;
+    return n_rows <= tuning.cluster_rows || n_rows * static_cast<int64_t>(frame.columns.size()) <= tuning.cluster_cells;
 }
 
 template <Shape S>
@@ -258,7 +257,8 @@ private:
         const uint32_t* entries = lists_[column].data() + node.begin;
         std::fill(gone_.begin(), gone_.end(), 0);
         for (int64_t i = present; i < node.size(); ++i) add_entry(gone_.data(), entries[i]);
-        const bool own = frame_.own_branch(gone_.data()), constant = key_at(column, node.begin) == key_at(column, node.begin + present - 1);
+        const bool own = frame_.own_branch(gone_.data()),
+                   constant = key_at(column, node.begin) == key_at(column, node.begin + present - 1);
         const auto number = static_cast<int32_t>(column);
         if (gone_[kRows]) levels_.scan(presence_only_, number, nullptr, 0, whole_->data(), gone_.data(), own, contest_);
         if (constant) return;
@@ -272,11 +272,14 @@ private:
             }
             const Around around{number, left_.data(), right_.data(), own ? gone_.data() : nullptr, 0};
             const auto load = [&](int64_t i) { return load_of(entries[i]); };
-            const auto differs = [&](int64_t i) { return key_at(column, node.begin + i - 1) != key_at(column, node.begin + i); };
+            const auto differs = [&](int64_t i) {
+                return key_at(column, node.begin + i - 1) != key_at(column, node.begin + i);
+            };
             if constexpr (requires { Weight::unit; })
                 sorted_.scan(around, present - 1, load, weight, differs, contest_);
             else
-                sorted_.scan(around, present - 1, load, [&](int64_t i) { return weight(entries[i]); }, differs, contest_);
+                sorted_.scan(
+                    around, present - 1, load, [&](int64_t i) { return weight(entries[i]); }, differs, contest_);
         }
     }
 
@@ -367,7 +370,8 @@ private:
             const uint32_t level = own.of_row[row_of(order_[i])];
             while (j < order_.size() && own.of_row[row_of(order_[j])] == level) ++j;
             const int64_t code = own.names[level];
-            out.push_back({named_.data() + i, named_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
+            out.push_back(
+                {named_.data() + i, named_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
             i = j;
         }
         return {named_.data() + i, named_.data() + named_.size(), nullptr, 0, 0, 0};

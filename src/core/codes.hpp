@@ -34,7 +34,8 @@ struct Codes {
             if (column.n_levels > kGone) return codes;
             codes.of_row.resize(static_cast<size_t>(n_rows));
             const auto view = column.view<int32_t>();
-            for (size_t r = 0; r < codes.of_row.size(); ++r) codes.of_row[r] = static_cast<uint8_t>(view[r]);  // −1: 255
+            for (size_t r = 0; r < codes.of_row.size(); ++r)
+                codes.of_row[r] = static_cast<uint8_t>(view[r]);  // −1: 255
             return codes;
         }
         codes.of_row.resize(static_cast<size_t>(n_rows));

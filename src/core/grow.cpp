@@ -67,7 +67,9 @@ private:
         nodes_.impurity.push_back(d.summary.impurity);
         nodes_.gain.push_back(inner ? d.gain : 0.0);
         const bool empty = d.stop == kNoRows;  // answers with what its parent or the root says
-        const Draft& said = !empty ? d : settings_.empty_from_root ? *root_ : block.drafts[static_cast<size_t>(d.parent)];
+        const Draft& said = !empty                      ? d
+                            : settings_.empty_from_root ? *root_
+                                                        : block.drafts[static_cast<size_t>(d.parent)];
         if (target_.n_classes) {
             nodes_.label.push_back(said.summary.label);
             for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
@@ -147,18 +149,22 @@ private:
     void grow_rest(const Frame& frame, Desk& desk, Crew& crew, const Histograms<S>& top, std::vector<int64_t> ids,
                    Block& block) {
         const auto size = [&](int64_t id) { return block.drafts[static_cast<size_t>(id)].segment.size(); };
-        std::sort(ids.begin(), ids.end(), [&](int64_t a, int64_t b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
+        std::sort(ids.begin(), ids.end(),
+                  [&](int64_t a, int64_t b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
         std::vector<std::unique_ptr<Desk>> desks;
         for (int w = 1; w < crew.size(); ++w) desks.push_back(std::make_unique<Desk>(target_));
-        crew.share(ids.size(), [&](size_t i, int worker) {
-            Draft& begun = block.drafts[static_cast<size_t>(ids[i])];
-            const auto rows = top.list(begun.segment);
-            Cluster<S> cluster(frame, {rows.begin(), rows.end()});
-            const auto tick = ticker(worker ? &crew : nullptr);
-            Desk& mine = worker ? *desks[static_cast<size_t>(worker) - 1] : desk;
-            Grower<Side> grower(mine, cluster, columns_, settings_, total_weight_, tick);
-            begun.below = std::make_unique<Block>(grower.run(begun));
-        }, [&] { monitor_(share_done()); });
+        crew.share(
+            ids.size(),
+            [&](size_t i, int worker) {
+                Draft& begun = block.drafts[static_cast<size_t>(ids[i])];
+                const auto rows = top.list(begun.segment);
+                Cluster<S> cluster(frame, {rows.begin(), rows.end()});
+                const auto tick = ticker(worker ? &crew : nullptr);
+                Desk& mine = worker ? *desks[static_cast<size_t>(worker) - 1] : desk;
+                Grower<Side> grower(mine, cluster, columns_, settings_, total_weight_, tick);
+                begun.below = std::make_unique<Block>(grower.run(begun));
+            },
+            [&] { monitor_(share_done()); });
     }
 
     double share_done() const { return static_cast<double>(finished_) / static_cast<double>(target_.n_rows); }

@@ -132,7 +132,8 @@ private:
         if (d.stop != kInner) tick_(d.segment.size());
         return d.stop == kInner;
     }
-    // Puts all rows of a node on the finder's side; returns them (of classes with statistics: none, they are not needed).
+    // Puts all rows of a node on the finder's side; returns them (of classes with statistics: none, they are not
+    // needed).
     std::span<const Row> sit(Segment node) {
         std::span<const Row> rows;
         if (target_.n_classes == 0 || !engine_.gives_stats()) rows = engine_.rows(node);
@@ -157,7 +158,8 @@ private:
     bool same_targets(std::span<const Row> rows) const {
         if constexpr (std::derived_from<Side, Counts>) {
             const auto& seen = finder_.whole.seen();
-            return std::count_if(seen.begin(), seen.end(), [&](int32_t c) { return finder_.whole.counts()[c] > 0; }) == 1;
+            return std::count_if(seen.begin(), seen.end(), [&](int32_t c) { return finder_.whole.counts()[c] > 0; }) ==
+                   1;
         } else {
             return std::all_of(rows.begin(), rows.end(), [&](Row r) { return target_.raw[r] == target_.raw[rows[0]]; });
         }

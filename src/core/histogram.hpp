@@ -4,8 +4,10 @@
 // child; the larger is its parent less that: exact, since they are integers). Then
 //
 //   1. every edge between bins is a cut, and is scored;
-//   2. every bin with more than one value is bounded: how good could a cut inside it be, whatever the order of its rows?
-//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored one by one.
+//   2. every bin with more than one value is bounded: how good could a cut inside it be, whatever the order of its
+//   rows?
+//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored one by
+//   one.
 //
 // As a rule a handful of bins of one or two columns are opened. The bounds (left L and right R are what lies beside the
 // bin B, φ is the score of a side):
@@ -49,7 +51,9 @@ public:
             label_.resize(rows_.size());
             for (size_t r = 0; r < label_.size(); ++r) label_[r] = static_cast<uint8_t>(frame.target.y[r]);
         }
-        crew_.share(codes_.size(), [&](size_t c, int) { codes_[c] = Codes::of(frame_.columns[c], frame_.target.n_rows); }, tick_);
+        crew_.share(
+            codes_.size(), [&](size_t c, int) { codes_[c] = Codes::of(frame_.columns[c], frame_.target.n_rows); },
+            tick_);
         for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
         for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
         if constexpr (S == Shape::sums) {
@@ -72,7 +76,8 @@ public:
     }
     // What one worker alone can hold in its cache is left to it; a few more levels are sooner counted than sorted.
     bool too_small(Segment node, int64_t levels_left) const override {
-        return fits_cluster(node.size(), frame_) && (levels_left > 3 || node.size() < frame_.settings.tuning.counted_rows);
+        return fits_cluster(node.size(), frame_) &&
+               (levels_left > 3 || node.size() < frame_.settings.tuning.counted_rows);
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------
@@ -219,9 +224,12 @@ private:
     }
     std::vector<int64_t> count(Segment node) {
         std::vector<int64_t> counts(offsets_.back(), 0);
-        crew_.share(codes_.size(), [&](size_t c, int) {
-            if (countable(c)) count_column(c, list(node), counts.data() + offsets_[c]);
-        }, tick_);
+        crew_.share(
+            codes_.size(),
+            [&](size_t c, int) {
+                if (countable(c)) count_column(c, list(node), counts.data() + offsets_[c]);
+            },
+            tick_);
         return counts;
     }
     void count_column(size_t column, std::span<const Row> rows, int64_t* cells) const {
@@ -249,7 +257,9 @@ private:
     int64_t squared(int64_t v, int64_t w) const {
         const int64_t u = std::abs(v) >> coarse_;
         if (w == 1) return u * u + 2 * u + 1;
-        return static_cast<int64_t>(std::ldexp(static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w), -2 * coarse_)) + 1;
+        return static_cast<int64_t>(
+                   std::ldexp(static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w), -2 * coarse_)) +
+               1;
     }
     // A bin's statistics (of numbers: as far as scores go).
     void read(const int64_t* cells, size_t column, size_t bin, Stat& out) const {
@@ -324,7 +334,8 @@ private:
             place += bench.bin[kRows];
             add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
             if (place == present || !fits(bench.left) || !fits(bench.right)) continue;
-            const double score = appraiser_.scorer.side(bench.left.data()) + appraiser_.scorer.side(bench.right.data()) + own;
+            const double score =
+                appraiser_.scorer.side(bench.left.data()) + appraiser_.scorer.side(bench.right.data()) + own;
             const auto [least, most] = appraiser_.merit(score, 2 + (around.own != nullptr), [] { return 0.0; });
             bench.contest.offer(around.column, place, least, most);
         }
@@ -336,7 +347,9 @@ private:
             if (bench.bin[kRows] == 0) continue;
             sub(bench.right.data(), bench.bin.data(), width_);
             if (bench.bin[kRows] > 1 && codes_[column].mixed[b]) {
-                const double most = appraiser_.merit(bound(cells, b, bench) + own, 2 + (around.own != nullptr), [] { return 0.0; }).most;
+                const double most =
+                    appraiser_.merit(bound(cells, b, bench) + own, 2 + (around.own != nullptr), [] { return 0.0; })
+                        .most;
                 if (!frame_.settings.tuning.bounds || !bench.contest.hopeless(around.column, most))
                     bench.pending.push_back({around.column, static_cast<uint8_t>(b), most});
             }
@@ -368,11 +381,13 @@ private:
                        scorer.template sums<Criterion::squared_error>(rest, rest_sum);
             };
             const int64_t m = l[kWeight], a = l[kLoad];
-            const double corners = std::max({strip(m, a - d), strip(m, a + d), strip(m + bin[kWeight], a + bin[kLoad] - d),
-                                             strip(m + bin[kWeight], a + bin[kLoad] + d)});
+            const double corners =
+                std::max({strip(m, a - d), strip(m, a + d), strip(m + bin[kWeight], a + bin[kLoad] - d),
+                          strip(m + bin[kWeight], a + bin[kLoad] + d)});
             return std::min(beside, corners);
         } else {
-            const double alone = frame_.settings.criterion == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
+            const double alone =
+                frame_.settings.criterion == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
             return scorer.side(l.data()) + scorer.side(r.data()) + alone;
         }
     }
@@ -469,7 +484,8 @@ private:
         if (frame_.unit)
             bench.sorted.scan(around, n_cuts, load, UnitWeight{}, differs, bench.contest);
         else
-            bench.sorted.scan(around, n_cuts, load, [&](int64_t i) { return target.weight[row(i)]; }, differs, bench.contest);
+            bench.sorted.scan(
+                around, n_cuts, load, [&](int64_t i) { return target.weight[row(i)]; }, differs, bench.contest);
     }
     void survey_sorted(size_t column, Bench& bench) {
         gather(column, node_, nullptr, bench);
@@ -546,8 +562,7 @@ private:
         std::vector<int64_t> nexts;
         for (size_t p = 0; p + 1 < places.size(); ++p) {
             int64_t skipped = 0;  // present rows below the cut that were not gathered
-            for (size_t b = 0; below[b] < places[p]; ++b)
-                skipped += bench.marked[b] ? 0 : below[b + 1] - below[b];
+            for (size_t b = 0; below[b] < places[p]; ++b) skipped += bench.marked[b] ? 0 : below[b + 1] - below[b];
             const size_t i = at(places[p] - skipped);
             cuts.push_back(bench.keys[bench.order[i - 1]]);
             nexts.push_back(bench.keys[bench.order[i]]);
@@ -594,8 +609,7 @@ private:
         }
         for (size_t i = 0; i < bench.found.size(); ++i) {  // gathered: the cuts' own bins and their neighbours
             const Row r = bench.found[i];
-            if (unsure[codes_[column].of_row[r]])
-                add_row(bench.stats.data() + which(cuts, bench.keys[i]) * width_, r);
+            if (unsure[codes_[column].of_row[r]]) add_row(bench.stats.data() + which(cuts, bench.keys[i]) * width_, r);
         }
     }
 
@@ -637,15 +651,16 @@ private:
         count_levels(column, node_, bench);
         const int64_t* gone = bench.counts.gone(width_);
         if (bench.counts.size() == 0 || bench.counts.size() + (gone[kRows] > 0) < 2) return;
-        bench.levels.scan(frame_.columns[column], number, bench.counts.stats.data(), bench.counts.size(), whole_->data(),
-                          gone, frame_.own_branch(gone), bench.contest);
+        bench.levels.scan(frame_.columns[column], number, bench.counts.stats.data(), bench.counts.size(),
+                          whole_->data(), gone, frame_.own_branch(gone), bench.contest);
     }
     Bucket level_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
         if (by_rows(column)) return level_rows(column, node, out, bench);
         count_levels(column, node, bench);
         for (size_t i = 0; i < bench.counts.size(); ++i) {
             const int64_t code = bench.counts.levels[i];
-            out.push_back({nullptr, nullptr, bench.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
+            out.push_back(
+                {nullptr, nullptr, bench.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
         }
         return {nullptr, nullptr, bench.counts.gone(width_), 0, 0, 0};
     }
@@ -681,9 +696,9 @@ private:
     std::vector<Row> rows_, spare_;
     std::vector<uint32_t> side_;
     std::vector<Codes> codes_;
-    std::vector<uint8_t> label_;    // classes of the rows, where a byte will do
-    std::vector<size_t> offsets_;   // where a column's cells begin in a histogram
-    int coarse_ = 0;                // bits cut from v before squaring
+    std::vector<uint8_t> label_;   // classes of the rows, where a byte will do
+    std::vector<size_t> offsets_;  // where a column's cells begin in a histogram
+    int coarse_ = 0;               // bits cut from v before squaring
     std::vector<std::unique_ptr<Bench>> benches_;
     std::map<int64_t, std::vector<int64_t>> held_;  // histograms of nodes that wait, by where they begin
 

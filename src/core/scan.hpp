@@ -488,8 +488,8 @@ private:
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    Bucket gone_;      // its missing rows, which are also in part_
-    bool own_ = false;           // they get a branch of their own
+    Bucket gone_;       // its missing rows, which are also in part_
+    bool own_ = false;  // they get a branch of their own
 };
 
 }  // namespace treewise

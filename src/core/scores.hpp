@@ -28,7 +28,8 @@ enum class Shape { two, many, sums };
 class Logs {
 public:
     explicit Logs(int64_t most) : table_(static_cast<size_t>(std::min<int64_t>(most, kMost) + 1), 0.0) {
-        for (size_t n = 2; n < table_.size(); ++n) table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
+        for (size_t n = 2; n < table_.size(); ++n)
+            table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
     }
     double operator()(int64_t n) const {
         if (static_cast<uint64_t>(n) < table_.size()) return table_[static_cast<size_t>(n)];
@@ -82,7 +83,8 @@ public:
             // A side's sum S is off by e = rows·a + weight·b + r (r: doubles are rounded), so S²/m by 2·|S|/m·e + e²/m,
             // where |S|/m, about the mean, is within the range of the node.
             mean_ = criterion_ == Criterion::squared_error ? static_cast<double>(whole[kLoad]) / weight : 0.0;
-            const double range = high - low + 1, r = std::ldexp(std::max(std::abs(low), std::abs(high)) * weight + 1, -49);
+            const double range = high - low + 1,
+                         r = std::ldexp(std::max(std::abs(low), std::abs(high)) * weight + 1, -49);
             const double e = rows * off.row + weight * off.weight + 2 * r;
             if (criterion_ == Criterion::squared_error)
                 delta_ = 2 * range * e + 3 * (rows * off.row + weight * off.weight * off.weight + 2 * r * r) +

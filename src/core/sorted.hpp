@@ -5,8 +5,8 @@
 // both sides of it differ at all is asked only of cuts that would be good enough.
 //
 // Two classes of unit weight are by far the most common, and there a block of 64 rows can be passed over at once: among
-// all ways to order a block's rows, the score is convex in (rows, ones) moved to the left, so that none does better than
-// "all ones first", "all others first" or the block's end.
+// all ways to order a block's rows, the score is convex in (rows, ones) moved to the left, so that none does better
+// than "all ones first", "all others first" or the block's end.
 //
 //         ones ▲      ┌──────● end of block
 //              │      │     /          every order of the block's rows is a path from the start to the end;
@@ -35,8 +35,7 @@ struct Around {
 template <Shape S>
 class SortedScan {
 public:
-    SortedScan(const Settings& settings, const Appraiser<S>& appraiser)
-        : settings_(settings), appraiser_(appraiser) {}
+    SortedScan(const Settings& settings, const Appraiser<S>& appraiser) : settings_(settings), appraiser_(appraiser) {}
 
     // load(i), weight(i): of row i; differs(i): whether the values of rows i − 1 and i do. Cuts after row 1 … n_cuts.
     template <class Load, class Weight, class Differs>
@@ -68,13 +67,15 @@ private:
         template <class Load, class Weight, class Differs>
         void scan(int64_t n_cuts, const Load& load, const Weight& weight, const Differs& differs) {
             const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - around.left[kRows]);
-            const int64_t last = std::min(n_cuts, around.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
+            const int64_t last =
+                std::min(n_cuts, around.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
             run.start(around.left, around.right);
             int64_t i = 0;
             for (; i < first - 1 && i < last; ++i) run.step(load(i), weight(i));
             while (i < last) {
                 if constexpr (S == Shape::two && requires { Weight::unit; }) {
-                    if (settings.tuning.bounds && settings.rule == Rule::gain && last - i >= kBlock && passed_over(i, load)) {
+                    if (settings.tuning.bounds && settings.rule == Rule::gain && last - i >= kBlock &&
+                        passed_over(i, load)) {
                         i += kBlock;
                         continue;
                     }
@@ -112,7 +113,8 @@ private:
             if (run.left_weight() < settings.min_leaf_weight || run.right_weight() < settings.min_leaf_weight) return;
             // Poisson: a branch whose targets are all 0 is no candidate; one whose cut sum is 0 may still be one.
             const bool sure = C != Criterion::poisson || (run.left_load() > 0 && run.right_load() > 0);
-            contest.offer(around.column, around.below + i, sure ? least : -std::numeric_limits<double>::infinity(), most);
+            contest.offer(around.column, around.below + i, sure ? least : -std::numeric_limits<double>::infinity(),
+                          most);
         }
 
         const Settings& settings;
@@ -159,7 +161,8 @@ public:
         for (size_t i = 0; i < n;) {
             size_t j = i + 1;
             while (j < n && a_[j].key == a_[i].key) ++j;
-            if (j - i > 1) by_comparison(keys, rows.begin() + static_cast<int64_t>(i), rows.begin() + static_cast<int64_t>(j));
+            if (j - i > 1)
+                by_comparison(keys, rows.begin() + static_cast<int64_t>(i), rows.begin() + static_cast<int64_t>(j));
             i = j;
         }
     }

@@ -35,6 +35,14 @@ class Target:
         top: int | None = None,
     ) -> None: ...
 
+class Tuning:
+    plain: bool
+    bounds: bool
+    subtract: bool
+    cluster_cells: int
+    cluster_rows: int
+    counted_rows: int
+
 class Settings:
     criterion: Criterion
     rule: Rule
@@ -51,6 +59,8 @@ class Settings:
     min_impurity_decrease: float
     accuracy_over: int
     accuracy_under: int
+    n_jobs: int
+    tuning: Tuning
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -6,6 +6,7 @@ The front door of learning. Everything is decided before (``settings.py``, ``pro
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.errors import ParameterError, did_you_mean
+from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.problem import Problem, Roles, conform, prepare
-from treewise.settings import Settings, as_written
+from treewise.settings import Settings, as_written, index
 from treewise.table import KindSpec
 from treewise.table.column import brief, option
 from treewise.tree import Arrays, Label, Task, Tree
@@ -34,6 +35,7 @@ ROLES = (
     "class_weight",
     "drop_missing_target",
 )
+MOST_WORKERS = 1024
 KIND_NUMBERS = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5}
 
 
@@ -64,6 +66,7 @@ def grow(
     drop_missing_target: bool = False,
     ties: str = "first",
     random_state: int = 0,
+    n_jobs: int | None = None,
 ) -> Tree:
     """Grow a decision tree on a table.
 
@@ -100,9 +103,10 @@ def grow(
     drop_missing_target : leave out rows whose target is missing, instead of refusing them.
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
     random_state : the seed for random ties.
+    n_jobs : how many threads work on it: None or -1 for one a processor. The tree is the same with any number.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "target")}
-    return grow_problem(problem_for(data, target, **options))
+    options = {name: value for name, value in locals().items() if name not in ("data", "target", "n_jobs")}
+    return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
 
 
 def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
@@ -129,32 +133,52 @@ def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
     return conform(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
 
 
-def grow_problem(problem: Problem, progress: Progress | None = None) -> Tree:
+def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int | None = None) -> Tree:
     """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf."""
+    settings = core_settings(problem)
+    settings.n_jobs = workers(n_jobs)
     try:
-        grown = _core.grow(core_columns(problem), core_target(problem), core_settings(problem), progress)
+        grown = _core.grow(core_columns(problem), core_target(problem), settings, progress)
     except MemoryError:
         raise out_of_memory(problem) from None
     for array in grown.values():
         array.flags.writeable = False
-    settings = problem.settings
+    asked = problem.settings
     step = {
         "did": "grow",
         "treewise": __version__,
         "rows": len(problem),
-        "settings": settings.given(),
+        "settings": asked.given(),
         **problem.asked,
     }
-    assert settings.criterion is not None
+    assert asked.criterion is not None
     tree = Tree(
         problem.encodings,
         problem.target,
         Arrays(**grown),
-        settings.criterion,
-        settings.empty_branch,
+        asked.criterion,
+        asked.empty_branch,
         history=(step,),
     )
     return tree.with_(notes=(*problem.notes, *notes_on(tree)))
+
+
+def workers(n_jobs: int | None) -> int:
+    """Return how many threads that asks for, as scikit-learn counts: -1 is one a processor, -2 one fewer, …
+
+    >>> workers(3)
+    3
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return processors
+    count = index(n_jobs)
+    if count is None or count == 0 or count > MOST_WORKERS:
+        raise ParameterError(
+            f"n_jobs={shown(n_jobs)}: must be a whole number of threads, at most {MOST_WORKERS},"
+            " or -1 for one a processor."
+        )
+    return count if count > 0 else max(1, processors + 1 + count)
 
 
 def out_of_memory(problem: Problem) -> MemoryError:

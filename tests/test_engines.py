@@ -1,0 +1,117 @@
+"""One tree, whatever grows it: each engine and each shortcut of the core is turned off and on, with any threads.
+
+The plain engine judges every candidate exactly (it is held against ``search.py`` in ``tests/oracles``); all others must
+give its nodes to the last bit. Sizes at which engines change over are set low, so that small tables go through all.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise import _core, growth
+from treewise.errors import ParameterError
+
+from .oracles.test_against_search import random_options, random_table
+
+TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
+NO_CLUSTER = {"cluster_cells": 0, "cluster_rows": 0}
+WAYS = {
+    "cluster": {},
+    "cluster without bounds": {"bounds": False},
+    "histograms to the end": {**NO_CLUSTER, "counted_rows": 2},
+    "histograms, then clusters": {"cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2},
+    "histograms without bounds": {**NO_CLUSTER, "counted_rows": 2, "bounds": False},
+    "histograms without subtraction": {**NO_CLUSTER, "counted_rows": 2, "subtract": False},
+    "all off": {**NO_CLUSTER, "counted_rows": 2, "subtract": False, "bounds": False},
+    "sorted anew at every node": {**NO_CLUSTER, "counted_rows": 2**40},
+    "three threads": {"cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2, "n_jobs": 3},
+}
+
+
+def nodes(problem, n_jobs=1, **tuning):
+    settings = growth.core_settings(problem)
+    settings.n_jobs = n_jobs
+    wanted = settings.tuning
+    for name, value in tuning.items():
+        setattr(wanted, name, value)
+    settings.tuning = wanted
+    return _core.grow(growth.core_columns(problem), growth.core_target(problem), settings)
+
+
+def difference(a, b):
+    return [name for name in a if not np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("regression", [False, True], ids=["classes", "numbers"])
+def test_every_engine_grows_the_plain_tree(way, regression):
+    for seed in range(TABLES):
+        rng = np.random.default_rng([seed, 11, regression])
+        data, n = random_table(rng, regression)
+        options = random_options(rng, data, n, regression)
+        problem = growth.problem_for(data, "y", **options)
+        differing = difference(nodes(problem, plain=True), nodes(problem, **WAYS[way]))
+        assert not differing, f"seed {seed}: {differing} differ; {data} {options}"
+
+
+def wide_table(rng, n):
+    """Numbers with many, few and one value, integers, missing cells and categories of few and many levels."""
+    x = rng.normal(size=n)
+    return {
+        "x": x.tolist(),
+        "x again": x.tolist(),  # ties with its twin everywhere
+        "few": rng.integers(0, 9, n).astype(float).tolist(),
+        "gaps": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n).round(2)).tolist(),
+        "whole": (rng.integers(0, 400, n) + 2**60).tolist(),
+        "constant": [1.0] * n,
+        "letter": rng.choice(list("abcdefgh"), n).tolist(),
+        "place": [f"p{v}" for v in rng.integers(0, 600, n)],
+    }
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unit", "weighted"])
+def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
+    rng = np.random.default_rng([len(criterion), weighted])
+    n = 6000
+    data = wide_table(rng, n)
+    signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(3 * np.array(data["x"])) + rng.normal(size=n)
+    regression = criterion in ("squared_error", "poisson")
+    n_classes = 2 if criterion in ("gini", "c45") else 5
+    data["y"] = np.exp(signal).tolist() if regression else [f"c{int(v)}" for v in np.clip(signal + 2, 0, n_classes - 1)]
+    options = {"criterion": criterion, "min_samples_leaf": 5, "task": "regression" if regression else None}
+    if weighted:
+        options["sample_weight"] = rng.integers(1, 5, n) / 2
+    problem = growth.problem_for(data, "y", **options)
+    plain = nodes(problem, plain=True)
+    assert len(plain["parent"]) > 100
+    for tuning in ({}, {"cluster_cells": 2**13, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
+        assert not difference(plain, nodes(problem, **tuning)), tuning
+
+
+def test_any_number_of_threads_writes_the_same_file(tmp_path):
+    rng = np.random.default_rng(5)
+    data = wide_table(rng, 40_000)
+    data["y"] = (np.nan_to_num(np.array(data["gaps"])) + rng.normal(size=40_000) > 0).tolist()
+    files = set()
+    for n_jobs in (1, 2, 4, 64):
+        tw.grow(data, "y", min_samples_leaf=50, n_jobs=n_jobs).save(tmp_path / "tree.json")
+        files.add((tmp_path / "tree.json").read_bytes())
+    assert len(files) == 1
+
+
+def test_best_first_growth_takes_the_same_nodes():
+    rng = np.random.default_rng(6)
+    data = wide_table(rng, 6000)
+    data["y"] = (np.nan_to_num(np.array(data["gaps"])) + rng.normal(size=6000) > 0).tolist()
+    problem = growth.problem_for(data, "y", max_leaf_nodes=40)
+    for tuning in ({}, {"counted_rows": 64}, {"counted_rows": 2**40}):
+        assert not difference(nodes(problem, plain=True), nodes(problem, **tuning))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "two", 2**20])
+def test_a_number_of_threads_that_cannot_be_is_refused_by_name(n_jobs):
+    with pytest.raises(ParameterError, match="n_jobs="):
+        tw.grow(tw.datasets.admissions(), "Class", n_jobs=n_jobs)
