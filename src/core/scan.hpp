@@ -240,7 +240,7 @@ private:
         if constexpr (requires { side.merge(part_); }) {
             side.merge(part_);
         } else {
-            count(gone_rows());
+            count(gone_);
             add(gone_, side);
         }
     }
@@ -294,9 +294,6 @@ private:
 
     // -- offers -------------------------------------------------------------------------------------------------------
 
-    bool fits(const Side& side) const {
-        return side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
-    }
     void take(Tally& t, const Side& side) const {
         if (side.rows == 0) return;
         ++t.filled;
