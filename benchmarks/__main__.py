@@ -82,7 +82,7 @@ def compare(
     home = stored(workload, rows, folder)
     print(f"{workload.name}: {workload.what}" + (f" ({rows:,} rows here)" if rows != workload.rows else ""), flush=True)
     best: dict[str, dict[str, float]] = {}
-    able = [one for one in learners if workload.table not in one.not_for]
+    able = [one for one in learners if not {workload.table, workload.name} & set(one.not_for)]
     for _ in range(rounds):
         for one in able:
             m = run(workload, one, rows, home, repeat)

@@ -28,7 +28,7 @@ class Learner:
     fit: Callable[[Workload, Any, Array], Any]
     nodes: Callable[[Any], int]
     predict: Callable[[Any, Any], Array]
-    not_for: tuple[str, ...] = ()  # workloads it has no single tree for
+    not_for: tuple[str, ...] = ()  # tables it has no single tree for, workloads whose criterion it has not
 
     @property
     def installed(self) -> bool:
@@ -179,7 +179,7 @@ def plainly(model: Any, x: Any) -> Array:
 LEARNERS = [
     Learner("treewise", "treewise", True, treewise_given, treewise_fit, len, plainly),
     Learner("scikit-learn", "sklearn", True, as_is, sklearn_fit, sklearn_nodes, plainly),
-    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict),
+    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, not_for=("W1 entropy",)),
     Learner(
         "LightGBM",
         "lightgbm",
@@ -188,7 +188,9 @@ LEARNERS = [
         lightgbm_fit,
         lightgbm_nodes,
         lambda model, x: model.predict(x.astype("category") if hasattr(x, "dtypes") else x),
-        not_for=("W5",),
+        not_for=("W1 entropy", "W5"),
     ),
-    Learner("XGBoost", "xgboost", False, as_is, xgboost_fit, xgboost_nodes, plainly, not_for=("W3", "W5")),
+    Learner(
+        "XGBoost", "xgboost", False, as_is, xgboost_fit, xgboost_nodes, plainly, not_for=("W1 entropy", "W3", "W5")
+    ),
 ]

@@ -1,9 +1,9 @@
 """One row down the tree, in plain Python: microseconds where a table takes a hundred.
 
 Stands beside ``predict.py``, which walks tables in the core and remains the judge of everything unusual: ``Walk``
-answers for a dict or list of plain cells and returns None for whatever it does not know, be it a missing key, text
-where numbers were, or a category never seen; the table's way then answers, or says what is wrong. So the two can
-differ in time only.
+answers for a dict or list of plain cells and returns None for whatever it does not know, be it text where numbers
+were, a category never seen, or a key the path asks for and the row has not; the table's way then answers, or says what
+is wrong. So the two can differ in time only.
 
 The table's way checks every column the tree asks about, also those this row's path does not, and so does ``Walk``.
 Steps are made when a row first comes by; two threads that make the same one make it twice, alike.
@@ -40,12 +40,26 @@ HERE = -1  # instead of a child: the row stays at the node
 Step = tuple[int, Any, Any, int, int]
 
 
+class UnsaidError(Exception):
+    """The path asks for a column that the row does not mention."""
+
+
+class Unsaid:
+    """Stands for a cell the row does not mention: harmless until a test asks for it."""
+
+    def __le__(self, cut: object) -> bool:
+        raise UnsaidError
+
+
+UNSAID = Unsaid()
+
+
 class Walk:
     """A tree prepared for single rows.
 
     >>> import treewise as tw
     >>> walk = Walk(tw.grow("admissions", preset="id3"))
-    >>> walk.node({"GPA": "3.7", "Published": "no", "University": "top20"}), walk.node({"GPA": "3.7"})
+    >>> walk.node({"GPA": "3.7", "Published": "no", "University": "top20"}), walk.node({"GPA": "3.2"})
     (5, None)
     """
 
@@ -56,7 +70,8 @@ class Walk:
         self.numeric = [kind == "number" for kind, _ in self.asked]
         self.place = {column: place for place, column in enumerate(used)}
         self.width = len(tree.columns)
-        self.from_dict, self.from_list = picker([tree.columns[i] for i in used]), picker(used)
+        self.names = [tree.columns[i] for i in used]
+        self.from_dict, self.from_list = picker(self.names), picker(used)
         self.only_numbers = all(self.numeric)
         self.present = refuses_missing(tree)  # whether every column must be there
         self.able = bool(used) and not na_values(tree)
@@ -85,6 +100,13 @@ class Walk:
         values = self.read(row) if self.able else None
         if values is None:
             return None
+        try:
+            return self.follow(values)
+        except UnsaidError:
+            return None
+
+    def follow(self, values: Any) -> int:
+        """Walk from the root to where these values lead."""
         node, steps = 0, self.steps
         while True:
             place, cut, below, above, gone = steps[node] or self.step(node)
@@ -110,9 +132,9 @@ class Walk:
         if type(row) is dict:
             try:
                 cells = self.from_dict(row)
+                others = len(row) > len(cells)
             except KeyError:
-                return None
-            others = len(row) > len(cells)
+                cells, others = tuple(row.get(name, UNSAID) for name in self.names), True
             if others and not (plain_names(row) and CELLS.issuperset(map(type, row.values()))):
                 return None
         elif type(row) in (list, tuple) and len(row) == self.width:
@@ -136,7 +158,8 @@ class Walk:
                 value = values[i] = convert_cell(cells[i], *self.asked[i])
                 if value is ODD:
                     return None
-        return None if self.present and any(value is None or value != value for value in values) else values
+        absent = self.present and any(value is None or value is UNSAID or value != value for value in values)
+        return None if absent else values
 
     def step(self, node: int) -> Step:
         """Make the step of a node, and remember it."""
@@ -153,8 +176,10 @@ class Walk:
         self.steps[node] = made
         return made
 
-    def child_of_level(self, node: int, known: dict[Any, int], level: str) -> int:
+    def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
         """Return the child a level goes to, and remember it."""
+        if level is UNSAID:
+            raise UnsaidError
         child = known[level] = self.child(node, level)
         return child
 
@@ -169,6 +194,8 @@ class Walk:
 def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     """Turn one cell into a number, a level, NaN or None where missing; ODD if it is not what the kind usually holds."""
     what = type(cell)
+    if cell is UNSAID:
+        return cell
     if cell is None:
         return math.nan if kind in ("number", "integer", "datetime") else None
     if kind == "number":
