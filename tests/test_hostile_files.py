@@ -63,6 +63,10 @@ def wide():
     )
 
 
+def presence():
+    return tw.grow({"c": ["a", None, "b", None], "y": ["n", "p", "n", "p"]}, "y")
+
+
 MODELS = {"small": small, "by_hand": by_hand, "regression": regression, "wide": wide}
 
 
@@ -165,6 +169,10 @@ CRAFTED = {
     "no stop at a leaf": (changed("stop", -1, 0), "a leaf has a reason to stop"),
     "a stop inside": (changed("stop", 0, 2), "an inner node has no reason to stop"),
     "a missing branch of 9": (changed("missing", 0, 9), "nodes.missing[0] is 9: there is no such branch"),
+    "a missing branch of 3": (changed("missing", 0, 3), "nodes.missing[0] is 3: there is no such branch"),
+    "a multiway test of no level": (changed("kind", 0, 5, presence), "does not name so many levels"),
+    "an infinite prediction": (changed("value", 0, INF, regression), "a predicted number is finite"),
+    "a class the parent has not": (changed("count_class", 6, 2), "its parent does not count this class"),
     "an other branch of 1": (changed("other", 0, 1), "nodes.other[0] is 1"),
     "a class of 3": (changed("label", 0, 3), "nodes.label[0] is 3: there are 3 classes"),
     "a class below": (changed("label", 0, -2), "nodes.label[0] is -2"),

@@ -4,6 +4,7 @@ The mutants themselves run in ``.ci/nightly`` (``python -m tests.mutants.run``).
 """
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ def test_no_two_mutants_are_the_same_and_none_is_the_original(name):
 def test_python_mutants_are_python():
     for mutant in (*LISTS["learner"], *LISTS["loader"]):
         ast.parse(mutant.written_into(text_of(mutant)), mutant.file)
+
+
+def test_core_mutants_replace_whole_expressions_or_statements():
+    """They are chosen between by ``? :`` or ``if``: half an expression would not compile."""
+    for mutant in LISTS["core"]:
+        for part in (re.split("[⟦⟧]", mutant.passage)[1], mutant.mutated):
+            assert all(part.count(a) == part.count(b) for a, b in ("()", "[]", "{}")), mutant.breaks
+            assert not re.match(r"[<>=/%|^?:,.)\]}]", part), mutant.breaks
 
 
 def test_core_mutants_do_not_overlap():
