@@ -60,7 +60,7 @@ def treewise_fit(workload: Workload, x: Any, y: Array) -> Any:
     import treewise as tw
 
     criterion = "squared_error" if workload.task == "regression" else workload.criterion
-    return tw.grow(x, y, criterion=criterion, **workload.limits)
+    return tw.grow(x, y, task=workload.task, criterion=criterion, **workload.limits)
 
 
 # -- scikit-learn ---------------------------------------------------------------------------------------------
