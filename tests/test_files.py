@@ -319,6 +319,26 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
         tw.load("/dev/zero")
 
 
+def test_bytes_and_name_are_on_the_disk_before_a_save_is_over(tmp_path, monkeypatch):
+    """The file is synced before it takes its place, and the folder after."""
+    calls = []
+    for name in ("write", "fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(disk.os, name, lambda *args, name=name, real=real: (calls.append(name), real(*args))[1])
+    tw.grow("xor").save(tmp_path / "m.json")
+    assert calls == ["write", "fsync", "replace", "fsync"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_the_mode_of_a_file_is_kept_also_where_a_new_file_would_have_another(tmp_path):
+    path = tmp_path / "m.json"
+    for mode in (0o666, 0o640, 0o777):
+        tw.grow("xor").save(path)
+        path.chmod(mode)
+        tw.grow("xor", max_depth=1).save(path)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 STEPS = ("open", "fchmod", "write", "fsync", "close", "replace")
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import treewise as tw
 from tests.hostile import Raw, chain, check_answers, check_slowly, mutants, rendered, sealed, taken_apart
-from treewise.files import dumps, header, loads
+from treewise.files import dumps, header, loads, soundness
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 8
@@ -294,6 +294,11 @@ HEADERS = {
 def test_headers(name):
     content, words = HEADERS[name]
     refused(content, words)
+
+
+def test_whole_sums_must_be_exact_and_others_nearly_so():
+    one, other = np.array([1e12, 3.0, 0.1 + 0.2, 0.5]), np.array([1e12 + 1, 3.0, 0.3, 0.6])
+    assert soundness.near(one, other).tolist() == [False, True, True, False]
 
 
 def test_invalid_utf8_is_refused():

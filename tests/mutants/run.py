@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.mutant import HEADER, Mutant, mutate_core, read_list
+from tests.mutants.mutant import HEADER, Mutant, divided, mutate_core, read_list
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -173,10 +173,9 @@ def chosen(count: int, sample: int | None, only: list[int]) -> list[int]:
 
 def run_list(name: str, asked: argparse.Namespace) -> list[Outcome]:
     """Build a list's mutants and run them."""
-    listed = read_list(HERE / f"{name}.txt")
-    mutants = [mutant for mutant in listed if mutant.fits(ROOT / "src")]
-    for gone in [mutant for mutant in listed if mutant not in mutants]:
-        say(f"{name}: left out, src/{gone.file} has changed: {gone.breaks}")
+    mutants, gone = divided(read_list(HERE / f"{name}.txt"), ROOT / "src")
+    for mutant in gone:
+        say(f"{name}: left out, src/{mutant.file} has changed: {mutant.breaks}")
     with tempfile.TemporaryDirectory(prefix="treewise-mutants-") as folder:
         shop = Workshop(Path(folder), name, mutants, asked.tables)
         original = shop.run(0)
