@@ -41,11 +41,12 @@ public:
           width_(frame.width()),
           bits_(row_bits(frame.n_classes())),
           mask_(frame.n_classes() ? (1u << bits_) - 1 : ~0u),
-          appraiser_(frame.settings, frame.logs, frame.n_classes()),
-          sorted_(frame.settings, appraiser_),
+          appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
+          sorted_(frame.settings, frame.tables, appraiser_),
           levels_(frame.settings, appraiser_, frame.n_classes()),
           members_(rows_.size()),
           lists_(frame.columns.size()),
+          ranks_(frame.columns.size()),
           codes_(frame.columns.size()),
           side_(rows_.size()),
           spare_(rows_.size()),
@@ -98,14 +99,11 @@ public:
         return frame_.columns[column].is_code() ? level_buckets(column, node, out) : number_buckets(column, node, out);
     }
     int64_t n_cuts(size_t column, Segment node) override {
-        int64_t distinct = -1, last = kNoKey;
+        int64_t cuts = 0;
         const int64_t present = n_present(column, node);
-        for (int64_t i = 0; i < present; ++i) {
-            const int64_t key = key_at(column, node.begin + i);
-            if (i == 0 || key != last) ++distinct;
-            last = key;
-        }
-        return std::max<int64_t>(distinct, 0);
+        for (int64_t i = 1; i < present; ++i)
+            cuts += rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
+        return cuts;
     }
     double number(size_t, int64_t key) const override { return number_of(key); }
     int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
@@ -120,14 +118,9 @@ public:
 
     // Sends every row to its branch and divides the list of members; the others follow in settle.
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const auto list = rows(node);
-        keys_.resize(list.size());
-        read_keys(frame_.columns[static_cast<size_t>(chosen.column)], list, keys_.data());
-        for (size_t i = 0; i < keys_.size(); ++i) {
-            const uint32_t side = keys_[i] == kNoKey ? static_cast<uint32_t>(chosen.missing) : chosen.branch(keys_[i]);
-            side_[row_of(members_[at(node.begin) + i])] = side;
-            ++sizes[side];
-        }
+        const auto column = static_cast<size_t>(chosen.column);
+        frame_.columns[column].is_code() ? send_levels(column, node, chosen) : send_numbers(column, node, chosen);
+        for (int64_t i = node.begin; i < node.end; ++i) ++sizes[side_[row_of(members_[at(i)])]];
         partition(members_.data(), node, sizes);
     }
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
@@ -184,6 +177,12 @@ private:
         list.resize(rows_.size());
         std::iota(list.begin(), list.end(), 0u);
         sorter_.sort(keys_, list);
+        auto& ranks = ranks_[c];
+        ranks.resize(list.size());
+        for (uint32_t i = 0, rank = 0; i < list.size(); ++i) {
+            rank += i > 0 && keys_[list[i]] != keys_[list[i - 1]];
+            ranks[list[i]] = keys_[list[i]] == kNoKey ? kNoRank : rank;
+        }
         if constexpr (S != Shape::sums)
             for (uint32_t& e : list) e = members_[e];
     }
@@ -236,12 +235,13 @@ private:
     int64_t key_at(size_t column, int64_t i) const {
         return key_of(frame_.columns[column], rows_[row_of(lists_[column][at(i)])]);
     }
+    uint32_t rank_at(size_t column, int64_t i) const { return ranks_[column][row_of(lists_[column][at(i)])]; }
     int64_t n_present(size_t column, Segment node) const {
-        if (key_at(column, node.end - 1) != kNoKey) return node.size();
+        if (rank_at(column, node.end - 1) != kNoRank) return node.size();
         int64_t low = node.begin, high = node.end - 1;  // the first missing one is in [low, high]
         while (low < high) {
             const int64_t middle = (low + high) / 2;
-            if (key_at(column, middle) == kNoKey)
+            if (rank_at(column, middle) == kNoRank)
                 high = middle;
             else
                 low = middle + 1;
@@ -258,7 +258,7 @@ private:
         std::fill(gone_.begin(), gone_.end(), 0);
         for (int64_t i = present; i < node.size(); ++i) add_entry(gone_.data(), entries[i]);
         const bool own = frame_.own_branch(gone_.data()),
-                   constant = key_at(column, node.begin) == key_at(column, node.begin + present - 1);
+                   constant = rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
         const auto number = static_cast<int32_t>(column);
         if (gone_[kRows]) levels_.scan(presence_only_, number, nullptr, 0, whole_->data(), gone_.data(), own, contest_);
         if (constant) return;
@@ -273,7 +273,7 @@ private:
             const Around around{number, left_.data(), right_.data(), own ? gone_.data() : nullptr, 0};
             const auto load = [&](int64_t i) { return load_of(entries[i]); };
             const auto differs = [&](int64_t i) {
-                return key_at(column, node.begin + i - 1) != key_at(column, node.begin + i);
+                return rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
             };
             if constexpr (requires { Weight::unit; })
                 sorted_.scan(around, present - 1, load, weight, differs, contest_);
@@ -292,7 +292,7 @@ private:
             if (!everything_ && h.column == static_cast<int32_t>(column) && h.place > 0) places_.push_back(h.place);
         }
         for (int64_t i = 1; everything_ && i < present; ++i) {
-            if (key_at(column, node.begin + i - 1) != key_at(column, node.begin + i)) places_.push_back(i);
+            if (rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i)) places_.push_back(i);
         }
         places_.push_back(present);
         stats_.assign((places_.size() + 1) * width_, 0);
@@ -302,7 +302,7 @@ private:
             for (int64_t i = begin; i < places_[p]; ++i) add_entry(stat, entries[i]);
             if (frame_.settings.random_ties) {  // a draw depends on how many values there are below
                 for (int64_t i = begin; i < places_[p]; ++i)
-                    distinct += i == 0 || key_at(column, node.begin + i - 1) != key_at(column, node.begin + i);
+                    distinct += i == 0 || rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
             } else {
                 distinct = places_[p] - 1;
             }
@@ -377,6 +377,34 @@ private:
         return {named_.data() + i, named_.data() + named_.size(), nullptr, 0, 0, 0};
     }
 
+    void send_levels(size_t column, Segment node, const Chosen& chosen) {
+        const Levels& own = codes_[column];
+        branch_of_.resize(own.names.size() + 1);
+        for (size_t l = 0; l < own.names.size(); ++l) branch_of_[l] = chosen.branch(own.names[l]);
+        branch_of_.back() = static_cast<uint32_t>(chosen.missing);
+        for (int64_t i = node.begin; i < node.end; ++i) {
+            const uint32_t row = row_of(members_[at(i)]);
+            side_[row] = branch_of_[own.of_row[row]];
+        }
+    }
+    // The list is in order: the cut is found by halving, and what it parts is known by where it stands.
+    void send_numbers(size_t column, Segment node, const Chosen& chosen) {
+        const uint32_t* entries = lists_[column].data() + node.begin;
+        const int64_t present = n_present(column, node);
+        int64_t low = 0, high = present;  // the first row of branch 1 is in [low, high]
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            if (key_at(column, node.begin + middle) <= chosen.last_left)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (int64_t i = 0; i < low; ++i) side_[row_of(entries[i])] = 0;
+        for (int64_t i = low; i < present; ++i) side_[row_of(entries[i])] = 1;
+        for (int64_t i = present; i < node.size(); ++i)
+            side_[row_of(entries[i])] = static_cast<uint32_t>(chosen.missing);
+    }
+
     // Stable, by side_: the children's entries in the order in which the parent's stand.
     void partition(uint32_t* list, Segment node, const std::vector<int64_t>& sizes) {
         uint32_t* entries = list + node.begin;
@@ -411,7 +439,8 @@ private:
     Quantiser quantiser_;
     std::vector<int64_t> weight_, load_;
     std::vector<uint32_t> members_;
-    std::vector<std::vector<uint32_t>> lists_;
+    std::vector<std::vector<uint32_t>> lists_;  // of each column of numbers; none where all are the same
+    std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
     std::vector<Levels> codes_;
     std::vector<uint32_t> side_;
 
@@ -424,7 +453,7 @@ private:
     Sorter sorter_;
     std::vector<int64_t> keys_, places_, start_;
     LevelCounts counts_;
-    std::vector<uint32_t> spare_, order_;
+    std::vector<uint32_t> spare_, order_, branch_of_;
     std::vector<Row> named_;
     Stat gone_, left_, right_, stats_;
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <numeric>
 #include <vector>
 
@@ -19,8 +20,8 @@ inline constexpr uint8_t kGone = 255;  // the code of missing values
 
 struct Codes {
     std::vector<uint8_t> of_row;
-    std::vector<int64_t> edges;          // keys: bin b holds edges[b − 1] < key <= edges[b]; the last has no upper edge
-    std::array<uint8_t, kBins> mixed{};  // bins with more than one value
+    std::vector<int64_t> edges;  // keys: bin b holds edges[b − 1] < key <= edges[b]; the last has no upper edge
+    std::array<std::atomic<uint8_t>, kBins> mixed{};  // bins with more than one value
 
     bool none() const { return of_row.empty(); }  // a category of too many levels
     uint8_t bin(int64_t key) const {
@@ -28,20 +29,20 @@ struct Codes {
         return static_cast<uint8_t>(std::lower_bound(edges.begin(), edges.end(), key) - edges.begin());
     }
 
-    static Codes of(const Column& column, int64_t n_rows) {
-        Codes codes;
+    // Two steps, so that a table stored row by row is read once: edges by column, then codes by block of rows.
+    void prepare(const Column& column, int64_t n_rows) {
+        if (column.is_code() && column.n_levels > kGone) return;
+        of_row.resize(static_cast<size_t>(n_rows));
+        if (!column.is_code()) place_edges(column, n_rows);
+    }
+    void fill(const Column& column, size_t begin, size_t end) {
+        if (none()) return;
         if (column.is_code()) {
-            if (column.n_levels > kGone) return codes;
-            codes.of_row.resize(static_cast<size_t>(n_rows));
-            const auto view = column.view<int32_t>();
-            for (size_t r = 0; r < codes.of_row.size(); ++r)
-                codes.of_row[r] = static_cast<uint8_t>(view[r]);  // −1: 255
-            return codes;
+            const auto codes = column.view<int32_t>();
+            for (size_t r = begin; r < end; ++r) of_row[r] = static_cast<uint8_t>(codes[r]);  // −1 is 255
+        } else {
+            column.visit([&](const auto& values) { fill_numbers(values, begin, end); });
         }
-        codes.of_row.resize(static_cast<size_t>(n_rows));
-        codes.place_edges(column, n_rows);
-        column.visit([&]<class T>(View<T> values) { codes.fill(values); });
-        return codes;
     }
 
 private:
@@ -64,29 +65,49 @@ private:
                 if (edges.empty() || edges.back() < edge) edges.push_back(edge);
             }
         }
+        make_slots();
     }
-    // Eight halvings find the bin without a branch.
-    template <class T>
-    void fill(View<T> values) {
-        std::array<T, kBins> upper;
-        upper.fill(std::numeric_limits<T>::max());
-        if constexpr (std::numeric_limits<T>::has_infinity) upper.fill(std::numeric_limits<T>::infinity());
-        for (size_t b = 0; b < edges.size(); ++b) upper[b] = value_of<T>(edges[b]);
-        for (size_t r = 0; r < of_row.size(); ++r) {
-            const T value = values[r];
-            size_t bin = 0;
-            for (size_t step = kBins / 2; step; step /= 2) bin += upper[bin + step - 1] < value ? step : 0;
-            bin = std::min(bin, edges.size());
-            mixed[bin] |= bin == edges.size() || upper[bin] != value;
-            of_row[r] = is_missing(value) ? kGone : static_cast<uint8_t>(bin);
+    // A slot of the keys' range leads to the first bin that reaches into it; as a rule that is the one.
+    void make_slots() {
+        low_ = edges.empty() ? 0 : edges.front();
+        const uint64_t range = edges.empty() ? 0 : static_cast<uint64_t>(edges.back()) - static_cast<uint64_t>(low_);
+        shift_ = std::max(0, 64 - std::countl_zero(range | 1) - kSlotBits);
+        slots_.assign((range >> shift_) + 2, static_cast<uint8_t>(edges.size()));
+        size_t bin = 0;
+        for (size_t slot = 0; slot + 1 < slots_.size(); ++slot) {
+            while (bin < edges.size() && slot_of(edges[bin]) < slot) ++bin;
+            slots_[slot] = static_cast<uint8_t>(bin);
         }
-        mixed[kGone] = 0;
     }
+    size_t slot_of(int64_t key) const { return (static_cast<uint64_t>(key) - static_cast<uint64_t>(low_)) >> shift_; }
+
     template <class T>
-    static T value_of(int64_t key) {
-        if constexpr (std::is_floating_point_v<T>) return static_cast<T>(number_of(key));
-        return static_cast<T>(integer_of(key));
+    void fill_numbers(View<T> values, size_t begin, size_t end) {
+        std::array<uint8_t, kBins> several{};
+        const auto last = static_cast<uint8_t>(edges.size());
+        const int64_t top = last ? edges.back() : kNoKey;
+        for (size_t r = begin; r < end; ++r) {
+            const int64_t key = key_of(values[r]);
+            uint8_t bin = last;
+            if (key <= top && last) {
+                bin = key <= low_ ? 0 : slots_[slot_of(key)];
+                while (edges[bin] < key) ++bin;
+                several[bin] |= edges[bin] != key;
+            } else if (key == kNoKey) {
+                bin = kGone;
+            }
+            of_row[r] = bin;
+        }
+        several[last] = 1;  // it has no upper edge
+        for (size_t b = 0; b < kGone; ++b) {
+            if (several[b]) mixed[b].store(1, std::memory_order_relaxed);
+        }
     }
+
+    static constexpr int kSlotBits = 14;
+    int64_t low_ = 0;
+    int shift_ = 0;
+    std::vector<uint8_t> slots_;
 };
 
 }  // namespace treewise

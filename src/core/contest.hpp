@@ -103,8 +103,10 @@ public:
     Range merit(double score, int filled, const Spread& spread) const {
         const double gain = score - scorer.whole(), delta = scorer.delta();
         if (settings_.rule == Rule::ratio) return ratio(gain, delta, logs_(weight_) - spread());
-        const double share = settings_.by_branches && settings_.rule == Rule::gain ? 1.0 / (filled - 1) : 1.0;
-        return {(gain - delta) * share, (gain + delta) * share};
+        return {merit_of_gain(gain - delta, filled), merit_of_gain(gain + delta, filled)};
+    }
+    double merit_of_gain(double gain, int filled) const {
+        return settings_.by_branches && settings_.rule == Rule::gain ? gain / (filled - 1) : gain;
     }
     double log(int64_t weight) const { return logs_(weight); }
 

@@ -17,6 +17,7 @@
 namespace treewise {
 
 using Row = uint32_t;
+inline constexpr uint32_t kNoRank = 0xFFFFFFFF;  // the rank of a missing value
 
 // Rows of a node that no test of the column at hand takes apart (or none that is still in question): given one by one,
 // or as their statistics alone.

@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    static constexpr uint64_t kMost = 1 << 20;
+    static constexpr uint64_t kMost = 1 << 16;
     std::vector<int128> seen_;
 };
 

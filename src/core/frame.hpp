@@ -5,14 +5,25 @@
 #include <algorithm>
 #include <vector>
 
+#include "blocks.hpp"
 #include "keys.hpp"
 #include "scores.hpp"
 
 namespace treewise {
 
+// Functions of whole numbers that scans need again and again.
+struct Tables {
+    Tables(int64_t n_rows, bool logarithms) : logs(logarithms ? n_rows : 1), inverses(std::min(n_rows, kMost)) {}
+    Logs logs;
+    Inverses inverses;
+
+private:
+    static constexpr int64_t kMost = 1 << 17;
+};
+
 struct Frame {
     Frame(const std::vector<Column>& c, const Target& t, const Settings& s)
-        : columns(c), target(t), settings(s), logs(t.n_classes || s.criterion == Criterion::poisson ? t.n_rows : 1) {
+        : columns(c), target(t), settings(s), tables(t.n_rows, t.n_classes > 0) {
         int128 weights = 0;
         int64_t low = 0, high = 0;
         for (int64_t r = 0; r < t.n_rows; ++r) {
@@ -29,7 +40,7 @@ struct Frame {
     const std::vector<Column>& columns;
     const Target& target;
     const Settings& settings;
-    Logs logs;
+    Tables tables;
     bool unit = true;     // every row weighs 1
     Quantiser quantiser;  // of targets, for the engine of large nodes
 

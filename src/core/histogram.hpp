@@ -40,7 +40,7 @@ public:
           crew_(crew),
           tick_(tick),
           width_(frame.width()),
-          appraiser_(frame.settings, frame.logs, frame.n_classes()),
+          appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
           rows_(static_cast<size_t>(frame.target.n_rows)),
           spare_(rows_.size()),
           side_(rows_.size()),
@@ -51,9 +51,7 @@ public:
             label_.resize(rows_.size());
             for (size_t r = 0; r < label_.size(); ++r) label_[r] = static_cast<uint8_t>(frame.target.y[r]);
         }
-        crew_.share(
-            codes_.size(), [&](size_t c, int) { codes_[c] = Codes::of(frame_.columns[c], frame_.target.n_rows); },
-            tick_);
+        make_codes();
         for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
         for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
         if constexpr (S == Shape::sums) {
@@ -72,6 +70,13 @@ public:
     void whole(Segment node, const int64_t* y, Stat& stat) override {
         y_ = y;
         stat.assign(width_, 0);
+        if (S == Shape::two && frame_.unit) {
+            int64_t ones = 0;
+            for (Row r : list(node)) ones += label_[r];
+            stat[kRows] = stat[kWeight] = node.size();
+            stat[kCounts] = node.size() - ones, stat[kCounts + 1] = ones;
+            return;
+        }
         for (Row r : list(node)) add_row(stat.data(), r);
     }
     // What one worker alone can hold in its cache is left to it; a few more levels are sooner counted than sorted.
@@ -156,6 +161,19 @@ public:
 
 private:
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+    void make_codes() {
+        constexpr size_t kBlock = 1 << 12;
+        const size_t n = rows_.size();
+        crew_.share(
+            codes_.size(), [&](size_t c, int) { codes_[c].prepare(frame_.columns[c], frame_.target.n_rows); }, tick_);
+        crew_.share((n + kBlock - 1) / kBlock,
+                    [&](size_t block, int) {
+                        const size_t begin = block * kBlock, end = std::min(n, begin + kBlock);
+                        for (size_t c = 0; c < codes_.size(); ++c) codes_[c].fill(frame_.columns[c], begin, end);
+                    },
+                    tick_);
+    }
     void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, y_, frame_.quantiser); }
     bool by_column() const { return frame_.settings.rule == Rule::c45; }
 
@@ -167,7 +185,7 @@ private:
     };
     struct Bench {
         Bench(const Frame& frame, const Appraiser<S>& appraiser)
-            : sorted(frame.settings, appraiser),
+            : sorted(frame.settings, frame.tables, appraiser),
               levels(frame.settings, appraiser, frame.n_classes()),
               left(frame.width()),
               right(frame.width()),

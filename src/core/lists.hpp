@@ -22,8 +22,6 @@
 
 namespace treewise {
 
-inline constexpr uint32_t kNoRank = 0xFFFFFFFF;
-
 class SortedLists : public Engine {
 public:
     SortedLists(const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor)

@@ -31,6 +31,7 @@ public:
         for (size_t n = 2; n < table_.size(); ++n)
             table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
     }
+    const double* data() const { return table_.data(); }
     double operator()(int64_t n) const {
         if (static_cast<uint64_t>(n) < table_.size()) return table_[static_cast<size_t>(n)];
         return static_cast<double>(n) * std::log2(static_cast<double>(n));

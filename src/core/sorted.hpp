@@ -19,7 +19,9 @@
 #include <array>
 #include <numeric>
 
+#include "blocks.hpp"
 #include "contest.hpp"
+#include "frame.hpp"
 
 namespace treewise {
 
@@ -35,7 +37,8 @@ struct Around {
 template <Shape S>
 class SortedScan {
 public:
-    SortedScan(const Settings& settings, const Appraiser<S>& appraiser) : settings_(settings), appraiser_(appraiser) {}
+    SortedScan(const Settings& settings, const Tables& tables, const Appraiser<S>& appraiser)
+        : settings_(settings), tables_(tables), appraiser_(appraiser) {}
 
     // load(i), weight(i): of row i; differs(i): whether the values of rows i − 1 and i do. Cuts after row 1 … n_cuts.
     template <class Load, class Weight, class Differs>
@@ -59,7 +62,12 @@ private:
     template <Criterion C>
     struct Pass {
         Pass(const SortedScan& s, const Around& a, Contest& c)
-            : settings(s.settings_), appraiser(s.appraiser_), around(a), contest(c), run(s.appraiser_.scorer) {
+            : settings(s.settings_),
+              appraiser(s.appraiser_),
+              tables(s.tables_),
+              around(a),
+              contest(c),
+              run(s.appraiser_.scorer) {
             own = around.own ? appraiser.scorer.side(around.own) : 0.0;
             filled = 2 + (around.own != nullptr);
         }
@@ -72,14 +80,11 @@ private:
             run.start(around.left, around.right);
             int64_t i = 0;
             for (; i < first - 1 && i < last; ++i) run.step(load(i), weight(i));
+            if constexpr (requires { Weight::unit; } && (S == Shape::two || C == Criterion::squared_error)) {
+                if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.inverses.most())
+                    return sweep(i, last, load, differs);
+            }
             while (i < last) {
-                if constexpr (S == Shape::two && requires { Weight::unit; }) {
-                    if (settings.tuning.bounds && settings.rule == Rule::gain && last - i >= kBlock &&
-                        passed_over(i, load)) {
-                        i += kBlock;
-                        continue;
-                    }
-                }
                 const int64_t stop = std::min(last, i + kBlock);
                 for (; i < stop; ++i) {
                     run.step(load(i), weight(i));
@@ -88,19 +93,66 @@ private:
             }
         }
 
-        template <class Load>
-        bool passed_over(int64_t i, const Load& load) {
-            int64_t ones = 0;
-            for (int64_t k = 0; k < kBlock; ++k) ones += load(i + k);
+        // Blocks of rows of unit weight: first whether any cut of the block could win, then all of them at once.
+        template <class Load, class Differs>
+        void sweep(int64_t i, int64_t last, const Load& load, const Differs& differs) {
+            const double mean = appraiser.scorer.mean(), share = appraiser.merit_of_gain(1.0, filled);
+            const double all = run.left_weight() + run.right_weight();
+            const double sum = static_cast<double>(run.left_load() + run.right_load()) - mean * all;
+            double prefix[kBlock], scores[kBlock];
+            while (i < last) {
+                const int64_t n = std::min(kBlock, last - i);
+                // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
+                const double enough =
+                    contest.bar(around.column) / share - appraiser.scorer.delta() + appraiser.scorer.whole() - own;
+                int64_t sum_here = 0;
+                if constexpr (S == Shape::two) {
+                    for (int64_t k = 0; k < n; ++k) sum_here += load(i + k);
+                    if (settings.tuning.bounds && n == kBlock && most_within(sum_here) < enough) {
+                        run.skip(n, sum_here), i += n;
+                        continue;
+                    }
+                }
+                int64_t running = run.left_load();
+                double m = static_cast<double>(run.left_weight());
+                for (int64_t k = 0; k < n; ++k) {
+                    running += load(i + k);
+                    if constexpr (S == Shape::sums) m += 1;
+                    prefix[k] = static_cast<double>(running) - (S == Shape::sums ? mean * m : 0.0);
+                }
+                const Sweep block{n, run.left_weight(), run.left_weight() + run.right_weight(), sum, prefix, scores};
+                if constexpr (C == Criterion::gini) sweep_gini(block, tables.inverses.data());
+                if constexpr (C == Criterion::entropy) sweep_entropy(block, tables.logs.data());
+                if constexpr (C == Criterion::error) sweep_error(block);
+                if constexpr (C == Criterion::squared_error) sweep_squares(block, tables.inverses.data());
+                double most = scores[0];
+                for (int64_t k = 1; k < n; ++k) most = std::max(most, scores[k]);
+                for (int64_t k = 0; most >= enough && k < n; ++k) {
+                    if (scores[k] >= enough) offer(i + k + 1, scores[k], run.left_weight() + k + 1, all, differs);
+                }
+                run.skip(n, running - run.left_load()), i += n;
+            }
+        }
+        template <class Differs>
+        void offer(int64_t i, double score, int64_t left_weight, double all, const Differs& differs) {
+            const auto [least, most] = appraiser.merit(score + own, filled, [] { return 0.0; });
+            if (contest.hopeless(around.column, most) || !differs(i)) return;
+            const auto least_weight = settings.min_leaf_weight;
+            if (left_weight < least_weight || static_cast<int64_t>(all) - left_weight < least_weight) return;
+            contest.offer(around.column, around.below + i, least, most);
+        }
+        // The best score any order of a block's rows could give.
+        double most_within(int64_t ones) const {
             const int64_t m = run.left_weight(), a = run.left_load(), n = run.right_weight(), b = run.right_load();
-            const auto at = [&](int64_t rows, int64_t of_them) {
-                return appraiser.scorer.template two<C>(m + rows, a + of_them) +
-                       appraiser.scorer.template two<C>(n - rows, b - of_them);
+            const auto side = [&](int64_t weight, int64_t of_them) {
+                const auto x = static_cast<double>(of_them), y = static_cast<double>(weight - of_them);
+                if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.inverses.data()[weight];
+                return appraiser.scorer.template two<C>(weight, of_them);
             };
-            const double most = std::max({at(ones, ones), at(kBlock - ones, 0), at(kBlock, ones)}) + own;
-            if (!contest.hopeless(around.column, appraiser.merit(most, filled, [] { return 0.0; }).most)) return false;
-            run.skip(kBlock, ones);
-            return true;
+            const auto at = [&](int64_t rows, int64_t of_them) {
+                return side(m + rows, a + of_them) + side(n - rows, b - of_them);
+            };
+            return std::max({at(ones, ones), at(kBlock - ones, 0), at(kBlock, ones)});
         }
 
         template <class Differs>
@@ -119,6 +171,7 @@ private:
 
         const Settings& settings;
         const Appraiser<S>& appraiser;
+        const Tables& tables;
         const Around& around;
         Contest& contest;
         Run<C, S> run;
@@ -127,6 +180,7 @@ private:
     };
 
     const Settings& settings_;
+    const Tables& tables_;
     const Appraiser<S>& appraiser_;
 };
 
@@ -144,18 +198,21 @@ public:
         if (n < 64) return by_comparison(keys, rows.begin(), rows.end());
         uint64_t low = ~uint64_t{0}, high = 0;
         for (uint32_t r : rows) low = std::min(low, flat(keys[r])), high = std::max(high, flat(keys[r]));
-        const int bits = 64 - std::countl_zero((high - low) | 1), shift = std::max(0, bits - 2 * kDigit);
+        const int bits = 64 - std::countl_zero((high - low) | 1), shift = std::max(0, bits - 32);
         a_.resize(n), b_.resize(n);
-        std::array<uint32_t, kSlots> one{}, two{};
+        for (auto& digit : starts_) digit.fill(0);
         for (size_t i = 0; i < n; ++i) {
             const auto key = static_cast<uint32_t>((flat(keys[rows[i]]) - low) >> shift);
             a_[i] = {key, rows[i]};
-            ++one[key & kMask], ++two[key >> kDigit];
+            for (int d = 0; d < kDigits; ++d) ++starts_[d][key >> (d * kDigit) & kMask];
         }
-        std::exclusive_scan(one.begin(), one.end(), one.begin(), 0u);
-        std::exclusive_scan(two.begin(), two.end(), two.begin(), 0u);
-        for (const Entry& e : a_) b_[one[e.key & kMask]++] = e;
-        for (const Entry& e : b_) a_[two[e.key >> kDigit]++] = e;
+        for (int d = 0; d < kDigits; ++d) {
+            auto& start = starts_[d];
+            if (start[a_[0].key >> (d * kDigit) & kMask] == n) continue;  // all the same
+            std::exclusive_scan(start.begin(), start.end(), start.begin(), 0u);
+            for (const Entry& e : a_) b_[start[e.key >> (d * kDigit) & kMask]++] = e;
+            std::swap(a_, b_);
+        }
         for (size_t i = 0; i < n; ++i) rows[i] = a_[i].row;
         if (shift == 0) return;
         for (size_t i = 0; i < n;) {
@@ -168,7 +225,7 @@ public:
     }
 
 private:
-    static constexpr int kDigit = 11;
+    static constexpr int kDigit = 11, kDigits = 3;
     static constexpr uint32_t kSlots = 1u << kDigit, kMask = kSlots - 1;
     struct Entry {
         uint32_t key, row;
@@ -179,6 +236,7 @@ private:
         std::sort(first, last, [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
     }
     std::vector<Entry> a_, b_;
+    std::array<std::array<uint32_t, kSlots>, kDigits> starts_;
 };
 
 }  // namespace treewise

@@ -1,0 +1,40 @@
+// Scores of many neighbouring cuts at once, for rows of unit weight: plain loops over arrays, which compilers turn into
+// vector instructions. The same scores as Run's (scores.hpp), give or take the last bit, which `delta` covers.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace treewise {
+
+// 1/n, and 0 for 0.
+class Inverses {
+public:
+    explicit Inverses(int64_t most) : table_(static_cast<size_t>(most) + 1, 0.0) {
+        for (size_t n = 1; n < table_.size(); ++n) table_[n] = 1.0 / static_cast<double>(n);
+    }
+    int64_t most() const { return static_cast<int64_t>(table_.size()) - 1; }
+    const double* data() const { return table_.data(); }
+
+private:
+    std::vector<double> table_;
+};
+
+// Both sides of a run: `rows` of them in all, with `sum` ones (or sum of targets about the mean); `before` rows are on
+// the left already. prefix[k]: ones (or sum) on the left after k + 1 more rows.
+struct Sweep {
+    int64_t n;  // cuts
+    int64_t before, rows;
+    double sum;
+    const double* prefix;
+    double* out;
+};
+
+void sweep_gini(const Sweep& sweep, const double* inverse);
+void sweep_entropy(const Sweep& sweep, const double* nlogn);
+void sweep_error(const Sweep& sweep);
+void sweep_squares(const Sweep& sweep, const double* inverse);
+
+}  // namespace treewise
