@@ -751,6 +751,7 @@ PARAMETERS = [
     "drop_missing_target",
     "ties",
     "random_state",
+    "n_jobs",
 ]
 
 

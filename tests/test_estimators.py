@@ -541,7 +541,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(error, monkeypatch):
     fitted, fresh = TreeClassifier().fit(X, Y), TreeClassifier()
     before, unfitted = dict(vars(fitted)), dict(vars(fresh))
 
-    def fail(problem):
+    def fail(problem, **options):
         raise error
 
     monkeypatch.setattr(estimators, "grow_problem", fail)

@@ -78,6 +78,7 @@ def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = F
     asked = dict(asked)
     table = read_data(data, asked.pop("na_values", ()), form)
     try:
+        n_jobs = asked.pop("n_jobs", None)
         problem = problem_for(table, asked.pop("target", None), **asked)
     except DataError:
         for note in table.notes if not quiet else ():  # how the file was read may be why
@@ -90,7 +91,7 @@ def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = F
         remark("task", task_line(problem))
     started = time.monotonic()
     with bar("grow") as progress:
-        tree = grow_problem(problem, progress)
+        tree = grow_problem(problem, progress, n_jobs)
     if not quiet:
         for head, line in grown_lines(tree, time.monotonic() - started):
             remark(head, line)

@@ -140,6 +140,7 @@ GROW_OPTIONS = (
         default="first",
     ),
     GrowOption("random_state", WEIGHTS, "Seed for random ties", "N", int, 0),
+    GrowOption("n_jobs", WEIGHTS, "Threads that work on it (default: one a processor)", "N", int),
 )
 
 

@@ -52,11 +52,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         params = self.get_params(deep=False)
         check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
+        n_jobs = params.pop("n_jobs")
         options = {**params, "random_state": seed(params["random_state"]), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
         problem = problem_for(together, together.target, task=self._task, sample_weight=weights, **options)
-        tree = grow_problem(problem)
+        tree = grow_problem(problem, n_jobs=n_jobs)
         fitted = {"n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
             fitted["feature_names_in_"] = np.array(features.names, object)
@@ -216,6 +217,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         drop_missing_target: bool = False,
         ties: str = "first",
         random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.preset = preset
         self.criterion = criterion
@@ -238,6 +240,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.drop_missing_target = drop_missing_target
         self.ties = ties
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree on X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
@@ -323,6 +326,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         drop_missing_target: bool = False,
         ties: str = "first",
         random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.preset = preset
         self.criterion = criterion
@@ -342,6 +346,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         self.drop_missing_target = drop_missing_target
         self.ties = ties
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree on X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X."""
