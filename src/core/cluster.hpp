@@ -55,6 +55,7 @@ public:
           right_(width_) {
         read_targets();
         for (size_t c = 0; c < frame.columns.size(); ++c) frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
+        take_a_spine();
     }
 
     Segment all() const override { return {0, static_cast<int64_t>(rows_.size())}; }
@@ -63,7 +64,7 @@ public:
 
     std::span<const Row> rows(Segment node) override {
         named_.resize(static_cast<size_t>(node.size()));
-        for (size_t i = 0; i < named_.size(); ++i) named_[i] = rows_[row_of(members_[at(node.begin) + i])];
+        for (size_t i = 0; i < named_.size(); ++i) named_[i] = rows_[row_of(members()[at(node.begin) + i])];
         return named_;
     }
     // y: the targets in the node's own units.
@@ -71,7 +72,7 @@ public:
     void whole(Segment node, const int64_t* y, Stat& stat) override {
         y_ = y;
         stat.assign(width_, 0);
-        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), members_[at(i)]);
+        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), members()[at(i)]);
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ public:
     int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
     bool tells_apart(Segment node) const override {
         std::vector<Row> named(at(node.size()));
-        for (size_t i = 0; i < named.size(); ++i) named[i] = rows_[row_of(members_[at(node.begin) + i])];
+        for (size_t i = 0; i < named.size(); ++i) named[i] = rows_[row_of(members()[at(node.begin) + i])];
         return std::any_of(frame_.columns.begin(), frame_.columns.end(),
                            [&](const Column& c) { return treewise::tells_apart(c, named); });
     }
@@ -119,14 +120,17 @@ public:
     // Sends every row to its branch and divides the list of members; the others follow in settle.
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
         const auto column = static_cast<size_t>(chosen.column);
-        frame_.columns[column].is_code() ? send_levels(column, node, chosen) : send_numbers(column, node, chosen);
-        for (int64_t i = node.begin; i < node.end; ++i) ++sizes[side_[row_of(members_[at(i)])]];
-        partition(members_.data(), node, sizes);
+        in_order_ = kNone;
+        if (frame_.columns[column].is_code())
+            send_levels(column, node, chosen, sizes);
+        else
+            send_numbers(column, node, chosen, sizes);
+        if (spine_ == kNone || spine_ != in_order_) partition(members(), node, sizes);
     }
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
         if (std::find(open.begin(), open.end(), 1) == open.end()) return;
-        for (auto& list : lists_) {
-            if (!list.empty()) partition(list.data(), node, sizes);
+        for (size_t c = 0; c < lists_.size(); ++c) {
+            if (!lists_[c].empty() && c != spine_ && c != in_order_) partition(lists_[c].data(), node, sizes);
         }
     }
 
@@ -164,6 +168,16 @@ private:
         }
         for (size_t i = 0; i < m; ++i) members_[i] = entry_of(static_cast<uint32_t>(i));
     }
+    // Any list will do to know a node's rows by; a column's own saves one.
+    void take_a_spine() {
+        for (size_t c = 0; c < lists_.size() && spine_ == kNone; ++c) {
+            if (!lists_[c].empty()) spine_ = c;
+        }
+        if (spine_ != kNone) members_ = {};
+    }
+    uint32_t* members() { return spine_ == kNone ? members_.data() : lists_[spine_].data(); }
+    const uint32_t* members() const { return spine_ == kNone ? members_.data() : lists_[spine_].data(); }
+
     uint32_t entry_of(uint32_t row) const {
         if constexpr (S == Shape::sums) return row;
         return static_cast<uint32_t>(frame_.target.y[rows_[row]]) << bits_ | row;
@@ -174,6 +188,7 @@ private:
         read_keys(frame_.columns[c], rows_, keys_.data());
         const auto [low, high] = std::minmax_element(keys_.begin(), keys_.end());
         if (*low == *high) return;  // nothing to tell the rows apart
+        ++n_lists_;
         list.resize(rows_.size());
         std::iota(list.begin(), list.end(), 0u);
         sorter_.sort(keys_, list);
@@ -220,9 +235,9 @@ private:
     void open_scores(Segment node, const Stat& whole) {
         double low = 0, high = 0;
         if constexpr (S == Shape::sums) {
-            int64_t least = frame_.target.y[rows_[row_of(members_[at(node.begin)])]], most = least;
+            int64_t least = frame_.target.y[rows_[row_of(members()[at(node.begin)])]], most = least;
             for (int64_t i = node.begin; i < node.end; ++i) {
-                const int64_t y = frame_.target.y[rows_[row_of(members_[at(i)])]];
+                const int64_t y = frame_.target.y[rows_[row_of(members()[at(i)])]];
                 least = std::min(least, y), most = std::max(most, y);
             }
             low = quantiser_.back(least), high = quantiser_.back(most);
@@ -296,22 +311,29 @@ private:
         }
         places_.push_back(present);
         stats_.assign((places_.size() + 1) * width_, 0);
-        int64_t begin = 0, distinct = -1;
-        for (size_t p = 0; p < places_.size(); ++p) {
-            int64_t* stat = stats_.data() + p * width_;
-            for (int64_t i = begin; i < places_[p]; ++i) add_entry(stat, entries[i]);
-            if (frame_.settings.random_ties) {  // a draw depends on how many values there are below
-                for (int64_t i = begin; i < places_[p]; ++i)
-                    distinct += i == 0 || rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
-            } else {
-                distinct = places_[p] - 1;
-            }
-            out.push_back({nullptr, nullptr, stat, key_at(column, node.begin + begin),
-                           key_at(column, node.begin + places_[p] - 1), distinct});
-            begin = places_[p];
+        const auto begin_of = [&](size_t p) { return p ? places_[p - 1] : 0; };
+        size_t largest = 0;
+        for (size_t p = 1; p < places_.size(); ++p) {
+            if (places_[p] - begin_of(p) > places_[largest] - begin_of(largest)) largest = p;
         }
         int64_t* gone = stats_.data() + places_.size() * width_;
         for (int64_t i = present; i < node.size(); ++i) add_entry(gone, entries[i]);
+        int64_t* rest = stats_.data() + largest * width_;  // what is not in the others: the longest run is not read
+        add(rest, whole_->data(), width_), sub(rest, gone, width_);
+        int64_t distinct = -1;
+        for (size_t p = 0; p < places_.size(); ++p) {
+            int64_t* stat = stats_.data() + p * width_;
+            if (p != largest) {
+                for (int64_t i = begin_of(p); i < places_[p]; ++i) add_entry(stat, entries[i]);
+                sub(rest, stat, width_);
+            }
+            for (int64_t i = begin_of(p); frame_.settings.random_ties && i < places_[p];
+                 ++i)  // draws know the values below
+                distinct += i == 0 || rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
+            const int64_t place = frame_.settings.random_ties ? distinct : places_[p] - 1;
+            out.push_back({nullptr, nullptr, stat, key_at(column, node.begin + begin_of(p)),
+                           key_at(column, node.begin + places_[p] - 1), place});
+        }
         return {nullptr, nullptr, gone, 0, 0, 0};
     }
 
@@ -327,7 +349,7 @@ private:
 
     void count_levels(size_t column, Segment node) {
         const Levels& own = codes_[column];
-        const uint32_t* entries = members_.data() + node.begin;
+        const uint32_t* entries = members() + node.begin;
         counts_.count(
             node.size(), own.names.size(), width_, [&](int64_t i) { return own.of_row[row_of(entries[i])]; },
             [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
@@ -357,7 +379,7 @@ private:
     }
     Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out) {
         const Levels& own = codes_[column];
-        order_.assign(members_.begin() + node.begin, members_.begin() + node.end);
+        order_.assign(members() + node.begin, members() + node.end);
         std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
             const uint32_t x = own.of_row[row_of(a)], y = own.of_row[row_of(b)];
             return x != y ? x < y : a < b;
@@ -377,20 +399,22 @@ private:
         return {named_.data() + i, named_.data() + named_.size(), nullptr, 0, 0, 0};
     }
 
-    void send_levels(size_t column, Segment node, const Chosen& chosen) {
+    void send_levels(size_t column, Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) {
         const Levels& own = codes_[column];
         branch_of_.resize(own.names.size() + 1);
         for (size_t l = 0; l < own.names.size(); ++l) branch_of_[l] = chosen.branch(own.names[l]);
         branch_of_.back() = static_cast<uint32_t>(chosen.missing);
         for (int64_t i = node.begin; i < node.end; ++i) {
-            const uint32_t row = row_of(members_[at(i)]);
+            const uint32_t row = row_of(members()[at(i)]);
             side_[row] = branch_of_[own.of_row[row]];
+            ++sizes[side_[row]];
         }
     }
-    // The list is in order: the cut is found by halving, and what it parts is known by where it stands.
-    void send_numbers(size_t column, Segment node, const Chosen& chosen) {
+    // The list is in order: the cut is found by halving, and what it parts is known by where it stands. Unless missing
+    // rows go left, the list itself stays as it is; where there is no other, nothing moves at all.
+    void send_numbers(size_t column, Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) {
         const uint32_t* entries = lists_[column].data() + node.begin;
-        const int64_t present = n_present(column, node);
+        const int64_t present = n_present(column, node), n = node.size();
         int64_t low = 0, high = present;  // the first row of branch 1 is in [low, high]
         while (low < high) {
             const int64_t middle = (low + high) / 2;
@@ -399,10 +423,13 @@ private:
             else
                 high = middle;
         }
+        sizes[0] += low, sizes[1] += present - low;
+        if (present < n) sizes[at(chosen.missing)] += n - present;
+        if (present == n || chosen.missing > 0) in_order_ = column;
+        if (in_order_ == column && spine_ == column && n_lists_ == 1) return;
         for (int64_t i = 0; i < low; ++i) side_[row_of(entries[i])] = 0;
         for (int64_t i = low; i < present; ++i) side_[row_of(entries[i])] = 1;
-        for (int64_t i = present; i < node.size(); ++i)
-            side_[row_of(entries[i])] = static_cast<uint32_t>(chosen.missing);
+        for (int64_t i = present; i < n; ++i) side_[row_of(entries[i])] = static_cast<uint32_t>(chosen.missing);
     }
 
     // Stable, by side_: the children's entries in the order in which the parent's stand.
@@ -443,6 +470,10 @@ private:
     std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
     std::vector<Levels> codes_;
     std::vector<uint32_t> side_;
+    static constexpr size_t kNone = ~size_t{0};
+    size_t n_lists_ = 0;
+    size_t spine_ = kNone;     // the list that stands for the rows of nodes; none: members_ does
+    size_t in_order_ = kNone;  // the list that the split at hand left in order
 
     Contest contest_;
     bool everything_ = false;  // all cuts are asked for, not those of the contest

@@ -65,49 +65,65 @@ private:
                 if (edges.empty() || edges.back() < edge) edges.push_back(edge);
             }
         }
-        make_slots();
+        make_slots(column);
     }
-    // A slot of the keys' range leads to the first bin that reaches into it; as a rule that is the one.
-    void make_slots() {
-        low_ = edges.empty() ? 0 : edges.front();
-        const uint64_t range = edges.empty() ? 0 : static_cast<uint64_t>(edges.back()) - static_cast<uint64_t>(low_);
-        shift_ = std::max(0, 64 - std::countl_zero(range | 1) - kSlotBits);
-        slots_.assign((range >> shift_) + 2, static_cast<uint8_t>(edges.size()));
+    // The range between the outermost edges in slots of equal width: bins[slot] to bins[slot + 1] hold its values. As a
+    // rule that is one bin, or two.
+    void make_slots(const Column& column) {
+        const auto value = [&](int64_t key) {
+            return column.is_number() ? number_of(key) : static_cast<double>(integer_of(key));
+        };
+        low_ = edges.empty() ? 0.0 : value(edges.front());
+        const double width = edges.empty() ? 0.0 : value(edges.back()) - low_;
+        scale_ = width > 0 && width < std::numeric_limits<double>::max() ? (kSlots - 1) / width : 0.0;
+        if (!std::isfinite(scale_)) scale_ = 0.0;
+        first_.assign(kSlots + 1, static_cast<uint8_t>(edges.size()));
         size_t bin = 0;
-        for (size_t slot = 0; slot + 1 < slots_.size(); ++slot) {
-            while (bin < edges.size() && slot_of(edges[bin]) < slot) ++bin;
-            slots_[slot] = static_cast<uint8_t>(bin);
+        for (size_t slot = 0; slot < kSlots; ++slot) {
+            while (bin < edges.size() && slot_of(value(edges[bin])) < slot) ++bin;
+            first_[slot] = static_cast<uint8_t>(bin);
         }
     }
-    size_t slot_of(int64_t key) const { return (static_cast<uint64_t>(key) - static_cast<uint64_t>(low_)) >> shift_; }
+    size_t slot_of(double value) const {  // never falls as the value grows
+        const double at = scale_ == 0.0 ? 0.0 : (value - low_) * scale_;
+        return static_cast<size_t>(std::clamp(at, 0.0, kSlots - 1.0));
+    }
 
     template <class T>
     void fill_numbers(View<T> values, size_t begin, size_t end) {
         std::array<uint8_t, kBins> several{};
-        const auto last = static_cast<uint8_t>(edges.size());
-        const int64_t top = last ? edges.back() : kNoKey;
+        std::array<T, kBins> upper{};
+        const size_t last = edges.size();
+        for (size_t b = 0; b < last; ++b) upper[b] = value_of<T>(edges[b]);
         for (size_t r = begin; r < end; ++r) {
-            const int64_t key = key_of(values[r]);
-            uint8_t bin = last;
-            if (key <= top && last) {
-                bin = key <= low_ ? 0 : slots_[slot_of(key)];
-                while (edges[bin] < key) ++bin;
-                several[bin] |= edges[bin] != key;
-            } else if (key == kNoKey) {
-                bin = kGone;
+            const T value = values[r];
+            if (is_missing(value)) {
+                of_row[r] = kGone;
+                continue;
             }
-            of_row[r] = bin;
+            const size_t slot = slot_of(static_cast<double>(value));
+            size_t bin = first_[slot];
+            for (size_t high = first_[slot + 1]; bin < high;) {
+                const size_t middle = (bin + high) / 2;
+                upper[middle] < value ? bin = middle + 1 : high = middle;
+            }
+            several[bin] |= upper[bin] != value;
+            of_row[r] = static_cast<uint8_t>(bin);
         }
         several[last] = 1;  // it has no upper edge
         for (size_t b = 0; b < kGone; ++b) {
             if (several[b]) mixed[b].store(1, std::memory_order_relaxed);
         }
     }
+    template <class T>
+    static T value_of(int64_t key) {
+        if constexpr (std::is_floating_point_v<T>) return static_cast<T>(number_of(key));
+        return static_cast<T>(integer_of(key));
+    }
 
-    static constexpr int kSlotBits = 14;
-    int64_t low_ = 0;
-    int shift_ = 0;
-    std::vector<uint8_t> slots_;
+    static constexpr size_t kSlots = 1 << 12;
+    double low_ = 0, scale_ = 0;
+    std::vector<uint8_t> first_;
 };
 
 }  // namespace treewise

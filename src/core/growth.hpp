@@ -114,13 +114,13 @@ private:
     // -- one node -----------------------------------------------------------------------------------------------------
 
     // Says what the node predicts; returns whether it may be split.
-    bool prepare(int64_t id) {
+    bool prepare(int64_t id, const Stat* known = nullptr) {
         Draft& d = draft(id);
         if (d.segment.size() == 0) {
             d.stop = kNoRows;
             return false;
         }
-        const auto rows = sit(d.segment);
+        const auto rows = sit(d.segment, known);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool pure = same_targets(rows);
         const Side& whole = finder_.whole;
@@ -134,7 +134,7 @@ private:
     }
     // Puts all rows of a node on the finder's side; returns them (of classes with statistics: none, they are not
     // needed).
-    std::span<const Row> sit(Segment node) {
+    std::span<const Row> sit(Segment node, const Stat* known) {
         std::span<const Row> rows;
         if (target_.n_classes == 0 || !engine_.gives_stats()) rows = engine_.rows(node);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
@@ -144,7 +144,10 @@ private:
         whole.clear();
         if constexpr (requires { whole.add(whole_.data()); }) {
             if (engine_.gives_stats()) {
-                engine_.whole(node, desk_.y, whole_);
+                if (known)
+                    whole_ = *known;
+                else
+                    engine_.whole(node, desk_.y, whole_);
                 whole.add(whole_.data());
                 whole.measure();
                 return rows;
@@ -191,9 +194,9 @@ private:
 
     // Looks for the best split; with one, the node joins the frontier. The side of all its rows is made again, since
     // its siblings have been prepared meanwhile.
-    void search(int64_t id) {
+    void search(int64_t id, const Stat* known = nullptr) {
         Draft& d = draft(id);
-        sit(d.segment);
+        sit(d.segment, known);
         d.stop = finder_.find(d.segment, engine_.survey(d.segment, whole_), d.key, d.chosen, [this] { tick_(0); });
         if (d.stop != kInner) return tick_(d.segment.size());
         d.gain = desk_.in_users_units(d.chosen.gain, d.weight);
@@ -221,17 +224,42 @@ private:
             block_.drafts.push_back(std::move(child));
         }
         std::vector<uint8_t> open(k, 0);
+        const auto wholes = wholes_of(id, sizes);
         for (size_t b = 0; b < k; ++b) {
             const int64_t child = first_child + static_cast<int64_t>(b);
-            open[b] = prepare(child);
+            open[b] = prepare(child, wholes.empty() ? nullptr : &wholes[b]);
             if (open[b] && settings_.max_leaf_nodes <= 0 && engine_.too_small(draft(child).segment, levels_left(child)))
                 handed_over_.push_back(child), open[b] = 0;
         }
         engine_.settle(segment, sizes, open);
         // The last branch first: depth-first growth then takes the first branch next.
         for (size_t b = k; b-- > 0;) {
-            if (open[b]) search(first_child + static_cast<int64_t>(b));
+            if (open[b]) search(first_child + static_cast<int64_t>(b), wholes.empty() ? nullptr : &wholes[b]);
         }
+    }
+    // Statistics of a node's children, where they are classes: the largest is the parent less the others, so its rows
+    // need not be counted.
+    std::vector<Stat> wholes_of(int64_t id, const std::vector<int64_t>& sizes) {
+        if (target_.n_classes == 0 || !engine_.gives_stats()) return {};
+        const Draft& d = draft(id);
+        const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+        std::vector<Stat> wholes(sizes.size());
+        Stat& rest = wholes[largest];
+        rest.assign(stat_width(target_.n_classes), 0);
+        rest[kRows] = d.segment.size(), rest[kWeight] = d.weight;
+        for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
+            const auto [cls, weight] = block_.counts[static_cast<size_t>(i)];
+            rest[kCounts + static_cast<size_t>(cls)] = weight;
+        }
+        int64_t begin = d.segment.begin;
+        for (size_t b = 0; b < sizes.size(); ++b) {
+            const Segment child{begin, begin + sizes[b]};
+            begin = child.end;
+            if (b == largest) continue;
+            engine_.whole(child, desk_.y, wholes[b]);
+            sub(rest.data(), wholes[b].data(), rest.size());
+        }
+        return wholes;
     }
     int64_t levels_left(int64_t id) const {
         return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - draft(id).depth;

@@ -114,7 +114,7 @@ struct Tuning {
     bool plain = false;               // judge every candidate exactly, from sorted lists
     bool bounds = true;               // pass over what cannot win
     bool subtract = true;             // the larger child's histogram is its parent's less the smaller's
-    int64_t cluster_cells = 1 << 19;  // a node of so many cells …
+    int64_t cluster_cells = 1 << 20;  // a node of so many cells …
     int64_t cluster_rows = 1 << 12;   // … or so few rows is sorted once for its whole subtree
     int64_t counted_rows = 1 << 12;   // with fewer rows a node is sorted rather than counted
 };
