@@ -9,13 +9,7 @@
 //   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored one by
 //   one.
 //
-// As a rule a handful of bins of one or two columns are opened. The bounds (left L and right R are what lies beside the
-// bin B, φ is the score of a side):
-//
-//   any criterion   φ(L + b) + φ(R + B − b) <= φ(L) + φ(R) + Σ φ(row alone), for φ(x + y) <= φ(x) + φ(y)
-//   two classes     φ is convex in (weight, ones), so the largest is at a corner of the box of what b can be
-//   squared error   a part of B departs from its share of the sum by √(|B|·Q)/2 at most (Q: squares about B's mean;
-//                   Cauchy-Schwarz), and φ is convex in (weight, sum): the corners of that strip bound it
+// As a rule a handful of bins of one or two columns are opened. Why the bound holds is said in bounds.hpp.
 
 #pragma once
 
@@ -24,9 +18,9 @@
 #include <span>
 #include <vector>
 
+#include "bins.hpp"
+#include "bounds.hpp"
 #include "cluster.hpp"
-#include "codes.hpp"
-#include "crew.hpp"
 #include "levels.hpp"
 #include "sorted.hpp"
 
@@ -44,20 +38,9 @@ public:
           rows_(static_cast<size_t>(frame.target.n_rows)),
           spare_(rows_.size()),
           side_(rows_.size()),
-          codes_(frame.columns.size()),
-          offsets_(frame.columns.size() + 1, 0) {
+          bins_(frame, crew, tick) {
         std::iota(rows_.begin(), rows_.end(), Row{0});
-        if (frame.n_classes() && frame.n_classes() <= 256) {
-            label_.resize(rows_.size());
-            for (size_t r = 0; r < label_.size(); ++r) label_[r] = static_cast<uint8_t>(frame.target.y[r]);
-        }
-        make_codes();
-        for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
         for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
-        if constexpr (S == Shape::sums) {
-            const int bits = 62 - bit_length(static_cast<uint128>(rows_.size()));
-            coarse_ = std::max(0, bits - bits / 2);
-        }
     }
 
     Segment all() const override { return {0, static_cast<int64_t>(rows_.size())}; }
@@ -72,7 +55,7 @@ public:
         stat.assign(width_, 0);
         if (S == Shape::two && frame_.unit) {
             int64_t ones = 0;
-            for (Row r : list(node)) ones += label_[r];
+            for (Row r : list(node)) ones += bins_.label(r);
             stat[kRows] = stat[kWeight] = node.size();
             stat[kCounts] = node.size() - ones, stat[kCounts + 1] = ones;
             return;
@@ -92,7 +75,7 @@ public:
         open_scores();
         for (auto& bench : benches_) bench->contest.open(by_column(), frame_.columns.size()), bench->pending.clear();
         counted_ = use_counts(node);
-        const std::vector<int64_t>* held = counted_ ? &histogram(node) : nullptr;
+        const std::vector<int64_t>* held = counted_ ? &bins_.of(node, list(node)) : nullptr;
         crew_.share(frame_.columns.size(), [&](size_t c, int w) { survey_column(c, held, *benches_[at(w)]); }, tick_);
         share_bars();
         open_bins(held);
@@ -126,7 +109,7 @@ public:
 
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
         const Column& column = frame_.columns[static_cast<size_t>(chosen.column)];
-        const Codes& codes = codes_[static_cast<size_t>(chosen.column)];
+        const Codes& codes = bins_.codes()[static_cast<size_t>(chosen.column)];
         const bool coded = !codes.none() && !column.is_code();
         const uint8_t bin = coded ? codes.bin(chosen.last_left) : 0;
         for (Row r : list(node)) {
@@ -146,34 +129,24 @@ public:
     }
     // The children that stay here are counted: all but the largest of them, which is the parent less its siblings.
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
-        auto parent = held_.extract(node.begin);
-        if (parent.empty() || !frame_.settings.tuning.subtract) return;
+        if (!bins_.holds(node)) return;
         const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
-        if (!open[largest] || !use_counts(child(node, sizes, largest))) return;  // the others are small: counted afresh
+        const bool worth = open[largest] && use_counts(child(node, sizes, largest)) && frame_.settings.tuning.subtract;
+        if (!worth) return bins_.drop(node);  // the children are small, or leaves: counted afresh if at all
+        auto parent = bins_.take(node);
         for (size_t b = 0; b < sizes.size(); ++b) {
             if (b == largest || sizes[b] == 0) continue;
-            std::vector<int64_t> counts = count(child(node, sizes, b));
-            for (size_t i = 0; i < counts.size(); ++i) parent.mapped()[i] -= counts[i];
-            if (open[b] && use_counts(child(node, sizes, b))) hold(child(node, sizes, b), std::move(counts));
+            const Segment other = child(node, sizes, b);
+            auto counts = bins_.count(list(other));
+            for (size_t i = 0; i < counts.size(); ++i) parent[i] -= counts[i];
+            if (open[b] && use_counts(other)) bins_.hold(other, std::move(counts));
         }
-        hold(child(node, sizes, largest), std::move(parent.mapped()));
+        bins_.hold(child(node, sizes, largest), std::move(parent));
     }
 
 private:
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-    void make_codes() {
-        constexpr size_t kBlock = 1 << 12;
-        const size_t n = rows_.size();
-        crew_.share(
-            codes_.size(), [&](size_t c, int) { codes_[c].prepare(frame_.columns[c], frame_.target.n_rows); }, tick_);
-        crew_.share((n + kBlock - 1) / kBlock,
-                    [&](size_t block, int) {
-                        const size_t begin = block * kBlock, end = std::min(n, begin + kBlock);
-                        for (size_t c = 0; c < codes_.size(); ++c) codes_[c].fill(frame_.columns[c], begin, end);
-                    },
-                    tick_);
-    }
     void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, y_, frame_.quantiser); }
     bool by_column() const { return frame_.settings.rule == Rule::c45; }
 
@@ -218,82 +191,10 @@ private:
 
     // -- counting -----------------------------------------------------------------------------------------------------
 
-    // Words a bin: two classes of unit weight share one (rows below, ones above); numbers need no exact sums here.
-    size_t cell(size_t column) const {
-        if (S == Shape::two && frame_.unit) return 1;
-        if (S == Shape::sums && !frame_.columns[column].is_code()) return 4;
-        return width_;
-    }
-    bool countable(size_t column) const { return !codes_[column].none(); }
     bool use_counts(Segment node) const {
         if (frame_.settings.rule != Rule::gain || frame_.settings.criterion == Criterion::poisson) return false;
         const int64_t rows = node.size(), least = frame_.settings.tuning.counted_rows;
         return rows >= least && (static_cast<int64_t>(kBins * width_) <= 2 * rows || least < 256);
-    }
-
-    const std::vector<int64_t>& histogram(Segment node) {
-        const auto found = held_.find(node.begin);
-        if (found != held_.end()) return found->second;
-        return held_[node.begin] = count(node);
-    }
-    void hold(Segment node, std::vector<int64_t>&& counts) {
-        constexpr size_t kBudget = size_t{1} << 22;  // words; what does not fit is counted again
-        if (held_.size() * counts.size() < kBudget) held_[node.begin] = std::move(counts);
-    }
-    std::vector<int64_t> count(Segment node) {
-        std::vector<int64_t> counts(offsets_.back(), 0);
-        crew_.share(
-            codes_.size(),
-            [&](size_t c, int) {
-                if (countable(c)) count_column(c, list(node), counts.data() + offsets_[c]);
-            },
-            tick_);
-        return counts;
-    }
-    void count_column(size_t column, std::span<const Row> rows, int64_t* cells) const {
-        const uint8_t* code = codes_[column].of_row.data();
-        const Target& target = frame_.target;
-        if constexpr (S == Shape::two) {
-            if (frame_.unit) {
-                for (Row r : rows) cells[code[r]] += 1 + (static_cast<int64_t>(label_[r]) << 32);
-                return;
-            }
-        }
-        if constexpr (S == Shape::sums) {
-            if (!frame_.columns[column].is_code()) {
-                for (Row r : rows) {
-                    const int64_t w = target.weight[r], v = frame_.quantiser(target.y[r], w);
-                    int64_t* cell = cells + 4 * size_t{code[r]};
-                    ++cell[0], cell[1] += w, cell[2] += v, cell[3] += squared(v, w);
-                }
-                return;
-            }
-        }
-        for (Row r : rows) frame_.add_row(cells + width_ * size_t{code[r]}, r, target.y, frame_.quantiser);
-    }
-    // v²/w without its last bits, rounded up.
-    int64_t squared(int64_t v, int64_t w) const {
-        const int64_t u = std::abs(v) >> coarse_;
-        if (w == 1) return u * u + 2 * u + 1;
-        return static_cast<int64_t>(
-                   std::ldexp(static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w), -2 * coarse_)) +
-               1;
-    }
-    // A bin's statistics (of numbers: as far as scores go).
-    void read(const int64_t* cells, size_t column, size_t bin, Stat& out) const {
-        const size_t words = cell(column);
-        const int64_t* c = cells + bin * words;
-        if (words == 1) {
-            const int64_t rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
-            out[kRows] = out[kWeight] = rows, out[kCounts] = rows - ones, out[kCounts + 1] = ones;
-        } else if (S == Shape::sums && words == 4) {
-            out[kRows] = c[0], out[kWeight] = c[1], out[kLoad] = c[2];
-        } else {
-            std::copy_n(c, words, out.begin());
-        }
-    }
-    double squares(const int64_t* cells, size_t bin) const {
-        return std::ldexp(static_cast<double>(cells[bin * 4 + 3]), 2 * coarse_);
     }
 
     // -- one column ---------------------------------------------------------------------------------------------------
@@ -302,8 +203,8 @@ private:
         const bool is_code = frame_.columns[column].is_code();
         if (is_code) return survey_levels(column, held, bench);
         if (!held) return survey_sorted(column, bench);
-        const int64_t* cells = held->data() + offsets_[column];
-        read(cells, column, kGone, bench.gone);
+        const int64_t* cells = bins_.cells(*held, column);
+        bins_.read(cells, column, kGone, bench.gone);
         if constexpr (S == Shape::sums) add_gone_sums(column, bench);
         each_placement(column, bench, [&](const Around& around) { score_edges(column, cells, around, bench); });
         each_placement(column, bench, [&](const Around& around) { bound_bins(column, cells, around, bench); });
@@ -313,7 +214,7 @@ private:
         if (!bench.gone[kRows]) return;
         std::fill(bench.gone.begin(), bench.gone.end(), 0);
         for (Row r : list(node_)) {
-            if (codes_[column].of_row[r] == kGone) add_row(bench.gone.data(), r);
+            if (bins_.codes()[column].of_row[r] == kGone) add_row(bench.gone.data(), r);
         }
     }
     // With bench.gone filled: presence, then work(around) for each place of the missing rows.
@@ -347,7 +248,7 @@ private:
         const int64_t present = (*whole_)[kRows] - bench.gone[kRows];
         int64_t place = 0;
         for (size_t b = 0; b < kGone && place < present; ++b) {
-            read(cells, column, b, bench.bin);
+            bins_.read(cells, column, b, bench.bin);
             if (bench.bin[kRows] == 0) continue;
             place += bench.bin[kRows];
             add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
@@ -361,12 +262,16 @@ private:
     void bound_bins(size_t column, const int64_t* cells, const Around& around, Bench& bench) {
         const double own = around.own ? appraiser_.scorer.side(around.own) : 0.0;
         for (size_t b = 0; b < kGone; ++b) {
-            read(cells, column, b, bench.bin);
+            bins_.read(cells, column, b, bench.bin);
             if (bench.bin[kRows] == 0) continue;
             sub(bench.right.data(), bench.bin.data(), width_);
-            if (bench.bin[kRows] > 1 && codes_[column].mixed[b]) {
+            if (bench.bin[kRows] > 1 && bins_.codes()[column].mixed[b]) {
                 const double most =
-                    appraiser_.merit(bound(cells, b, bench) + own, 2 + (around.own != nullptr), [] { return 0.0; })
+                    appraiser_
+                        .merit(bound(appraiser_.scorer, bench.left.data(), bench.bin.data(), bench.right.data(),
+                                     S == Shape::sums ? bins_.squares(cells, b) : 0.0) +
+                                   own,
+                               2 + (around.own != nullptr), [] { return 0.0; })
                         .most;
                 if (!frame_.settings.tuning.bounds || !bench.contest.hopeless(around.column, most))
                     bench.pending.push_back({around.column, static_cast<uint8_t>(b), most});
@@ -374,43 +279,6 @@ private:
             add(bench.left.data(), bench.bin.data(), width_);
         }
     }
-    double bound(const int64_t* cells, size_t b, const Bench& bench) const {
-        const Scorer<S>& scorer = appraiser_.scorer;
-        const Stat &l = bench.left, &r = bench.right, &bin = bench.bin;
-        if constexpr (S == Shape::two) {
-            const int64_t m = l[kWeight], a = l[kCounts + 1], n = r[kWeight], o = r[kCounts + 1];
-            const int64_t ones = bin[kCounts + 1], others = bin[kCounts];
-            const auto two = [&](int64_t weight, int64_t of_them) {
-                const int64_t stat[] = {0, weight, 0, of_them};
-                return scorer.side(stat);
-            };
-            return std::max(two(m + ones, a + ones) + two(n + others, o), two(m + others, a) + two(n + ones, o + ones));
-        } else if constexpr (S == Shape::sums) {
-            const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kLoad]), mean = scorer.mean();
-            const double about_mean = squares(cells, b) - 2 * mean * s + mean * mean * w;
-            const double beside = scorer.side(l.data()) + scorer.side(r.data()) + std::max(0.0, about_mean);
-            if (l[kWeight] == 0 || r[kWeight] == 0) return beside;
-            const double within = std::max(0.0, squares(cells, b) - s * s / w);
-            const auto d = static_cast<int64_t>(std::sqrt(w * within) / 2) + 1;
-            const auto strip = [&](int64_t weight, int64_t sum) {
-                const int64_t rest = (*whole_)[kWeight] - weight - (bench_own(bench) ? bench.gone[kWeight] : 0);
-                const int64_t rest_sum = l[kLoad] + bin[kLoad] + r[kLoad] - sum;
-                return scorer.template sums<Criterion::squared_error>(weight, sum) +
-                       scorer.template sums<Criterion::squared_error>(rest, rest_sum);
-            };
-            const int64_t m = l[kWeight], a = l[kLoad];
-            const double corners =
-                std::max({strip(m, a - d), strip(m, a + d), strip(m + bin[kWeight], a + bin[kLoad] - d),
-                          strip(m + bin[kWeight], a + bin[kLoad] + d)});
-            return std::min(beside, corners);
-        } else {
-            const double alone =
-                frame_.settings.criterion == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
-            return scorer.side(l.data()) + scorer.side(r.data()) + alone;
-        }
-    }
-    bool bench_own(const Bench& bench) const { return bench.gone[kRows] && frame_.own_branch(bench.gone.data()); }
-
     // -- opening bins -------------------------------------------------------------------------------------------------
 
     void share_bars() {
@@ -439,18 +307,18 @@ private:
             for (const Pending& p : all) {
                 if (p.column == column && !bench.contest.hopeless(column, p.most)) bench.marked[p.bin] = 1;
             }
-            open_column(static_cast<size_t>(column), held->data() + offsets_[static_cast<size_t>(column)], bench);
+            open_column(static_cast<size_t>(column), bins_.cells(*held, static_cast<size_t>(column)), bench);
             tick_();
         }
     }
     void open_column(size_t column, const int64_t* cells, Bench& bench) {
         gather(column, node_, bench.marked.data(), bench);
-        read(cells, column, kGone, bench.gone);
+        bins_.read(cells, column, kGone, bench.gone);
         if constexpr (S == Shape::sums) add_gone_sums(column, bench);
         each_placement(column, bench, [&](Around around) {
             size_t begin = 0;
             for (size_t b = 0; b < kGone; ++b) {
-                read(cells, column, b, bench.bin);
+                bins_.read(cells, column, b, bench.bin);
                 const int64_t n = bench.bin[kRows];
                 if (n == 0) continue;
                 if (bench.marked[b]) {
@@ -466,7 +334,7 @@ private:
     void gather(size_t column, Segment node, const uint8_t* marked, Bench& bench) const {
         bench.found.clear();
         if (marked) {
-            const uint8_t* code = codes_[column].of_row.data();
+            const uint8_t* code = bins_.codes()[column].of_row.data();
             bench.found.resize(at(node.size()));
             size_t n = 0;
             for (Row r : list(node)) bench.found[n] = r, n += marked[code[r]];
@@ -557,11 +425,11 @@ private:
     // Only the bins beside a surviving cut are sorted: their keys say where it lies.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
         if (frame_.settings.random_ties) return sorted_buckets(column, node, out, bench);
-        const int64_t* cells = held_.at(node.begin).data() + offsets_[column];
+        const int64_t* cells = bins_.cells(bins_.held(node), column);
         std::array<int64_t, kBins> below{};  // present rows below a bin
         int64_t present = 0;
         for (size_t b = 0; b < kGone; ++b) {
-            read(cells, column, b, bench.bin);
+            bins_.read(cells, column, b, bench.bin);
             below[b] = present;
             present += bench.bin[kRows];
         }
@@ -595,7 +463,7 @@ private:
     }
     // Exact statistics between cuts, in one pass over the node's codes; values are read in the cuts' own bins only.
     void fill_buckets(size_t column, Segment node, const std::vector<int64_t>& cuts, Bench& bench) const {
-        const Codes& codes = codes_[column];
+        const Codes& codes = bins_.codes()[column];
         bench.stats.assign((cuts.size() + 2) * width_, 0);
         std::array<uint32_t, kBins> bucket{};
         std::array<uint8_t, kBins> unsure{};
@@ -619,15 +487,16 @@ private:
     void fill_from_counts(size_t column, Segment node, const std::vector<int64_t>& cuts,
                           const std::array<uint32_t, kBins>& bucket, const std::array<uint8_t, kBins>& unsure,
                           Bench& bench) const {
-        const int64_t* cells = held_.at(node.begin).data() + offsets_[column];
+        const int64_t* cells = bins_.cells(bins_.held(node), column);
         for (size_t b = 0; b < kBins; ++b) {
             if (unsure[b]) continue;
-            read(cells, column, b, bench.bin);
+            bins_.read(cells, column, b, bench.bin);
             add(bench.stats.data() + bucket[b] * width_, bench.bin.data(), width_);
         }
         for (size_t i = 0; i < bench.found.size(); ++i) {  // gathered: the cuts' own bins and their neighbours
             const Row r = bench.found[i];
-            if (unsure[codes_[column].of_row[r]]) add_row(bench.stats.data() + which(cuts, bench.keys[i]) * width_, r);
+            if (unsure[bins_.codes()[column].of_row[r]])
+                add_row(bench.stats.data() + which(cuts, bench.keys[i]) * width_, r);
         }
     }
 
@@ -641,13 +510,12 @@ private:
         const Row* members = rows_.data() + node.begin;
         const auto codes = frame_.columns[column].template view<int32_t>();
         const bool usual = y_ == frame_.target.y;  // histograms know nothing of a node's own units
-        const auto held = counted_ && usual && countable(column) ? held_.find(node.begin) : held_.end();
-        if (held != held_.end()) {
-            const int64_t* cells = held->second.data() + offsets_[column];
+        if (counted_ && usual && bins_.countable(column)) {
+            const int64_t* cells = bins_.cells(bins_.held(node), column);
             bench.counts.levels.clear();
             bench.counts.stats.clear();
             for (size_t l = 0; l <= n_levels; ++l) {
-                read(cells, column, l < n_levels ? l : kGone, bench.bin);
+                bins_.read(cells, column, l < n_levels ? l : kGone, bench.bin);
                 if (l < n_levels && bench.bin[kRows] == 0) continue;
                 bench.counts.levels.push_back(static_cast<uint32_t>(l));
                 bench.counts.stats.insert(bench.counts.stats.end(), bench.bin.begin(), bench.bin.end());
@@ -713,12 +581,8 @@ private:
     Appraiser<S> appraiser_;
     std::vector<Row> rows_, spare_;
     std::vector<uint32_t> side_;
-    std::vector<Codes> codes_;
-    std::vector<uint8_t> label_;   // classes of the rows, where a byte will do
-    std::vector<size_t> offsets_;  // where a column's cells begin in a histogram
-    int coarse_ = 0;               // bits cut from v before squaring
+    BinCounts<S> bins_;
     std::vector<std::unique_ptr<Bench>> benches_;
-    std::map<int64_t, std::vector<int64_t>> held_;  // histograms of nodes that wait, by where they begin
 
     // of the node at hand
     Segment node_;
