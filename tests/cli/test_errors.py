@@ -169,6 +169,38 @@ def test_files_are_written_at_once_or_not_at_all(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "predict m.json t.csv -o m.json",
+        "predict m.json t.csv -o ./t.csv",
+        "predict m.json t.csv -o link.csv",
+        "predict m.json --row a=1 -o m.json --format json",
+        "trace m.json t.csv -o m.json",
+        "trace m.json t.csv -o t.csv --format csv",
+        "trace t.csv --target y -o t.csv",
+        "grow t.csv --target y -o t.csv",
+        "grow t.txt --target y -o t.txt",
+    ],
+)
+def test_what_is_read_is_not_overwritten(run, tmp_path, line):
+    for name in ("t.csv", "t.txt"):
+        (tmp_path / name).write_text("a,y\n1,no\n2,yes\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
+    assert run("grow t.csv --target y -o m.json -q").code == 0
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    answer = run(line)
+    assert answer.code == 2
+    assert "it is also an input. Give the output another name." in answer.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_an_output_that_is_no_input_may_be_written_again(run):
+    assert run("grow xor -o m.json -q").code == 0
+    assert run("grow xor -o m.json -q").code == 0
+    assert run("predict m.json xor -o /dev/null --format csv").code == 0
+
+
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to("real.json")

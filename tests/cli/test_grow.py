@@ -308,7 +308,10 @@ def test_a_trace_is_printed_node_by_node(run, monkeypatch):
     assert answer.code == 130
     assert answer.out
     assert whole.startswith(answer.out)
-    assert run("trace penguins --max-depth 1 --format csv").out == ""
+    assert "no file was written, and what was printed may end early." in answer.err
+    answer = run("trace penguins --max-depth 1 --format csv")
+    assert answer.out == ""
+    assert "; nothing was written." in answer.err
 
 
 def test_the_task_tells_classes_that_are_numbers_from_their_rows(run):

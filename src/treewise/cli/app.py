@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.streams import NO_ROOM, complain, discard_output, flush, out_of_reach, written_files
+from treewise.cli.streams import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
 from treewise.cli.values import in_options
 from treewise.errors import (
     DataError,
@@ -145,12 +145,12 @@ app = App(
 def guarded(run: Callable[[], int]) -> int:
     """Run, and turn every way of failing into a sentence on standard error and an exit code."""
     started = time.monotonic()
-    written_files.clear()
+    so_far.forget()
     try:
         code = run()
         flush()
     except KeyboardInterrupt:
-        complain(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {what_was_written()}.")
+        complain(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {so_far}.")
         code = STOPPED
     except BrokenPipeError:
         discard_output()
@@ -195,8 +195,3 @@ def fault_in_words(error: Exception) -> str:
         at = at.tb_next
     place = f" in {os.path.basename(at.tb_frame.f_code.co_filename)} line {at.tb_lineno}" if at else ""
     return f"{type(error).__name__}{place}: {str(error).splitlines()[0] if str(error) else 'no message'}."
-
-
-def what_was_written() -> str:
-    """Say which files are there already, for someone who stopped a command."""
-    return f"{', '.join(written_files)} was written" if written_files else "nothing was written"

@@ -51,7 +51,7 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
 @option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
 def command(data: str, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
-    check_place(output)
+    check_place(output, data)
     check_ending(output)
     form = take_text_options(options)
     asked = take_grow_options(options)

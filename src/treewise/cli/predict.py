@@ -83,7 +83,7 @@ def command(
     """Predict a table, or single rows."""
     from treewise.evaluate.answers import with_levels_of
 
-    check_place(output)
+    check_place(output, model, data)
     form = form_for(output, form, "text" if rows else "csv")
     if (data is None) == (not rows):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")

@@ -12,6 +12,7 @@ import errno
 import os
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -46,7 +47,26 @@ PLAIN = str.maketrans(
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-written_files: list[str] = []  # what this command has finished writing, for someone who stops it
+
+@dataclass
+class SoFar:
+    """What this command has written, for someone who stops it."""
+
+    files: list[str] = field(default_factory=list)  # finished ones
+    printed: bool = False
+
+    def forget(self) -> None:
+        """Begin a command."""
+        self.files.clear()
+        self.printed = False
+
+    def __str__(self) -> str:
+        if self.files:
+            return f"{', '.join(self.files)} was written"
+        return "no file was written, and what was printed may end early" if self.printed else "nothing was written"
+
+
+so_far = SoFar()
 
 
 def fit(text: str, stream: TextIO) -> str:
@@ -77,6 +97,7 @@ def put(data: bytes) -> None:
         sys.stdout.flush()
         left = memoryview(data)
         while left:
+            so_far.printed = True
             left = left[sys.stdout.buffer.write(left) :]
     except OSError as error:
         raise out_of_reach(error) from None
@@ -131,12 +152,19 @@ def discard_output() -> None:
         os.close(nowhere)
 
 
-def check_place(output: str | None) -> None:
-    """Refuse a file that cannot be written before any work is done for it."""
-    if output not in (None, "-"):
-        folder = Path(str(output)).expanduser().parent
-        if not folder.is_dir():
-            raise ParameterError(f'cannot write {safe(output)}: there is no folder "{safe(folder)}".')
+def check_place(output: str | None, *inputs: str | None) -> None:
+    """Refuse a file that cannot be written, or that is also read, before any work is done for it."""
+    if output in (None, "-"):
+        return
+    path = Path(str(output)).expanduser()
+    if not path.parent.is_dir():
+        raise ParameterError(f'cannot write {safe(output)}: there is no folder "{safe(path.parent)}".')
+    if not path.is_file():  # new, or a pipe or a device, which loses nothing
+        return
+    for given in inputs:
+        source = Path(given or "").expanduser()
+        if given not in (None, "-") and source.exists() and os.path.samefile(path, source):
+            raise ParameterError(f"cannot write {safe(output)}: it is also an input. Give the output another name.")
 
 
 def deliver(content: str | bytes, output: str | None) -> None:
@@ -168,7 +196,7 @@ def write_file(path: Path, data: bytes) -> None:
     finally:
         if temporary is not None:
             os.unlink(temporary)
-    written_files.append(str(path))
+    so_far.files.append(str(path))
     return None
 
 

@@ -82,7 +82,7 @@ def command(
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
-    check_place(output)
+    check_place(output, source, data)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
