@@ -42,6 +42,56 @@ def test_categories_can_be_split_by_hand(condition, words):
     assert sum(tree[c].rows for c in tree[0].children) == 12
 
 
+def with_holes(seed, task):
+    rng = np.random.default_rng(seed)
+    x, town = rng.integers(0, 9, 60).astype(float), rng.choice(["Bari", "Rome", "Turin", None], 60)
+    x[rng.random(60) < 0.2] = np.nan
+    y = rng.choice(["a", "b"], 60) if task == "classification" else rng.integers(0, 50, 60) / 4
+    return {"x": x, "town": town, "y": y}
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"criterion": "entropy"},
+        {"criterion": "gain_ratio"},
+        {"criterion": "gini", "categorical": "multiway"},
+        {"criterion": "entropy", "missing": "branch"},
+        {"criterion": "squared_error", "categorical": "one_value"},
+        {"criterion": "absolute_error"},
+    ],
+    ids=str,
+)
+def test_missing_values_of_a_split_by_hand_go_where_growing_sends_them(seed, settings):
+    task = "regression" if settings["criterion"].endswith("_error") else "classification"
+    for column in ("x", "town"):
+        data = with_holes(seed, task)
+        del data[{"x": "town", "town": "x"}[column]]
+        grown = tw.grow(data, "y", task=task, max_depth=1, **settings)
+        if "present" in grown.words(1) + grown.words(2):
+            continue
+        condition = "town" if grown[0].split.kind == "multiway" else grown.words(1).removesuffix(" or missing")
+        byhand = tw.grow(data, "y", task=task, max_depth=0, **settings).split(0, condition, data)
+        assert byhand[0].split.missing == grown[0].split.missing
+        assert [n.rows for n in byhand] == [n.rows for n in grown]
+
+
+def test_missing_values_of_a_split_by_hand_go_where_the_condition_says():
+    data = {"x": [1.0, 2.0, 3.0, None, None], "y": ["a", "b", "b", "b", "b"]}
+    root = tw.grow(data, "y", max_depth=0)
+    assert root.split(0, "x <= 1.5", data)[0].split.missing == 1
+    assert root.split(0, "x <= 1.5 or missing", data)[0].split.missing == 0
+    whole = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}
+    root = tw.grow(whole, "y", max_depth=0)
+    assert root.split(0, "x <= 1.5", whole)[0].split.missing == 1
+    told = root.split(0, "x <= 1.5 or missing", whole)
+    assert told[0].split.missing == 0
+    assert told.words(1) == "x <= 1.5 or missing"
+    gone = {"x": [None, None], "y": ["a", "b"]}
+    assert [n.rows for n in root.split(0, "x <= 1.5", gone)] == [2, 2, 0]
+
+
 def test_splitting_in_the_middle_renumbers():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     deeper = tree.split(2, "sex = MALE", "penguins")

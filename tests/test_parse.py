@@ -468,7 +468,7 @@ COLUMNS = (
     ],
 )
 def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
-    assert split_of(text, COLUMNS) == split
+    assert split_of(text, COLUMNS) == (split, "missing" in text or "present" in text)
 
 
 @pytest.mark.parametrize(

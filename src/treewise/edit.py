@@ -9,15 +9,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise import _core
+from treewise import _core, encode
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
-from treewise.predict import subtree_sizes
+from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
 from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Tree
@@ -89,13 +90,49 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     if tree.arrays.kind[node] != LEAF:
         raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
     problem = problem_again(tree, data, sample_weight)
-    split = read_condition(tree, condition)
+    split, says_missing = read_condition(tree, condition)
+    if not says_missing:
+        split = learn_missing(tree, node, split, problem)
     grown = add_split(tree, node, split)
-    return estimate(grown, problem, {"did": "split", "node": node, "condition": condition})
+    fitted = estimate(grown, problem, {"did": "split", "node": node, "condition": condition})
+    if fitted.arrays.missing[node] == split.missing:
+        return fitted
+    missing = fitted.arrays.missing.copy()
+    missing[node] = split.missing  # the heavier branch is where they go unless somebody says otherwise
+    missing.flags.writeable = False
+    return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
-def read_condition(tree: Tree, condition: str) -> Split:
-    """Turn ``x1 <= 0.5`` into a split of the tree's own columns."""
+def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Split:
+    """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
+    from treewise.search import Parting, fits, group_of, judge, pick, place_missing
+
+    rows = np.flatnonzero(find_nodes(tree, problem.columns, len(problem)) == node)
+    if not len(rows):
+        return split
+    children = find_nodes(add_split(tree, node, split), problem.columns, len(problem))[rows]
+    problem, column = problem.at(rows), tree.columns.index(split.column)
+    gone = encode.is_missing(tree.encodings[column], problem.columns[column][rows])
+    branches = range(split.own_branches)
+    groups = tuple(group_of(problem, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
+    away, everyone = group_of(problem, rows[gone]), group_of(problem, rows)
+    measure = problem.criterion.at(everyone)
+    own = problem.settings.missing == "branch" and away.rows > 0 and measure.valid(away) and fits(problem, away)
+    named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
+    parting = Parting(0, groups, partial(replace, split), tuple(named))
+    ways = [
+        judge(problem, everyone, measure, parting.make(missing=branch), parts, away.rows, (0, 0, 0, place))
+        for place, (branch, parts) in enumerate(place_missing(parting, away, own))
+    ]
+    judged = [way for way in ways if way is not None]
+    if judged:
+        return pick(judged, None).split
+    weights = [group.weight for group in groups]  # all rows go one way: nothing to choose by
+    return replace(split, missing=weights.index(max(weights)))
+
+
+def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
+    """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
     from treewise.written.siblings import split_of
 
     try:

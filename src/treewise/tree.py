@@ -515,7 +515,8 @@ class Tree:
     def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
 
-        ``sample_weight`` is a column or an array; without it a weight column the tree was grown with is used again.
+        Missing values go where the condition says (``"x1 <= 0.5 or missing"``), else where they gain most, or with the
+        heavier branch if there are none. ``sample_weight`` is as in ``refit``.
 
         >>> import treewise as tw
         >>> data = tw.datasets.four_points()

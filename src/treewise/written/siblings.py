@@ -110,22 +110,22 @@ def check_kind(c: Condition, encoding: Encoding) -> None:
             raise c.fault("does not fit a column of whole numbers past 2^53: write a whole number.")
 
 
-def split_of(text: str, encodings: Sequence[Encoding]) -> Split:
+def split_of(text: str, encodings: Sequence[Encoding]) -> tuple[Split, bool]:
     """Return the split that one condition stands for, everything else being the other branch.
 
-    The name of a column of levels stands for a branch a level. Missing values take the first branch unless
-    the condition says otherwise.
+    The name of a column of levels stands for a branch a level. Beside it stands whether the condition says where
+    missing values go; where it does not, that is still to be decided.
 
     >>> columns = [Encoding("age", "number"), Encoding("city", "nominal", ("Bari", "Rome", "Turin"))]
     >>> split_of("age > 71.5 or missing", columns)
-    Threshold(column='age', missing=1, cut=71.5)
-    >>> split_of("city = Rome", columns).words(1, columns[1]), split_of("city", columns).n_branches
-    ('city otherwise', 3)
+    (Threshold(column='age', missing=1, cut=71.5), True)
+    >>> split_of("city", columns)
+    (Multiway(column='city', missing=0, levels=('Bari', 'Rome', 'Turin'), other=False), False)
     """
     by_name = {encoding.name: encoding for encoding in encodings}
     named = by_name.get(read_text(text.strip()))
     if named and named.categorical and named.levels:
-        return Multiway(named.name, named.levels)
+        return Multiway(named.name, named.levels), False
     condition = read(text.strip())
     if condition.nameless:
         raise condition.fault("does not say other than what.")
@@ -139,7 +139,8 @@ def split_of(text: str, encodings: Sequence[Encoding]) -> Split:
     check_levels([condition], by_name[condition.column])
     other = {"missing": "present", "present": "missing"}.get(condition.test, "otherwise")
     siblings = settle([condition, Condition(f"{condition.column} {other}", 1, condition.column, other)])
-    return decide(siblings, by_name[condition.column], [0.0, 0.0])[0]
+    split, _ = decide(siblings, by_name[condition.column], [0.0, 0.0])
+    return split, condition.or_missing or condition.test in ("missing", "present")
 
 
 def _missing_branch(
