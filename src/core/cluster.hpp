@@ -204,18 +204,31 @@ private:
     // Levels are numbered afresh, in order, among those that occur in the cluster.
     void read_codes(size_t c) {
         Levels& own = codes_[c];
-        const auto codes = frame_.columns[c].view<int32_t>();
-        for (Row r : rows_) {
-            if (codes[r] >= 0) own.names.push_back(codes[r]);
+        own.of_row.resize(rows_.size());
+        keys_.resize(rows_.size());
+        read_keys(frame_.columns[c], rows_, keys_.data());
+        const auto n_levels = at(frame_.columns[c].n_levels);
+        if (n_levels <= 4 * rows_.size() + 1024) {
+            order_.assign(n_levels, 0);
+            for (int64_t key : keys_) {
+                if (key != kNoKey) order_[at(key)] = 1;
+            }
+            for (size_t level = 0; level < n_levels; ++level) {
+                if (!std::exchange(order_[level], static_cast<uint32_t>(own.names.size()))) continue;
+                own.names.push_back(static_cast<int32_t>(level));
+            }
+            for (size_t i = 0; i < keys_.size(); ++i)
+                own.of_row[i] = keys_[i] == kNoKey ? static_cast<uint32_t>(own.names.size()) : order_[at(keys_[i])];
+            return;
+        }
+        for (int64_t key : keys_) {
+            if (key != kNoKey) own.names.push_back(static_cast<int32_t>(key));
         }
         std::sort(own.names.begin(), own.names.end());
         own.names.erase(std::unique(own.names.begin(), own.names.end()), own.names.end());
-        own.names.shrink_to_fit();
-        own.of_row.resize(rows_.size());
-        for (size_t i = 0; i < rows_.size(); ++i) {
-            const auto found = std::lower_bound(own.names.begin(), own.names.end(), codes[rows_[i]]);
-            own.of_row[i] = codes[rows_[i]] < 0 ? static_cast<uint32_t>(own.names.size())
-                                                : static_cast<uint32_t>(found - own.names.begin());
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            const auto found = std::lower_bound(own.names.begin(), own.names.end(), keys_[i]);
+            own.of_row[i] = static_cast<uint32_t>(found - own.names.begin());  // missing: past the last
         }
     }
 
@@ -350,6 +363,14 @@ private:
     void count_levels(size_t column, Segment node) {
         const Levels& own = codes_[column];
         const uint32_t* entries = members() + node.begin;
+        if constexpr (S == Shape::two) {
+            if (frame_.unit && own.names.size() <= 4 * at(node.size()) + 64) {
+                packed_.assign(own.names.size() + 1, 0);
+                for (int64_t i = 0; i < node.size(); ++i)
+                    packed_[own.of_row[row_of(entries[i])]] += 1 + (class_of(entries[i]) << 32);
+                return counts_.unpack(packed_);
+            }
+        }
         counts_.count(
             node.size(), own.names.size(), width_, [&](int64_t i) { return own.of_row[row_of(entries[i])]; },
             [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
@@ -482,7 +503,7 @@ private:
 
     // scratch
     Sorter sorter_;
-    std::vector<int64_t> keys_, places_, start_;
+    std::vector<int64_t> keys_, places_, start_, packed_;
     LevelCounts counts_;
     std::vector<uint32_t> spare_, order_, branch_of_;
     std::vector<Row> named_;

@@ -34,6 +34,17 @@ public:
             count_sorted(n_rows, n_levels, width, level, add_row);
     }
 
+    // Two classes of unit weight, counted in one word a level: rows below, ones above; the last is the missing.
+    void unpack(const std::vector<int64_t>& packed) {
+        levels.clear(), stats.clear();
+        for (size_t l = 0; l < packed.size(); ++l) {
+            const int64_t rows = packed[l] & 0xFFFFFFFF, ones = packed[l] >> 32;
+            if (rows == 0 && l + 1 < packed.size()) continue;
+            levels.push_back(static_cast<uint32_t>(l));
+            stats.insert(stats.end(), {rows, rows, rows - ones, ones});
+        }
+    }
+
 private:
     template <class Level, class AddRow>
     void count_all(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
