@@ -110,6 +110,8 @@ def drawn(
         data["y"][0] = 1.0
     if limits and draw(st.booleans()):
         options |= draw(some_limits())
+        if options["criterion"] not in CLASSIFICATION:
+            options.pop("sufficient_accuracy", None)
     if weights and draw(st.booleans()):
         options["sample_weight"] = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
     return Drawn(data, options)

@@ -170,6 +170,17 @@ def test_a_table_is_read_again_as_it_was_grown_on(task):
     assert tree.split(1, "x <= 0.5", data)[0].rows == 4
 
 
+def test_a_weight_column_that_a_table_lacks_is_noted():
+    data = {"x": [1, 2, 3], "y": ["a", "b", "b"], "fare": [1.0, 2.0, 3.0]}
+    tree = tw.grow(data, "y", sample_weight="fare")
+    without = {name: data[name] for name in ("x", "y")}
+    said = 'has no column "fare", which weighed the rows where the tree was grown; its rows weigh 1 each here'
+    assert sum(said in note for note in tree.refit(without).notes) == 1
+    assert any("the tree was grown with weights" in note for note in tree.trace(without).notes)
+    for notes in (tree.refit(data).notes, tree.refit(without, sample_weight=[1, 1, 1]).notes):
+        assert not any("weigh" in note for note in notes)
+
+
 def test_weights_given_as_an_array_are_remembered_to_be_missing():
     data = {"x": [1, 2, 3, 4], "y": list("abba")}
     tree = tw.grow(data, "y", sample_weight=[2, 1, 1, 3])

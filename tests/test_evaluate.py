@@ -310,3 +310,20 @@ def test_levels_that_a_hand_written_tree_does_not_name_are_the_tables():
 def test_a_tree_of_numbers_by_hand_predicts_a_value():
     assert tw.parse("x <= 1 -> 1.5\nelse -> 2.5").target.name == "value"
     assert tw.parse("x <= 1 -> a\nelse -> b").target.name == "class"
+
+
+def test_the_answers_may_be_an_array():
+    x, y = np.array([[1.0], [2.0], [3.0]]), np.array(["a", "b", "b"])
+    tree = tw.grow(x, y)
+    assert tree.evaluate(x, y).errors == 0
+    assert tree.evaluate(x, ["b", "b", "b"]).errors == 1
+    with pytest.raises(tw.DataError, match=r"target has 2 values, .* has 3 rows"):
+        tree.evaluate(x, y[:2])
+
+
+def test_rows_without_an_answer_can_be_left_out_of_an_evaluation():
+    tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
+    new = {"x": [1, 2, 2], "y": ["a", None, "b"]}
+    with pytest.raises(tw.DataError, match="drop_missing_target=True"):
+        tree.evaluate(new)
+    assert tree.evaluate(new, drop_missing_target=True).n == 2

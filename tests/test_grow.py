@@ -371,3 +371,18 @@ def test_a_long_scan_of_one_column_is_heard_of():
     told = []
     grow_problem(problem_for(data, "y", criterion="absolute_error", max_depth=1), told.append)
     assert len(told) > 4
+
+
+def test_sufficient_accuracy_is_for_classes():
+    with pytest.raises(tw.ParameterError, match=r"sufficient_accuracy: regression has no classes; leave it out\."):
+        tw.grow({"x": [1, 2], "y": [0.5, 1.5]}, "y", sufficient_accuracy=0.9)
+
+
+def test_a_tree_without_a_column_to_split_on_says_so():
+    data = {"x": [1, 2], "y": ["a", "b"]}
+    for options in ({"columns": []}, {"ignore": ["x"]}, {"columns": ["y"]}):
+        tree = tw.grow(data, "y", **options)
+        assert any("no column is left to split on" in note for note in tree.notes)
+        assert len(tree) == 1
+    with pytest.raises(tw.ParameterError, match=r"columns and ignore both name x\."):
+        tw.grow(data, "y", columns=["x"], ignore=["x"])

@@ -176,7 +176,7 @@ def test_latex_thousands_and_paragraphs(admissions):
 
 def test_what_a_table_leaves_out_is_to_be_found():
     text = re.sub(r"\s+", " ", str(tw.candidates("penguins")))
-    assert 'column="flipper_length_mm" writes out every test of a column; format="csv" lists those of all' in text
+    assert 'column="flipper_length_mm" writes out every test of a column; .render("csv") lists those of all' in text
 
 
 def test_the_command_line_speaks_of_options():

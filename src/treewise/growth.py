@@ -103,7 +103,7 @@ def grow(
     drop_missing_target : leave out rows whose target is missing, instead of refusing them.
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
     random_state : the seed for random ties.
-    n_jobs : how many threads work on it: None or -1 for one a processor. The tree is the same with any number.
+    n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
     """
     options = {name: value for name, value in locals().items() if name not in ("data", "target", "n_jobs")}
     return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
@@ -176,7 +176,7 @@ def workers(n_jobs: int | None) -> int:
     if count is None or count == 0 or count > MOST_WORKERS:
         raise ParameterError(
             f"n_jobs={shown(n_jobs)}: must be a whole number of threads, at most {MOST_WORKERS},"
-            " or -1 for one a processor."
+            " or -1 for one a processor, -2 for one fewer."
         )
     return count if count > 0 else max(1, processors + 1 + count)
 

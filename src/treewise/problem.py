@@ -119,6 +119,8 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     target, y, raw = read_target(cells_of(column, kept), roles, kept)
     weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, roles.class_weight, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
+    if target.task == "regression" and settings.sufficient_accuracy < 1:
+        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
         row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
         raise DataError(
@@ -129,6 +131,8 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     kinds = {**table.kinds, **(roles.kinds or {})}
     chosen: dict[str, str] = {}
     names = choose_columns(table, target.name, roles)
+    if not names:
+        notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
     table.convert(names)
     for name in names:
         learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
@@ -281,6 +285,9 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
     if isinstance(roles.sample_weight, str):
         out.add(roles.sample_weight)
     chosen = [name for name in asked if name not in out]
+    both = [safe(name) for name in roles.columns or () if name in roles.ignore]
+    if both:
+        raise ParameterError(f"columns and ignore both name {listing(both)}. Leave it out of one of them.")
     if len(set(chosen)) < len(chosen):
         twice = next(name for name, times in Counter(chosen).items() if times > 1)
         raise ParameterError(f'columns: "{safe(twice)}" is named twice. Name each column once.')
@@ -547,7 +554,11 @@ def conform(
     table.convert(e.name for e in encodings)
     values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
     kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
-    columns = (encodings, values, kinds, table.notes)
+    notes = list(table.notes)
+    if name is not None and again is None and sample_weight is None:
+        lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
+        notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
+    columns = (encodings, values, kinds, notes)
     return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)
 
 

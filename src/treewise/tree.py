@@ -466,7 +466,7 @@ class Tree:
 
         return log_likelihood(self, data, unit)
 
-    def evaluate(self, data: Any, target: str | None = None) -> Evaluation:
+    def evaluate(self, data: Any, target: Any = None, *, drop_missing_target: bool = False) -> Evaluation:
         """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
 
         >>> import treewise as tw
@@ -475,7 +475,7 @@ class Tree:
         """
         from treewise.evaluate import evaluate
 
-        return evaluate(self, data, target)
+        return evaluate(self, data, target, drop_missing_target=drop_missing_target)
 
     def trace(
         self,

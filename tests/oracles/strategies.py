@@ -159,7 +159,7 @@ def any_settings(choose: Choose, criteria: Sequence[str]) -> Settings:
     def sometimes(value: Any, *others: Any) -> Any:
         return choose((value,) * (3 * len(others)) + others) if limited else value
 
-    return Settings(
+    settings = Settings(
         criterion=choose(criteria),
         missing=choose(("learn", "learn", "branch")),
         empty_branch=sometimes("parent", "root"),
@@ -171,6 +171,8 @@ def any_settings(choose: Choose, criteria: Sequence[str]) -> Settings:
         min_impurity_decrease=sometimes(0.0, 0.03125, 0.125, 0.25),
         sufficient_accuracy=sometimes(1.0, 0.6, 0.75, 0.9),
     )
+    numbers = settings.criterion not in CLASSIFICATION
+    return replace(settings, sufficient_accuracy=1.0) if numbers else settings  # which have no majority
 
 
 def seeded_case(seed: int) -> Case:

@@ -74,6 +74,8 @@ def random_options(rng, data, n, regression):
     for name, value in limits.items():
         if rng.random() < 0.2:
             options[name] = value
+    if regression:
+        options.pop("sufficient_accuracy", None)
     if rng.random() < 0.4:
         scale = rng.choice([1.0, 0.1, 1e-9])
         options["sample_weight"] = rng.integers(0 if n > 3 else 1, 4, n) * scale

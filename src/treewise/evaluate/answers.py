@@ -6,13 +6,14 @@ Stands below ``measure.py`` and ``paths.py``, which compare them with what a tre
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError, listing
-from treewise.problem import few_whole_numbers
+from treewise.problem import few_whole_numbers, take_target
 from treewise.table import Column, Table
 from treewise.tree import Label, Target, Tree
 from treewise.wording import plural, safe
@@ -20,12 +21,14 @@ from treewise.wording import plural, safe
 Ints = npt.NDArray[np.int64]
 
 
-def answers(tree: Tree, table: Table, target: str | None) -> Column:
-    """Find the column with the true answers.
+def answers(tree: Tree, table: Table, target: Any) -> Column:
+    """Find the column with the true answers: by name, or given beside the table as an array.
 
     A tree written by hand does not know what its column is called: then it is the table's usual target, or
     the only column it does not ask about whose values are the tree's classes.
     """
+    if target is not None and not isinstance(target, str):
+        return take_target(table, target)
     name = tree.target.name if target is None else target
     if name in table.columns or target is not None or tree.history:
         return table[name]

@@ -24,10 +24,11 @@ from treewise.wording import safe
 Floats = npt.NDArray[np.float64]
 
 
-def evaluate(tree: Tree, data: Any, target: str | None = None, *, drop_missing_target: bool = False) -> Evaluation:
+def evaluate(tree: Tree, data: Any, target: Any = None, *, drop_missing_target: bool = False) -> Evaluation:
     """Compare what a tree predicts with what a table says.
 
-    ``target`` names the column with the true answers, by default the one the tree was grown for. A tree written by hand
+    ``target`` is the column with the true answers, by default the one the tree was grown for, or an array of them. Rows
+    without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for.
 
     >>> import treewise as tw

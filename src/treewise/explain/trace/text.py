@@ -63,7 +63,7 @@ def pieces(
 
 def where_the_rest_is(column: str, command_line: bool) -> str:
     """Say how to see the tests that a table leaves out."""
-    one, every = f'column="{column}"', 'format="csv"'
+    one, every = f'column="{column}"', '.render("csv")'
     if command_line:
         one, every = f"--column {shlex.quote(column)}", "--format csv"
     return f"{one} writes out every test of a column; {every} lists those of all columns."
