@@ -84,6 +84,20 @@ def test_blank_lines_inside_quotes_stay():
     assert without_blank_lines(b'\n\na\n\n"x\n\ny"\n\nb\n') == b'a\n"x\n\ny"\nb\n'
 
 
+def test_blank_lines_left_out_are_counted():
+    assert read_csv(b"\na,b\n1,x\n\n \n2,y\n\n\n", "t.csv", ())[1] == ("t.csv: 2 blank lines between rows left out",)
+    assert read_csv(b'\na,b\n1,"x\n\ny"\n2,y\n\n', "t.csv", ())[1] == ()
+
+
+@pytest.mark.parametrize("stray", ["", 'say "no"'])  # a stray quote is for the slow way
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_one_column_is_a_missing_cell(stray, end):
+    lines = ["a", "x", "", "  ", stray or "z", '""', "y", ""]
+    found, notes = read_csv(end.join(lines).encode(), "t.csv", ())
+    assert found["a"].is_missing().tolist() == [False, True, True, False, True, False]
+    assert notes == ()
+
+
 def test_separators():
     found, notes = read_csv(b"a;b\n1;2\n", "t.csv", ())
     assert list(found) == ["a", "b"]
@@ -108,7 +122,7 @@ def test_without_a_header_the_first_line_is_data(stray):
     assert list(found) == ["x1", "x2", "x3"]
     assert found["x1"].values.tolist() == [7, 8]
     assert found["x3"].labels == (("a", stray) if stray else ("a",))
-    assert notes == ()
+    assert notes == ("t.csv: 1 blank line between rows left out",)
     with pytest.raises(DataError, match="line 2 has 1 cell, but the first has 2 cells"):
         read_csv(b"1,2\n3\n", "t.csv", (), Form(header=False))
 

@@ -114,6 +114,17 @@ def test_predict_notes_what_was_never_seen(run, model, tmp_path):
     assert run(f"predict {model} n.csv").err == ""  # its island was never asked for
 
 
+def test_predict_says_which_lines_have_no_prediction(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,1,no\n2,2,yes\n")
+    (tmp_path / "new.csv").write_text("a,b\n1,1\n\n2,2\n")
+    (tmp_path / "one.csv").write_text("a\n1\n\n2\n")
+    run("grow t.csv --target y --columns a -o m.json -q")
+    answer = run("predict m.json new.csv")
+    assert len(answer.lines) == 3
+    assert "note  new.csv: 1 blank line between rows left out" in answer.err
+    assert len(run("predict m.json one.csv").lines) == 4
+
+
 def test_predict_refuses_a_clash_of_names(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,prediction\n1,a\n2,b\n")
     run("grow t.csv --target prediction -o m.json")

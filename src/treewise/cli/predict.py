@@ -11,7 +11,7 @@ from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.options import take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
-from treewise.cli.values import read_names, read_row
+from treewise.cli.values import in_options, read_names, read_row
 from treewise.cli.verb import TABLE, option, output_option, verb
 from treewise.errors import ColumnError, ParameterError, listing
 from treewise.wording import count, percent, plural, safe
@@ -103,8 +103,8 @@ def command(
     kept = [name for names in keep for name in names]
     frame = predicted(tree, table, kept, proba)
     deliver(frame_content(frame, form), output)
-    for note in never_seen(tree, table):
-        remark("note", note)
+    for note in (*table.notes, *never_seen(tree, table)):
+        remark("note", in_options(note))
     if output not in (None, "-"):
         columns = listing([safe(name) for name in frame.columns], most=12)
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")

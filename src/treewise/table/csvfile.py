@@ -77,7 +77,10 @@ def read_csv(
     separator = form.separator or guess_separator(first, form.decimal)
     cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
     names = column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
-    cut = cut_fast(data, separator, len(names), form.header) if polars_is_safe(len(data)) else None
+    bare = without_blank_lines(data, one_column=len(names) == 1)
+    if len(names) == 1:
+        data = bare
+    cut = cut_fast(bare, separator, len(names), form.header) if polars_is_safe(len(data)) else None
     columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name, form.header)
     if not len(columns[0]):
         raise DataError(
@@ -87,7 +90,8 @@ def read_csv(
     if form.decimal == ",":
         columns = [with_points(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
-    return Columns(makers, len(columns[0])), tuple(guesses(name, form, separator, names))
+    notes = (*guesses(name, form, separator, names), *left_out(data, bare, name))
+    return Columns(makers, len(columns[0])), notes
 
 
 # -- the first line ------------------------------------------------------------------------------------------
@@ -103,6 +107,15 @@ def guesses(name: str, form: Form, separator: str, names: Sequence[str]) -> Iter
         some = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({some}, …)"
         yield f"{name}: {taken}; if it is data: header=False (--no-header)"
+
+
+def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
+    """Say how many blank lines between rows were taken out: what is predicted has no line for them."""
+    if len(data) == len(bare):
+        return
+    blank = data.strip().count(b"\n") - bare.strip().count(b"\n")
+    if blank:
+        yield f"{name}: {plural(blank, 'blank line')} between rows left out"
 
 
 def check_text(data: bytes, name: str) -> None:
@@ -156,10 +169,9 @@ def looks_like_data(names: Sequence[str]) -> bool:
 
 
 def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
-    """Cut with polars; None when it stumbles or may have covered up a line with too few cells."""
+    """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells."""
     import polars as pl
 
-    data = without_blank_lines(data)
     try:
         frame = patiently(
             lambda: pl.read_csv(data, separator=separator, has_header=header, infer_schema=False, raise_if_empty=False),
@@ -172,8 +184,11 @@ def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl
     return frame
 
 
-def without_blank_lines(data: bytes) -> bytes:
-    """Take out blank lines, except inside quotes (after an odd number of them)."""
+def without_blank_lines(data: bytes, one_column: bool = False) -> bytes:
+    """Take out blank lines, except inside quotes (after an odd number of them).
+
+    Of one column, a blank line before others is an empty cell, and is written as one.
+    """
     data = data.lstrip(b"\r\n")
     pieces, start, quotes, counted = [], 0, 0, 0
     for match in BLANK_LINES.finditer(data):
@@ -181,6 +196,8 @@ def without_blank_lines(data: bytes) -> bytes:
         counted = match.start()
         if quotes % 2 == 0:
             pieces.append(data[start : match.start()])
+            if one_column and match.end() < len(data):
+                pieces.append(b'\n""' * (match[0].count(b"\n") - 1))
             start = match.end() - 1
     return b"".join([*pieces, data[start:]]) if pieces else data
 
@@ -207,7 +224,7 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str, hea
     started = 0
     try:
         for cells in reader:
-            if cells and (len(cells) > 1 or cells[0].strip()):
+            if cells and (len(names) == 1 or len(cells) > 1 or cells[0].strip()):
                 if len(cells) != len(names):
                     expected = f"the header names {plural(len(names), 'column')}"
                     if not header:
