@@ -327,3 +327,12 @@ def test_rows_without_an_answer_can_be_left_out_of_an_evaluation():
     with pytest.raises(tw.DataError, match="drop_missing_target=True"):
         tree.evaluate(new)
     assert tree.evaluate(new, drop_missing_target=True).n == 2
+
+
+def test_where_rows_with_a_missing_value_went_is_said_of_a_written_tree():
+    tree = tw.parse("x <= 1 -> a\nx > 1\n    town = Rome -> a\n    town otherwise or missing -> b", target="y")
+    data = {"x": [0.5, None, 2, 3], "town": ["Rome", None, None, "Rome"], "y": ["a", "b", "b", "a"]}
+    said = '2 rows with a missing value went with "x <= 1" (1), "town otherwise" (1)'
+    assert f'note       {said}: the branch that says "or missing", else the first' in str(tree.evaluate(data))
+    assert "missing" not in str(tree.evaluate({"x": [0.5], "town": [None], "y": ["a"]}))
+    assert "missing value" not in str(tree.refit(data).evaluate(data))

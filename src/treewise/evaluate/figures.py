@@ -32,6 +32,7 @@ class Evaluation:
     target: str
     n: int
     seen: bool  # every leaf got as many rows as in training: this looks like the training table
+    missing: str  # of a tree that knows no rows: where rows with a missing value went, in words
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -42,6 +43,11 @@ class Evaluation:
         """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
         finite = {name: v if v is not None and math.isfinite(v) else None for name, v in self.scores.items()}
         return {"table": self.table, "target": self.target, "n": self.n, "seen": self.seen, **finite}
+
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind beside the figures."""
+        return [*[SEEN] * self.seen, *[self.missing] * bool(self.missing)]
 
     def __repr__(self) -> str:
         return str(self)  # what a notebook shows
@@ -146,7 +152,7 @@ class ClassEvaluation(Evaluation):
         lines.append(f"log loss   {self._log_loss_in_words()}")
         for label, rows in self.unknown.items():
             lines.append(f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong')
-        return "\n".join([*lines, *[f"note       {SEEN}"] * self.seen, "", *self._confusion_lines()])
+        return "\n".join([*lines, *(f"note       {note}" for note in self.notes), "", *self._confusion_lines()])
 
     def _log_loss_in_words(self) -> str:
         if not self.impossible_rows:
@@ -218,7 +224,7 @@ class NumberEvaluation(Evaluation):
         r2 = "r2    not defined: all targets are equal"
         if self.r2 is not None:
             r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
-        return "\n".join([f"rows  {self.n:,}", rmse, mae, r2, *[f"note  {SEEN}"] * self.seen])
+        return "\n".join([f"rows  {self.n:,}", rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
 
 
 def wilson(errors: int, n: int, z: float = Z95) -> tuple[float, float]:

@@ -13,13 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
-from treewise.errors import DataError
+from treewise.errors import DataError, listing
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
-from treewise.predict import apply, chances, na_values, nodes_that_speak, refuse_unanswered
+from treewise.predict import (
+    apply,
+    chances,
+    encoded,
+    na_values,
+    nodes_that_speak,
+    refuse_unanswered,
+    subtree_sizes,
+)
 from treewise.table import Column, Table, read
 from treewise.tree import LEAF, Tree
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,6 +74,30 @@ def seen_before(tree: Tree, nodes: Ints) -> bool:
     return bool(np.array_equal(np.bincount(nodes, minlength=len(tree)), np.where(leaves, tree.arrays.rows, 0)))
 
 
+def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
+    """Say which branches took rows with a missing value, of a tree that was written: its text may not say it."""
+    if tree.arrays.rows[0] > 0:
+        return ""
+    columns, sizes, order = encoded(tree, table), subtree_sizes(tree), np.argsort(nodes, kind="stable")
+    sorted_nodes, any_gone, told = nodes[order], np.zeros(len(nodes), bool), []
+    for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
+        first, last = np.searchsorted(sorted_nodes, [node, node + sizes[node]])
+        rows, split, values = order[first:last], tree.split_at(node), columns[tree.arrays.column[node]]
+        assert split is not None
+        encoding = tree.encoding_of(split.column)
+        if values is None or split.missing >= split.own_branches or split.asks_presence(encoding):
+            continue
+        gone = rows[encode.is_missing(encoding, values[rows])]
+        any_gone[gone] = True
+        if len(gone):
+            words = split.words(split.missing, encoding)
+            told.append(f'"{words}" ({len(gone):,})')
+    if not told:
+        return ""
+    rule = 'the branch that says "or missing", else the first'
+    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
+
+
 def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows: Ints) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
     said = tree.arrays.label[nodes_that_speak(tree, nodes)].astype(np.int64)
@@ -82,6 +114,7 @@ def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows
         target=column.name,
         n=n,
         seen=seen_before(tree, nodes),
+        missing=where_missing_went(tree, table, nodes),
         classes=tree.classes,
         labels=labels,
         pairs=np.stack([cells // k, cells % k, times], axis=1),
@@ -109,6 +142,7 @@ def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints) -> N
         target=column.name,
         n=len(table),
         seen=seen_before(tree, nodes),
+        missing=where_missing_went(tree, table, nodes),
         rmse=rmse,
         mae=float(np.mean(np.abs(said - truth))),
         r2=1 - (rmse / spread) * (rmse / spread) if truth.min() < truth.max() else None,
