@@ -466,3 +466,9 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
     one, other, in_the_middle = map(int, done.stdout.split())
     assert one + other == times
     assert in_the_middle > 0  # some were killed while they wrote
+
+
+def test_a_file_that_was_cut_short_is_said_to_be():
+    text = dumps(tw.grow("xor"))
+    with pytest.raises(tw.ModelFormatError, match=r"does not end with its checksum: it was cut short or edited\. Noth"):
+        loads(text[:-30])

@@ -443,7 +443,7 @@ def test_lazy_frames_and_arrow_data():
         ([[1, 2], [3]], "row 2 of the table has 1 value, row 1 has 2"),
         ([1, 2], "cannot read a table from a list"),
         (pd.Series([1]), "cannot read a table from a Series"),
-        (5, "cannot read a table from a int"),
+        (5, "cannot read a table from an int"),
     ],
 )
 def test_what_is_no_table(data, said):

@@ -89,7 +89,7 @@ def check_ending(content: bytes) -> int:
     end = len(content) - _LENGTH_OF_ENDING
     found = _ENDING.fullmatch(content[end:]) if end > 0 else None
     if found is None:
-        changed = ": its line ends were changed to CRLF" if b"\r\n" in content[:200] else ": cut short, or edited?"
+        changed = ": its line ends were changed to CRLF" if b"\r\n" in content[:200] else ": it was cut short or edited"
         raise ModelFormatError(f"it does not end with its checksum{changed}")
     says, has = found[1].decode(), checksum(memoryview(content)[:end])
     if says != has:

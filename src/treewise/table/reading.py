@@ -246,8 +246,10 @@ def read_frame(data: Any, table: str) -> Columns:
         check_names([str(n) for n in getattr(data, "column_names", data.columns)], table)
     if not isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
         if not hasattr(data, "__arrow_c_stream__") or isinstance(frame, nw.Series):
+            kind = type(data).__name__
+            article = "an" if kind[0] in "aeiouAEIOU" else "a"
             raise DataError(
-                f"cannot read a table from a {type(data).__name__}. Give a dataframe (pandas, polars, Arrow,"
+                f"cannot read a table from {article} {kind}. Give a dataframe (pandas, polars, Arrow,"
                 " DuckDB), a dict of columns, a list of dicts, a two-dimensional array, or the path of a CSV"
                 " or Parquet file."
             )
