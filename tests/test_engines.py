@@ -91,6 +91,27 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
         assert not difference(plain, nodes(problem, **tuning)), tuning
 
 
+def test_weights_of_many_sizes_lose_nobody():
+    """What is left when heavy rows have gone is small beside what they took along: sums must not feel it."""
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 21])
+        data = {f"x{i}": rng.normal(size=60).round(1).tolist() for i in range(3)}
+        data["y"] = [f"c{v}" for v in rng.integers(0, 3, 60)]
+        weight = np.where(rng.random(60) < 0.5, 1, 10**9)
+        for criterion in ("gini", "entropy", "error"):
+            problem = growth.problem_for(data, "y", criterion=criterion, sample_weight=weight)
+            for way in ("cluster", "histograms to the end"):
+                assert not difference(nodes(problem, plain=True), nodes(problem, **WAYS[way])), (seed, criterion, way)
+
+
+def test_sums_of_many_rows_stay_exact():
+    """A sum is kept in limbs, which must not overflow: ten million targets of 41 bits."""
+    n = 10_000_000
+    y = np.where(np.arange(n) % 2, 2.0**41 - 1, 2.0**40 - 1)
+    tree = tw.grow({"x": np.arange(n) % 2 * 1.0, "y": y}, "y", task="regression", max_depth=1)
+    assert [node.value for node in tree] == [(2.0**41 + 2.0**40 - 2) / 2, 2.0**40 - 1, 2.0**41 - 1]
+
+
 def test_any_number_of_threads_writes_the_same_file(tmp_path):
     rng = np.random.default_rng(5)
     data = wide_table(rng, 40_000)

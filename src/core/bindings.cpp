@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "best.hpp"
 #include "estimate.hpp"
@@ -213,6 +214,8 @@ nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::v
     return to_dict(std::move(nodes));
 }
 
+int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
 nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const PathArrays held = make_paths(tree);
     const std::vector<Column> seen = views(columns, n_rows, true);
@@ -220,7 +223,7 @@ nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns
     std::optional<std::function<void(double)>> silent;
     {
         nb::gil_scoped_release no_python;
-        find_leaves(held.paths, seen, n_rows, monitor(silent), found.data());
+        find_leaves(held.paths, seen, n_rows, workers(), monitor(silent), found.data());
     }
     return to_numpy(std::move(found));
 }

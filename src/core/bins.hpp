@@ -73,6 +73,7 @@ public:
             const int64_t rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
             out[kRows] = out[kWeight] = rows, out[kCounts] = rows - ones, out[kCounts + 1] = ones;
         } else if (S == Shape::sums && words == 4) {
+            std::fill(out.begin(), out.end(), 0);
             out[kRows] = c[0], out[kWeight] = c[1], out[kLoad] = c[2];
         } else {
             std::copy_n(c, words, out.begin());
@@ -129,9 +130,8 @@ private:
     int64_t squared(int64_t v, int64_t w) const {
         const int64_t u = std::abs(v) >> coarse_;
         if (w == 1) return u * u + 2 * u + 1;
-        return static_cast<int64_t>(
-                   std::ldexp(static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w), -2 * coarse_)) +
-               1;
+        const double exact = static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w);
+        return static_cast<int64_t>(std::ldexp(exact * (1 + 0x1p-48), -2 * coarse_)) + 2;
     }
 
     const Frame& frame_;

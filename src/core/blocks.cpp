@@ -3,7 +3,8 @@
 #include <algorithm>
 
 // Compiled for newer processors too; which is taken is decided when the module is loaded. No result depends on it.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TREEWISE_SANITIZED)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
+    !defined(TREEWISE_SANITIZED)
 #define TREEWISE_VECTORS __attribute__((target_clones("avx2", "default")))
 #else
 #define TREEWISE_VECTORS

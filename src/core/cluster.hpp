@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,8 +36,10 @@ inline bool fits_cluster(int64_t n_rows, const Frame& frame) {
 template <Shape S>
 class Cluster : public Engine {
 public:
-    Cluster(const Frame& frame, std::vector<Row> rows)
+    // tick: called between columns; may throw to stop.
+    Cluster(const Frame& frame, std::vector<Row> rows, const std::function<void(int64_t)>& tick)
         : frame_(frame),
+          tick_(tick),
           rows_(std::move(rows)),
           width_(frame.width()),
           bits_(row_bits(frame.n_classes())),
@@ -54,7 +57,10 @@ public:
           left_(width_),
           right_(width_) {
         read_targets();
-        for (size_t c = 0; c < frame.columns.size(); ++c) frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
+        for (size_t c = 0; c < frame.columns.size(); ++c) {
+            frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
+            tick_(0);
+        }
         take_a_spine();
     }
 
@@ -83,6 +89,7 @@ public:
         open_scores(node, whole);
         whole_ = &whole;
         for (size_t c = 0; c < frame_.columns.size(); ++c) {
+            if (node.size() > kPlenty || c % 64 == 63) tick_(0);
             if (frame_.columns[c].is_code())
                 survey_levels(c, node);
             else if (frame_.unit)
@@ -476,6 +483,7 @@ private:
     }
 
     const Frame& frame_;
+    const std::function<void(int64_t)>& tick_;
     std::vector<Row> rows_;  // of the table
     size_t width_;
     int bits_;  // of an entry that number the row
@@ -491,6 +499,7 @@ private:
     std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
     std::vector<Levels> codes_;
     std::vector<uint32_t> side_;
+    static constexpr int64_t kPlenty = 1 << 14;  // rows: more than a moment for a column
     static constexpr size_t kNone = ~size_t{0};
     size_t n_lists_ = 0;
     size_t spine_ = kNone;     // the list that stands for the rows of nodes; none: members_ does

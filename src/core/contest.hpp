@@ -101,10 +101,12 @@ public:
     // filled: branches with rows; spread: Σ m·log m of their weights (asked for only under the gain ratio's rule).
     template <class Spread>
     Range merit(double score, int filled, const Spread& spread) const {
-        const double gain = score - scorer.whole(), delta = scorer.delta();
+        const double gain = score - scorer.whole(), delta = this->delta(filled);
         if (settings_.rule == Rule::ratio) return ratio(gain, delta, logs_(weight_) - spread());
         return {merit_of_gain(gain - delta, filled), merit_of_gain(gain + delta, filled)};
     }
+    // The exact merit is rounded too, by a little for each branch (scan.hpp): far less than this.
+    double delta(int filled) const { return scorer.delta() * (1 + filled / 64.0); }
     double merit_of_gain(double gain, int filled) const {
         return settings_.by_branches && settings_.rule == Rule::gain ? gain / (filled - 1) : gain;
     }

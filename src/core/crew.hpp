@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -22,6 +23,7 @@ namespace treewise {
 class Crew {
 public:
     explicit Crew(int n_workers) {
+        threads_.reserve(static_cast<size_t>(std::max(n_workers, 1)));
         try {
             for (int i = 1; i < n_workers; ++i) threads_.emplace_back([this, i] { live(i); });
         } catch (const std::system_error&) {  // no more threads to be had: fewer do

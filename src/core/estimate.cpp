@@ -44,7 +44,7 @@ private:
     void sort_rows(const Monitor& monitor) {
         const size_t n = parent_.size();
         std::vector<int64_t> ends(target_.n_rows);
-        find_leaves(tree_, columns_, target_.n_rows, monitor, ends.data());
+        find_leaves(tree_, columns_, target_.n_rows, 1, monitor, ends.data());
         first_.assign(n + 1, 0);
         for (int64_t e : ends) ++first_[e + 1];
         std::inclusive_scan(first_.begin(), first_.end(), first_.begin());

@@ -23,7 +23,7 @@ private:
 
 struct Frame {
     Frame(const std::vector<Column>& c, const Target& t, const Settings& s)
-        : columns(c), target(t), settings(s), tables(t.n_rows, t.n_classes > 0) {
+        : columns(c), target(t), settings(s), tables(t.n_rows, s.criterion == Criterion::entropy) {
         int128 weights = 0;
         int64_t low = 0, high = 0;
         for (int64_t r = 0; r < t.n_rows; ++r) {

@@ -104,11 +104,13 @@ public:
     }
 
 private:
-    static constexpr int64_t kMostClasses = 1 << 14;
+    static constexpr int64_t kMostClasses = 1 << 8;         // more cost less by the row: only those present count there
+    static constexpr int64_t kMostRows = int64_t{1} << 31;  // that coarse counts can hold
 
     template <class Side>
     Block grow() {
-        const bool exactly = settings_.tuning.plain || target_.n_classes > kMostClasses || columns_.empty();
+        const bool exactly = settings_.tuning.plain || target_.n_classes > kMostClasses || columns_.empty() ||
+                             target_.n_rows >= kMostRows;
         if constexpr (std::derived_from<Side, Counts>) {
             if (!exactly) return target_.n_classes == 2 ? fast<Side, Shape::two>() : fast<Side, Shape::many>();
         } else if constexpr (std::derived_from<Side, Sums>) {
@@ -130,7 +132,8 @@ private:
         if (settings_.max_leaf_nodes <= 0 && fits_cluster(target_.n_rows, frame)) {
             std::vector<Row> rows(static_cast<size_t>(target_.n_rows));
             std::iota(rows.begin(), rows.end(), Row{0});
-            Cluster<S> cluster(frame, std::move(rows));
+            const auto tick = ticker(nullptr);
+            Cluster<S> cluster(frame, std::move(rows), tick);
             return grow_alone<Side>(cluster);
         }
         Desk desk(target_);
@@ -158,8 +161,8 @@ private:
             [&](size_t i, int worker) {
                 Draft& begun = block.drafts[static_cast<size_t>(ids[i])];
                 const auto rows = top.list(begun.segment);
-                Cluster<S> cluster(frame, {rows.begin(), rows.end()});
                 const auto tick = ticker(worker ? &crew : nullptr);
+                Cluster<S> cluster(frame, {rows.begin(), rows.end()}, tick);
                 Desk& mine = worker ? *desks[static_cast<size_t>(worker) - 1] : desk;
                 Grower<Side> grower(mine, cluster, columns_, settings_, total_weight_, tick);
                 begun.below = std::make_unique<Block>(grower.run(begun));

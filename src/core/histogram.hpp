@@ -131,7 +131,9 @@ public:
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
         if (!bins_.holds(node)) return;
         const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
-        const bool worth = open[largest] && use_counts(child(node, sizes, largest)) && frame_.settings.tuning.subtract;
+        constexpr size_t kFew = 16;  // branches: with more, counting each sibling costs more than it saves
+        const bool worth = sizes.size() <= kFew && open[largest] && use_counts(child(node, sizes, largest)) &&
+                           frame_.settings.tuning.subtract;
         if (!worth) return bins_.drop(node);  // the children are small, or leaves: counted afresh if at all
         auto parent = bins_.take(node);
         for (size_t b = 0; b < sizes.size(); ++b) {
@@ -292,20 +294,25 @@ private:
     void open_bins(const std::vector<int64_t>* held) {
         std::vector<Pending> all;
         for (const auto& bench : benches_) all.insert(all.end(), bench->pending.begin(), bench->pending.end());
-        std::map<int32_t, double> best;
-        for (const Pending& p : all) {
-            double& most = best.try_emplace(p.column, p.most).first->second;
-            most = std::max(most, p.most);
+        std::sort(all.begin(), all.end(), [](const Pending& a, const Pending& b) { return a.column < b.column; });
+        struct Part {
+            double most;
+            size_t begin, end;  // of a column's bins in `all`
+        };
+        std::vector<Part> parts;
+        for (size_t i = 0; i < all.size(); ++i) {
+            if (i == 0 || all[i].column != all[i - 1].column) parts.push_back({all[i].most, i, i});
+            parts.back().most = std::max(parts.back().most, all[i].most);
+            parts.back().end = i + 1;
         }
-        std::vector<std::pair<double, int32_t>> order;
-        for (auto [column, most] : best) order.push_back({-most, column});
-        std::sort(order.begin(), order.end());
+        std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.most > b.most; });
         Bench& bench = *benches_[0];
-        for (auto [most, column] : order) {
-            if (bench.contest.hopeless(column, -most)) continue;
+        for (const Part& part : parts) {
+            const int32_t column = all[part.begin].column;
+            if (bench.contest.hopeless(column, part.most)) continue;
             bench.marked.fill(0);
-            for (const Pending& p : all) {
-                if (p.column == column && !bench.contest.hopeless(column, p.most)) bench.marked[p.bin] = 1;
+            for (size_t i = part.begin; i < part.end; ++i) {
+                if (!bench.contest.hopeless(column, all[i].most)) bench.marked[all[i].bin] = 1;
             }
             open_column(static_cast<size_t>(column), bins_.cells(*held, static_cast<size_t>(column)), bench);
             tick_();
@@ -424,7 +431,9 @@ private:
     }
     // Only the bins beside a surviving cut are sorted: their keys say where it lies.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
-        if (frame_.settings.random_ties) return sorted_buckets(column, node, out, bench);
+        constexpr size_t kMany = 256;  // cuts: sorting all rows is then no dearer
+        if (frame_.settings.random_ties || places_of(column, 0).size() > kMany)
+            return sorted_buckets(column, node, out, bench);
         const int64_t* cells = bins_.cells(bins_.held(node), column);
         std::array<int64_t, kBins> below{};  // present rows below a bin
         int64_t present = 0;

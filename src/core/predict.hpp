@@ -29,7 +29,7 @@ struct Paths {
 inline constexpr int32_t kUnseen = -2;  // a category the tree has never seen
 
 // The node each row ends at: a leaf, or the inner node where a never-seen category has no branch.
-void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor,
-                 int64_t* leaves);
+void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
+                 const Monitor& monitor, int64_t* leaves);
 
 }  // namespace treewise

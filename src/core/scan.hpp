@@ -330,7 +330,7 @@ private:
         if (settings_.rule == Rule::ratio)
             o.merit = ratio(o.merit, o.spread), o.slack = ratio(o.slack, o.spread) + kRatioSlack;
         else if (settings_.by_branches && settings_.rule == Rule::gain)
-            o.merit = floor_div(o.merit, t.filled - 1);
+            o.merit = floor_div(o.merit, t.filled - 1), o.slack = o.slack / (t.filled - 1) + (o.slack > 0);
         best_->offer(o);
     }
 

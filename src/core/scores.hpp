@@ -193,32 +193,37 @@ public:
     double score() const {
         if constexpr (S == Shape::two) return scorer_.template two<C>(m_, a_) + scorer_.template two<C>(n_, b_);
         if constexpr (S == Shape::sums) return scorer_.template sums<C>(m_, a_) + scorer_.template sums<C>(n_, b_);
-        if constexpr (C == Criterion::gini) return x_ / static_cast<double>(m_) + y_ / static_cast<double>(n_);
+        if constexpr (C == Criterion::gini)
+            return static_cast<double>(p_) / static_cast<double>(m_) +
+                   static_cast<double>(q_) / static_cast<double>(n_);
         if constexpr (C == Criterion::entropy) return x_ + y_ - scorer_.log(m_) - scorer_.log(n_);
         return x_ + y_;
     }
 
 private:
-    void measure() {  // x, y: Σ c², Σ c·log c or max c of the sides
-        x_ = y_ = 0;
-        for (size_t c = 0; c < l_.size(); ++c) put(x_, l_[c]), put(y_, r_[c]);
+    // Σ c² of the sides exactly (p, q): what is left when heavy rows have gone is small beside what they took along.
+    // Σ c·log c or max c of the sides (x, y); the former anew from time to time, since roundings add up.
+    void measure() {
+        x_ = y_ = 0, p_ = q_ = 0, steps_ = 0;
+        for (size_t c = 0; c < l_.size(); ++c) {
+            if constexpr (C == Criterion::gini) p_ += square(l_[c]), q_ += square(r_[c]);
+            if constexpr (C == Criterion::entropy) x_ += scorer_.log(l_[c]), y_ += scorer_.log(r_[c]);
+            if constexpr (C == Criterion::error) {
+                x_ = std::max(x_, static_cast<double>(l_[c])), y_ = std::max(y_, static_cast<double>(r_[c]));
+            }
+        }
     }
-    void put(double& sum, int64_t n) const {
-        const auto d = static_cast<double>(n);
-        if constexpr (C == Criterion::gini) sum += d * d;
-        if constexpr (C == Criterion::entropy) sum += scorer_.log(n);
-        if constexpr (C == Criterion::error) sum = std::max(sum, d);
-    }
+    static uint128 square(int64_t n) { return static_cast<uint128>(static_cast<int128>(n) * n); }
     void pass(size_t c, int64_t w) {
         const int64_t l = l_[c], r = r_[c];
         l_[c] += w, r_[c] -= w;
-        const auto d = static_cast<double>(w);
         if constexpr (C == Criterion::gini) {
-            x_ += d * (2 * static_cast<double>(l) + d);
-            y_ -= d * (2 * static_cast<double>(r) - d);
+            p_ += square(l + w) - square(l);
+            q_ -= square(r) - square(r - w);
         } else if constexpr (C == Criterion::entropy) {
             x_ += scorer_.log(l + w) - scorer_.log(l);
             y_ += scorer_.log(r - w) - scorer_.log(r);
+            if (++steps_ == kRemeasure) measure();
         } else {
             x_ = std::max(x_, static_cast<double>(l + w));
             if (static_cast<double>(r) == y_) {  // the largest class may be another one now
@@ -228,9 +233,12 @@ private:
         }
     }
 
+    static constexpr int kRemeasure = 1 << 14;
     const Scorer<S>& scorer_;
     int64_t m_ = 0, n_ = 0, a_ = 0, b_ = 0;
     double x_ = 0, y_ = 0;
+    uint128 p_ = 0, q_ = 0;
+    int steps_ = 0;
     std::vector<int64_t> l_, r_;
 };
 

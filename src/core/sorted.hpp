@@ -104,7 +104,7 @@ private:
                 const int64_t n = std::min(kBlock, last - i);
                 // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
                 const double enough =
-                    contest.bar(around.column) / share - appraiser.scorer.delta() + appraiser.scorer.whole() - own;
+                    contest.bar(around.column) / share - appraiser.delta(filled) + appraiser.scorer.whole() - own;
                 int64_t sum_here = 0;
                 if constexpr (S == Shape::two) {
                     for (int64_t k = 0; k < n; ++k) sum_here += load(i + k);

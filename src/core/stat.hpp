@@ -1,7 +1,7 @@
 // Statistics of some rows as flat integers, added and subtracted like vectors: exact, and the same in any order.
 //
 //     classes    rows  weight  weight of class 0, 1, 2, …
-//     numbers    rows  weight  Σ w·y in three limbs  Σ v
+//     numbers    rows  weight  Σ w·y in four limbs  Σ v
 //
 // where v is the weighted target about a fixed middle, cut so that its sums fit 64 bits (scores.hpp: Quantiser). What a
 // criterion makes of them is said in sides.hpp (exactly) and scores.hpp (quickly).
@@ -15,7 +15,7 @@
 
 namespace treewise {
 
-inline constexpr size_t kRows = 0, kWeight = 1, kCounts = 2, kLimbs = 2, kLoad = 5;
+inline constexpr size_t kRows = 0, kWeight = 1, kCounts = 2, kLimbs = 2, kLoad = 6;
 
 inline size_t stat_width(int64_t n_classes) { return n_classes ? kCounts + static_cast<size_t>(n_classes) : kLoad + 1; }
 
@@ -28,18 +28,20 @@ inline void sub(int64_t* from, const int64_t* what, size_t width) {
     for (size_t i = 0; i < width; ++i) from[i] -= what[i];
 }
 
-// Σ w·y is longer than a word: it is kept in three limbs of 40 bits, which add up without carrying.
-inline constexpr int kLimbBits = 40;
+// Σ w·y is longer than a word: it is kept in four limbs of 31 bits, which add up for 2^32 rows without carrying.
+inline constexpr int kLimbBits = 31;
 inline void add_product(int64_t* limbs, int64_t weight, int64_t y) {
     const int128 product = static_cast<int128>(weight) * y;
     constexpr int64_t kMask = (int64_t{1} << kLimbBits) - 1;
     limbs[0] += static_cast<int64_t>(product) & kMask;
     limbs[1] += static_cast<int64_t>(product >> kLimbBits) & kMask;
-    limbs[2] += static_cast<int64_t>(product >> (2 * kLimbBits));
+    limbs[2] += static_cast<int64_t>(product >> (2 * kLimbBits)) & kMask;
+    limbs[3] += static_cast<int64_t>(product >> (3 * kLimbBits));
 }
 inline int128 sum_of(const int64_t* stat) {
-    const int64_t* limbs = stat + kLimbs;
-    return limbs[0] + (static_cast<int128>(limbs[1]) << kLimbBits) + (static_cast<int128>(limbs[2]) << (2 * kLimbBits));
+    int128 sum = 0;
+    for (size_t i = 4; i-- > 0;) sum = sum * (int128{1} << kLimbBits) + stat[kLimbs + i];
+    return sum;
 }
 
 }  // namespace treewise

@@ -340,7 +340,7 @@ def judge(
     if problem.criterion.rule == "ratio":
         merit, slack = ratio(computed, node, filled), ratio(slack, node, filled) + RATIO_SLACK
     elif problem.by_branches and problem.criterion.rule == "gain":
-        merit = computed // (len(filled) - 1)
+        merit, slack = computed // (len(filled) - 1), slack // (len(filled) - 1) + (slack > 0)
     else:
         merit = computed
     eligible = all(fits(problem, g) for g in filled)
