@@ -104,6 +104,7 @@ def test_weights_of_many_sizes_lose_nobody():
                 assert not difference(nodes(problem, plain=True), nodes(problem, **WAYS[way])), (seed, criterion, way)
 
 
+@pytest.mark.skipif("TREEWISE_LONG" not in os.environ, reason="a gigabyte; TREEWISE_LONG=1 runs it")
 def test_sums_of_many_rows_stay_exact():
     """A sum is kept in limbs, which must not overflow: ten million targets of 41 bits."""
     n = 10_000_000
