@@ -96,7 +96,7 @@ def compare(
         ratio = f"{m['wall'] / ours:8.1f}x" if ours else ""
         one_row = f"  one row {m['one_row_us']:8.1f} us" if "one_row_us" in m else f"  held out {m['quality']:.4f}"
         print(
-            f"  {name:14}{seconds(m['wall']):>8} s wall{seconds(m['cpu']):>8} s CPU{ratio}  peak {m['peak']:5.0f} MB"
+            f"  {name:14}{seconds(m['wall']):>8} s wall {seconds(m['cpu']):>8} s CPU{ratio}  peak {m['peak']:5.0f} MB"
             f"  {int(m['nodes']):8,} nodes{one_row}",
             flush=True,
         )
