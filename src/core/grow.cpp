@@ -2,7 +2,7 @@
 //
 //     a large table      histogram.hpp from the root down, a column a worker; what becomes small is handed over …
 //     a small one        … to cluster.hpp, a subtree a worker
-//     absolute error     lists.hpp alone: medians have no bound, so every candidate is judged exactly
+//     absolute error     lists.hpp alone: medians have no score to bound, so every candidate is judged exactly
 //
 // The tree is the same whichever engine grew it, and with any number of workers.
 
@@ -109,8 +109,8 @@ private:
 
     template <class Side>
     Block grow() {
-        const bool exactly = settings_.tuning.plain || target_.n_classes > kMostClasses || columns_.empty() ||
-                             target_.n_rows >= kMostRows;
+        const bool exactly = settings_.tuning.plain || !has_score(settings_.criterion) ||
+                             target_.n_classes > kMostClasses || columns_.empty() || target_.n_rows >= kMostRows;
         if constexpr (std::derived_from<Side, Counts>) {
             if (!exactly) return target_.n_classes == 2 ? fast<Side, Shape::two>() : fast<Side, Shape::many>();
         } else if constexpr (std::derived_from<Side, Sums>) {

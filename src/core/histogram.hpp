@@ -4,16 +4,13 @@
 // child; the larger is its parent less that: exact, since they are integers). Then
 //
 //   1. every edge between bins is a cut, and is scored;
-//   2. every bin with more than one value is bounded: how good could a cut inside it be, whatever the order of its
-//   rows?
-//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored one by
-//   one.
+//   2. every bin with more than one value is bounded: how good could a cut inside it be?
+//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored.
 //
 // As a rule a handful of bins of one or two columns are opened. Why the bound holds is said in bounds.hpp.
 
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -203,7 +200,7 @@ private:
 
     void survey_column(size_t column, const std::vector<int64_t>* held, Bench& bench) {
         const bool is_code = frame_.columns[column].is_code();
-        if (is_code) return survey_levels(column, held, bench);
+        if (is_code) return survey_levels(column, bench);
         if (!held) return survey_sorted(column, bench);
         const int64_t* cells = bins_.cells(*held, column);
         bins_.read(cells, column, kGone, bench.gone);
@@ -536,7 +533,7 @@ private:
             [&](int64_t i) { return codes[members[i]] < 0 ? n_levels : at(codes[members[i]]); },
             [&](int64_t* stat, int64_t i) { add_row(stat, members[i]); });
     }
-    void survey_levels(size_t column, const std::vector<int64_t>*, Bench& bench) {
+    void survey_levels(size_t column, Bench& bench) {
         const auto number = static_cast<int32_t>(column);
         if (by_rows(column)) {
             constexpr double kInf = std::numeric_limits<double>::infinity();

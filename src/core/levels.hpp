@@ -101,7 +101,7 @@ public:
                 case kOneValue: one_values(); break;
                 case kSubset: subsets(); break;
                 case kMultiway: multiway(); break;
-                default: break;
+                default: most_ = std::numeric_limits<double>::infinity();  // no score for it: let the exact scan look
             }
         }
         if (gone_[kRows]) presence();

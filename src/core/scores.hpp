@@ -68,6 +68,18 @@ struct Quantiser {
     double back(int64_t y) const { return std::ldexp(static_cast<double>(static_cast<int128>(y) - middle), -shift); }
 };
 
+// A criterion that has no score is grown by sorted lists alone (grow.cpp), every candidate exactly.
+constexpr bool has_score(Criterion criterion) {
+    switch (criterion) {
+        case Criterion::entropy:
+        case Criterion::gini:
+        case Criterion::error:
+        case Criterion::squared_error:
+        case Criterion::poisson: return true;
+        default: return false;
+    }
+}
+
 template <Shape S>
 class Scorer {
 public:

@@ -19,6 +19,7 @@ a branch of their own. A test on missingness itself needs no sixth type: ``Thres
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
@@ -32,7 +33,7 @@ INT64_MAX = 2**63 - 1  # as the cut of a wide-integer threshold: every present v
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(ABC):
     """What all splits share: the column asked about, and where missing values go."""
 
     column: str
@@ -53,9 +54,9 @@ class Split:
         """Return the branch a value takes; None when a never-seen category has none and stays at the node."""
         return self.missing if value is None else self.present_branch(value, encoding)
 
+    @abstractmethod
     def present_branch(self, value: float | int | str, encoding: Encoding) -> int | None:
         """Return the branch of a value that is not missing."""
-        raise NotImplementedError
 
     def words(self, branch: int, encoding: Encoding) -> str:
         """Say the condition under which a row takes this branch."""
@@ -64,13 +65,13 @@ class Split:
             return f"{name} missing" if branch == self.missing else f"{name} present"
         return self.present_words(branch, name, encoding)
 
+    @abstractmethod
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say the condition of one of the split's own branches."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asks_presence(self, encoding: Encoding) -> bool:
         """Tell whether this split only separates missing from present values."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

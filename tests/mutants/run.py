@@ -47,7 +47,7 @@ LISTS = {
     "core": [ENGINES, NEARBY, LONG],
     "learner": [
         ["tests/test_encode.py", "tests/test_table.py", "tests/test_core.py", *SEARCH, *PREDICTION],
-        [*LONG, "tests/test_trace.py", "tests/test_evaluate.py", "tests/test_edges.py"],
+        [*LONG, "tests/test_trace.py", "tests/test_evaluate.py", "tests/test_edges.py", "tests/test_odd_input.py"],
     ],
     "loader": [["tests/test_files.py", "tests/test_hostile_files.py", "tests/test_killers.py"]],
 }

@@ -6,6 +6,7 @@ Stands before ``measure.py``, which fills these values; they hold no tree and no
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +26,7 @@ SEEN = "this looks like the table the tree was grown on; expect more errors on n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(ABC):
     """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     table: str
@@ -35,9 +36,9 @@ class Evaluation:
     missing: str  # of a tree that knows no rows: where rows with a missing value went, in words
 
     @property
+    @abstractmethod
     def scores(self) -> dict[str, float | None]:
         """The figures by name; None where one cannot be computed."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
