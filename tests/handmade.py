@@ -18,8 +18,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from treewise.encode import Encoding
+from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
 from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
-from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target, Tree
+from treewise.tree import Tree
 
 NUMBERS = {Threshold: THRESHOLD, Ordinal: ORDINAL, OneValue: ONE_VALUE, Subset: SUBSET, Multiway: MULTIWAY}
 N_P = Target("Class", "classification", ("N", "P"))

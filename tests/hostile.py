@@ -21,8 +21,9 @@ import numpy as np
 
 import treewise as tw
 from treewise.encode import INT64_MIN
+from treewise.nodes import STOPS
 from treewise.predict import find_nodes
-from treewise.tree import STOPS, Tree
+from treewise.tree import Tree
 
 Parts = dict[str, Any]
 

@@ -15,6 +15,7 @@ FLOORS = [
     {"table"},
     {"encode"},
     {"split"},
+    {"nodes"},
     {"tree"},
     {"criteria"},
     {"settings"},

@@ -20,7 +20,7 @@ from tests import handmade
 from tests.hostile import chain
 from treewise.files import disk, dumps, loads
 from treewise.files.layout import checksum
-from treewise.tree import STOPS
+from treewise.nodes import STOPS
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.json"))

@@ -14,8 +14,9 @@ from treewise.draw.text import header, render
 from treewise.encode import Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.export import export
+from treewise.nodes import Target
 from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
-from treewise.tree import Target, Tree
+from treewise.tree import Tree
 from treewise.written.condition import ANY_OTHER
 from treewise.written.parse import parse
 from treewise.written.siblings import split_of

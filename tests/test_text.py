@@ -18,8 +18,9 @@ from treewise.draw.speech import Speaker
 from treewise.draw.text import header, render, training_error
 from treewise.encode import Encoding
 from treewise.errors import ParameterError
+from treewise.nodes import Target
 from treewise.split import Multiway, OneValue, Ordinal, Subset, Threshold
-from treewise.tree import Target, Tree
+from treewise.tree import Tree
 from treewise.wording import display_width
 from treewise.written.parse import parse
 

@@ -104,7 +104,7 @@ nb::object to_numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// The target as Python hands it over (problem.py: Problem).
+// The target as Python hands it over (treewise/problem).
 struct TargetArrays {
     Array<int64_t> y;
     Array<double> raw;
@@ -125,7 +125,7 @@ TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> wei
     return {y, raw, weight, target};
 }
 
-// A finished tree's arrays (tree.py: core_arrays); `keep` holds them alive while the core works.
+// A finished tree's arrays (nodes.py: Arrays.for_core); `keep` holds them alive while the core works.
 struct PathArrays {
     Paths paths;
     std::vector<nb::object> keep;

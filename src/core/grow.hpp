@@ -8,7 +8,7 @@
 
 namespace treewise {
 
-// One entry a node, in pre-order; tree.py (Arrays) explains each.
+// One entry a node, in pre-order; nodes.py (Arrays) explains each.
 struct Nodes {
     std::vector<int64_t> parent;
     std::vector<uint8_t> kind;

@@ -10,7 +10,7 @@
 
 namespace treewise {
 
-// A finished tree as arrays of the caller's (tree.py: Arrays). child_start and children list each node's children
+// A finished tree as arrays of the caller's (nodes.py: Arrays). child_start and children list each node's children
 // in branch order.
 struct Paths {
     std::span<const uint8_t> kind;

@@ -1,6 +1,6 @@
 // What the core is given: columns as arrays, an integer target, integer weights, and the settings.
 //
-// problem.py prepares these; bindings.cpp fills them without copying. Nothing here owns memory of the caller's.
+// treewise/problem prepares these; bindings.cpp fills them without copying. Nothing here owns memory of the caller's.
 
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace treewise {
 
-// The numbers of the split kinds, in tree.py too. The order is that in which equal gains are preferred; a test of mere
+// The numbers of the split kinds, in nodes.py too. The order is that in which equal gains are preferred; a test of mere
 // presence comes last in its column and is stored as one of the others.
 enum Kind : uint8_t { kLeaf, kThreshold, kOrdinal, kOneValue, kSubset, kMultiway, kPresence };
 
-// Why a node is a leaf, in order of precedence; the names are in tree.py (STOPS).
+// Why a node is a leaf, in order of precedence; the names are in nodes.py (STOPS).
 enum Stop : uint8_t {
     kInner,
     kNoRows,

@@ -63,7 +63,7 @@ struct Quantiser {
     int64_t operator()(int64_t y, int64_t weight) const {
         return static_cast<int64_t>((static_cast<int128>(weight) * (static_cast<int128>(y) - middle)) >> shift);
     }
-    // rounded: whether the targets themselves were, in units of their own (problem.py).
+    // rounded: whether the targets themselves were, in units of their own (treewise/problem).
     Off off(bool rounded) const { return {shift > 0 ? 1.0 : 0.0, rounded ? std::ldexp(1.0, -shift) : 0.0}; }
     double back(int64_t y) const { return std::ldexp(static_cast<double>(static_cast<int128>(y) - middle), -shift); }
 };

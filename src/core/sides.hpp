@@ -43,7 +43,7 @@ struct Desk {
     std::vector<int64_t> finer;   // y of the node's rows, where it has units of its own
 
     // Begin with a node: its units and the range of its targets. Where targets were rounded to fit beside a far larger
-    // one of the table, a node of small ones takes them in finer units (problem.py: Problem.at).
+    // one of the table, a node of small ones takes them in finer units (problem: Problem.at).
     void sit(const uint32_t* first, const uint32_t* last) {
         if (target.n_classes) return;
         y = target.y, scale = target.scale;

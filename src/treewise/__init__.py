@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
     from treewise.growth import grow as grow
+    from treewise.nodes import Node as Node
     from treewise.split import Multiway as Multiway
     from treewise.split import OneValue as OneValue
     from treewise.split import Ordinal as Ordinal
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from treewise.split import Threshold as Threshold
     from treewise.table import Table as Table
     from treewise.table import read as read
-    from treewise.tree import Node as Node
     from treewise.tree import Tree as Tree
     from treewise.written.parse import parse as parse
 
@@ -71,7 +71,7 @@ _HOMES = {
     "Table": "table",
     "Encoding": "encode",
     "Tree": "tree",
-    "Node": "tree",
+    "Node": "nodes",
     "Threshold": "split",
     "Ordinal": "split",
     "OneValue": "split",

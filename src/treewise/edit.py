@@ -18,10 +18,11 @@ import numpy.typing as npt
 from treewise import _core, encode
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
+from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
 from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
-from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Tree
+from treewise.tree import Tree
 
 BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
 KIND = {
@@ -51,7 +52,7 @@ def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
     found = _core.estimate(
-        tree.core_arrays, a.parent, core_columns(problem), core_target(problem), core_settings(problem)
+        tree.arrays.for_core, a.parent, core_columns(problem), core_target(problem), core_settings(problem)
     )
     kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
     said = "label" if tree.task == "classification" else "value"

@@ -1,6 +1,6 @@
 """Growing a tree: what the user asked → settings and problem → the core → a Tree.
 
-The front door of learning. Everything is decided before (``settings.py``, ``problem.py``) or inside the core
+The front door of learning. Everything is decided before (``settings.py``, ``problem``) or inside the core
 (``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
 """
 
@@ -15,11 +15,13 @@ import numpy as np
 from treewise import _core
 from treewise._version import __version__
 from treewise.errors import ParameterError, did_you_mean, shown
-from treewise.problem import Problem, Roles, conform, prepare
+from treewise.nodes import Arrays, Label, Task
+from treewise.problem import Problem, conform, prepare
+from treewise.problem.roles import Roles
 from treewise.settings import Settings, as_written, index
 from treewise.table import KindSpec
 from treewise.table.column import brief, option
-from treewise.tree import Arrays, Label, Task, Tree
+from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 Progress = Callable[[float], None]

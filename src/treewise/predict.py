@@ -17,9 +17,10 @@ import numpy.typing as npt
 from treewise import _core, encode
 from treewise.criteria import logarithm
 from treewise.errors import ColumnError, DataError, did_you_mean, listing
-from treewise.problem import class_numbers
+from treewise.nodes import LEAF, STOPS, Label
+from treewise.problem.target import class_numbers
 from treewise.table import Table, read
-from treewise.tree import LEAF, STOPS, Label, Tree
+from treewise.tree import Tree
 from treewise.wording import safe
 
 Ints = npt.NDArray[np.int64]
@@ -238,7 +239,7 @@ def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: i
         for encoding, values in zip(tree.encodings, columns, strict=True)
     ]
     try:
-        return _core.leaves(tree.core_arrays, wrapped, n_rows)
+        return _core.leaves(tree.arrays.for_core, wrapped, n_rows)
     except MemoryError:
         raise MemoryError(
             f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."

@@ -21,8 +21,9 @@ import numpy as np
 
 from treewise.encode import INT64_MIN
 from treewise.encode.convert import BOOLEANS, EXACT
+from treewise.nodes import LEAF, Label
 from treewise.predict import na_values, refuses_missing
-from treewise.tree import LEAF, Label, Tree
+from treewise.tree import Tree
 
 NONE = type(None)
 FLOATS = frozenset({float})

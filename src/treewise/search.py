@@ -1,6 +1,6 @@
 """Every candidate of a node, scored, in readable Python: the specification of the learner.
 
-Stands between the prepared table (``problem.py``) and everything that shows or checks a decision. The core finds the
+Stands between the prepared table (``problem``) and everything that shows or checks a decision. The core finds the
 same winner faster; this file *is* what it must find, and a test holds them equal. The names are chapter 8's:
 
     leaf_condition          is the node a leaf before we even look?          (algorithm 8.1, LeafCondition)

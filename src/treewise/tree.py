@@ -1,10 +1,8 @@
 r"""The tree: an immutable value of nodes, splits and statistics, without any rows.
 
 Stands in the middle of the flow: everything that learns returns one (``growth.py``, ``edit.py``, ``written``),
-everything that predicts, explains, prints or saves reads one. Nodes are numbered in pre-order (a node before its
-children, the first child's whole subtree before the second child), so numbers increase down the page and a child's is
-always larger than its parent's. Inside, a tree is a handful of flat arrays (``Arrays``), which is what the core
-returns, the model file stores and prediction walks; ``Node`` is a readable view of one row of them, made on demand.
+everything that predicts, explains, prints or saves reads one. Its nodes are the flat arrays of ``nodes.py``, numbered
+in pre-order; the encodings and the target say what the numbers mean.
 
 The methods at the end are doors: their code lives downstream and is imported when used.
 """
@@ -13,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +20,7 @@ import numpy.typing as npt
 
 from treewise.encode import Encoding
 from treewise.errors import shown
+from treewise.nodes import LEAF, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Label, Node, Target, Task
 from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.wording import plural, safe
 
@@ -29,110 +28,6 @@ if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
     from treewise.row import Walk
-
-Label = str | int | float | bool
-Task = Literal["classification", "regression"]
-
-# The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
-LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)
-
-# Why a node is a leaf, in order of precedence; 0 is an inner node. The core uses the same numbers (problem.hpp).
-STOPS = (
-    "",
-    "no_rows",
-    "pure",
-    "sufficient_accuracy",
-    "max_depth",
-    "min_samples_split",
-    "no_candidate",
-    "min_samples_leaf",
-    "min_impurity_decrease",
-    "max_leaf_nodes",
-    "by_hand",
-    "not_yet",  # in the middle of Tree.steps
-)
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is predicted: the column's name, and its classes in order (none for regression)."""
-
-    name: str
-    task: Task
-    classes: tuple[Label, ...] = ()
-
-    @property
-    def positive(self) -> Label | None:
-        """The class that "the rate" speaks of: with two classes, the second."""
-        return self.classes[1] if len(self.classes) == 2 else None
-
-
-@dataclass(frozen=True, eq=False)
-class Arrays:
-    """The nodes as flat arrays, one entry a node; lists of varying length as (start, items) pairs.
-
-    ``code_start[i]:code_start[i+1]`` are the category codes node i's split names (the listed ones of a subset, the
-    one of a one-value test, the last left one of an ordinal test, one a branch of a multiway test);
-    ``count_start[i]:…`` the classes present at node i with their weights. No counts are kept for absent classes.
-    """
-
-    parent: npt.NDArray[np.int64]  # -1 at the root
-    kind: npt.NDArray[np.uint8]  # LEAF, THRESHOLD, …
-    column: npt.NDArray[np.int32]  # which encoding; -1 at a leaf
-    cut: npt.NDArray[np.float64]  # threshold of a number column
-    cut_int: npt.NDArray[np.int64]  # threshold of an integer or datetime column
-    missing: npt.NDArray[np.int32]  # branch that missing values take; -1 at a leaf
-    other: npt.NDArray[np.int32]  # branch for levels a multiway test does not name; -1 when there is none
-    code_start: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.int32]
-    stop: npt.NDArray[np.uint8]  # index into STOPS
-    rows: npt.NDArray[np.int64]  # training rows that reached the node
-    missing_rows: npt.NDArray[np.int64]  # of these, rows where the split's column is missing
-    weight: npt.NDArray[np.float64]  # their weight
-    impurity: npt.NDArray[np.float64]  # per unit of weight, in the criterion's unit
-    gain: npt.NDArray[np.float64]  # the split's decrease of impurity, per unit of the node's weight
-    label: npt.NDArray[np.int32]  # classification: the predicted class; empty for regression
-    count_start: npt.NDArray[np.int64]
-    count_class: npt.NDArray[np.int32]
-    count_weight: npt.NDArray[np.float64]
-    value: npt.NDArray[np.float64]  # regression: the predicted value; empty for classification
-    spread: npt.NDArray[np.float64]  # regression: standard deviation about the mean
-
-    def __len__(self) -> int:
-        return len(self.parent)
-
-    def same_as(self, other: Arrays) -> bool:
-        """Tell whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
-        return all(
-            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-            for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        )
-
-
-@dataclass(frozen=True)
-class Node:
-    """One node, as a reader wants it. ``tree[3]`` makes it."""
-
-    id: int
-    parent: int | None
-    branch: int | None  # which branch of the parent this is
-    depth: int
-    children: tuple[int, ...]
-    split: Split | None
-    stop: str  # why this is a leaf: one of STOPS, "" at inner nodes
-    rows: int
-    weight: float
-    missing_rows: int
-    impurity: float
-    gain: float
-    prediction: Label | None  # None where nothing is known, as at inner nodes of a hand-written tree
-    counts: Mapping[Label, float] = field(default_factory=dict)  # weight of each class present
-    spread: float = 0.0
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the node predicts rather than asks."""
-        return self.split is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,54 +81,19 @@ class Tree:
         """The number of tests on the longest path."""
         return int(self.depths.max())
 
-    @cached_property
+    @property
     def depths(self) -> npt.NDArray[np.int64]:
         """The depth of every node."""
-        depths = [0] * len(self)
-        for i, parent in enumerate(self.arrays.parent.tolist()[1:], start=1):
-            depths[i] = depths[parent] + 1
-        return np.array(depths, np.int64)
-
-    @cached_property
-    def child_lists(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """All children as (start, child): node i's are ``child[start[i]:start[i+1]]``, in branch order."""
-        # Sorting the nodes by parent, stably, lists each node's children in branch order.
-        order = np.argsort(self.arrays.parent[1:], kind="stable") + 1
-        start = np.searchsorted(self.arrays.parent[order], np.arange(len(self) + 1))
-        return start.astype(np.int64), order.astype(np.int64)
-
-    @cached_property
-    def core_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays the core walks; each node's codes in order, to be found quickly, with the branch of each."""
-        start, child = self.child_lists
-        names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start")
-        codes, code_start = self.arrays.codes, self.arrays.code_start
-        owner = np.repeat(np.arange(len(self)), np.diff(code_start))
-        order = np.lexsort((codes, owner))
-        return {
-            **{name: getattr(self.arrays, name) for name in names},
-            "codes": codes[order],
-            "code_branch": (order - code_start[owner]).astype(np.int32),
-            "child_start": start,
-            "children": child,
-        }
-
-    @cached_property
-    def _branches(self) -> npt.NDArray[np.int64]:
-        """Which branch of its parent each node is; -1 at the root."""
-        start, child = self.child_lists
-        branches = np.full(len(self), -1, np.int64)
-        branches[child] = np.arange(len(child)) - start[self.arrays.parent[child]]
-        return branches
+        return self.arrays.depths
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return a node's children in branch order."""
-        start, child = self.child_lists
+        start, child = self.arrays.child_lists
         return tuple(child[start[node] : start[node + 1]].tolist())
 
     def branch(self, node: int) -> int | None:
         """Return which branch of its parent a node is."""
-        place = int(self._branches[node])
+        place = int(self.arrays.branches[node])
         return None if place < 0 else place
 
     def number(self, node: Any) -> int:

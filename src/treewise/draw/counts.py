@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.draw.speech import counted, weighted
-from treewise.tree import LEAF, Tree
+from treewise.nodes import LEAF
+from treewise.tree import Tree
 from treewise.wording import clip, count, figure, percent, plural, rough_percent
 from treewise.written.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
 

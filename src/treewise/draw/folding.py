@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from treewise.tree import LEAF, Tree
+from treewise.nodes import LEAF
+from treewise.tree import Tree
 
 CONTINUES = 20  # below this depth a subtree continues at the margin, so that text stays O(nodes)
 MANY_BRANCHES = 8  # a node with more may be opened in part

@@ -19,7 +19,8 @@ import numpy as np
 
 from treewise.draw.folding import CONTINUES, Shape, View
 from treewise.draw.speech import Speaker
-from treewise.tree import LEAF, Tree
+from treewise.nodes import LEAF
+from treewise.tree import Tree
 from treewise.wording import figure, plural
 from treewise.written.notation import UNKNOWN, write_label
 

@@ -19,7 +19,8 @@ from treewise.draw.layout import ALIGNED_LEFT, Layout, Sheet
 from treewise.draw.lines import ASCII, UNICODE
 from treewise.draw.speech import counted, weighted
 from treewise.errors import ParameterError
-from treewise.tree import LEAF, ORDINAL, Label, Tree
+from treewise.nodes import LEAF, ORDINAL, Label
+from treewise.tree import Tree
 from treewise.wording import clip, count, plural
 from treewise.written.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 

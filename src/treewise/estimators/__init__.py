@@ -30,8 +30,9 @@ from treewise.estimators.inputs import (
     with_target,
 )
 from treewise.growth import grow_problem, problem_for
+from treewise.nodes import LEAF, Label, Task
 from treewise.table import Column, KindSpec, Table
-from treewise.tree import LEAF, Label, Task, Tree
+from treewise.tree import Tree
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 

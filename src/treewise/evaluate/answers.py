@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError, listing
-from treewise.problem import few_whole_numbers, take_target
+from treewise.nodes import Label, Target
+from treewise.problem.roles import take_target
+from treewise.problem.target import few_whole_numbers
 from treewise.table import Column, Table
-from treewise.tree import Label, Target, Tree
+from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy as np
 
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
-from treewise.tree import Label
+from treewise.nodes import Label
 from treewise.wording import clip, display_width, figure, pad, plural, rough_percent, safe
 
 Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations

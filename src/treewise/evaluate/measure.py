@@ -16,6 +16,7 @@ from treewise import encode
 from treewise.errors import DataError, listing
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
+from treewise.nodes import LEAF
 from treewise.predict import (
     apply,
     chances,
@@ -26,7 +27,7 @@ from treewise.predict import (
     subtree_sizes,
 )
 from treewise.table import Column, Table, read
-from treewise.tree import LEAF, Tree
+from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 Floats = npt.NDArray[np.float64]

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, with_levels_of
+from treewise.nodes import Label
 from treewise.predict import encoded, find_nodes, nodes_that_speak, read_for
 from treewise.table import Column, Table
-from treewise.tree import Label, Tree
+from treewise.tree import Tree
 from treewise.wording import display_width, figure, pad, plural, safe
 
 LONGEST = 50  # tests; a longer path shows its beginning and its end, so that text stays linear in rows

@@ -18,8 +18,8 @@ from treewise._version import __version__
 from treewise.criteria import criterion_named
 from treewise.encode import Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
+from treewise.nodes import Label, Target, Task
 from treewise.settings import SPLIT_KINDS, Settings
-from treewise.tree import Label, Target, Task
 from treewise.wording import safe
 
 MOST_CHARACTERS = 1 << 24  # in one name, level or note

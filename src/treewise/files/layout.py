@@ -15,7 +15,8 @@ from typing import Any
 from treewise._version import __version__
 from treewise.files.header import check_writable, column_to, plain, target_to
 from treewise.files.packing import write_list, write_packed
-from treewise.tree import Arrays, Task, Tree
+from treewise.nodes import Arrays, Task
+from treewise.tree import Tree
 
 FORMAT = 1
 

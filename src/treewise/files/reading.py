@@ -37,7 +37,8 @@ from treewise.files.header import (
 from treewise.files.layout import FORMAT, LISTS, checksum, may_fill, stored_arrays
 from treewise.files.packing import excerpt, read_array
 from treewise.files.soundness import check_nodes
-from treewise.tree import Arrays, Target, Tree
+from treewise.nodes import Arrays, Target
+from treewise.tree import Tree
 
 MOST_NESTED = 64
 DTYPES: dict[str, type[np.generic]] = {

@@ -1,6 +1,6 @@
 """Is this a tree? Every invariant the nodes of a sound tree have, checked over whole arrays at once.
 
-Stands on ``tree.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind this door
+Stands on ``nodes.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind this door
 (the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must be a tree:
 
     shape        one root; a parent comes before its children; nodes are numbered in pre-order
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from treewise.encode import Encoding
 from treewise.errors import ModelFormatError
-from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
+from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -1,6 +1,6 @@
 """Nodes described one by one → the flat arrays of a tree.
 
-Stands on ``tree.py``; for trees that are read from text rather than grown (``parse.py``, ``export/text.py``).
+Stands on ``nodes.py``; for trees that are read from text rather than grown (``parse.py``, ``export/text.py``).
 A node is a mapping from the names of ``Arrays`` to its entries; what is left out has the value of ``UNSAID``.
 ``codes`` and ``counts`` (pairs of class and weight) are lists of any length.
 """
@@ -14,8 +14,8 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
+from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD, Arrays, Task
 from treewise.split import Multiway, Split, Subset, Threshold
-from treewise.tree import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD, Arrays, Task
 
 NodeFacts = Mapping[str, Any]
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from treewise.encode import in_order
-from treewise.problem import few_whole_numbers
+from treewise.problem.target import few_whole_numbers
 from treewise.table.cells import NUMBER, number_of
 from treewise.wording import safe
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from treewise.encode import Encoding
 from treewise.errors import ParameterError, ParseError, shown
-from treewise.tree import STOPS, Label, Target, Task, Tree
+from treewise.nodes import STOPS, Label, Target, Task
+from treewise.tree import Tree
 from treewise.wording import figure
 from treewise.written.assemble import pack, split_facts
 from treewise.written.condition import Condition, encodings_of, read

@@ -20,9 +20,9 @@ from treewise.errors import ColumnError, did_you_mean, listing
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_parts
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.lens import Lens
+from treewise.nodes import Label
 from treewise.search import Rows
 from treewise.split import Split
-from treewise.tree import Label
 from treewise.wording import plural, safe
 
 

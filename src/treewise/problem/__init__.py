@@ -1,0 +1,245 @@
+"""The training table as the learner sees it: encoded columns, an integer target and integer weights.
+
+Stands between the table and the two learners that must agree, ``search.py`` (readable) and the core (fast). Everything
+that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
+the order of the classes, which rows count; weights and targets become integers by ``integers.py``. The folder's files
+read one part each: ``roles.py`` the columns, ``target.py`` the target, ``weights.py`` the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.criteria import Criterion, criterion_named
+from treewise.encode import Encoding
+from treewise.errors import DataError, ParameterError, listing
+from treewise.integers import in_units, scale_beside, scale_targets, scale_weights
+from treewise.nodes import Target
+from treewise.problem.roles import Roles, check_roles, choose_columns, take_target
+from treewise.problem.target import (
+    class_numbers,
+    finite_targets,
+    read_target,
+    rows_that_count,
+    settle_criterion,
+    target_notes,
+)
+from treewise.problem.weights import Weighed, said_class_weight, sample_weights, weigh
+from treewise.settings import Settings, as_written
+from treewise.table import Column, Table, read, read_markers
+from treewise.wording import safe
+
+Ints = npt.NDArray[np.int64]
+Cells = TypeVar("Cells", Column, npt.NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table made ready for learning. ``prepare`` makes it; nothing changes it."""
+
+    encodings: tuple[Encoding, ...]
+    columns: tuple[npt.NDArray[Any], ...]  # encoded as encode.py says, one array a column
+    splits: tuple[tuple[str, ...], ...]  # for each column the split kinds it may be tested by
+    target: Target
+    y: Ints  # class number, or scaled target
+    raw: npt.NDArray[np.float64]  # regression: the target as given
+    target_scale: int
+    target_top: int | None  # regression: the exponent of the largest |target|; None when all fit as they are
+    weight: Ints
+    weight_scale: int
+    settings: Settings
+    table_name: str
+    notes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
+
+    @property
+    def criterion(self) -> Criterion:
+        """The criterion, never None here."""
+        assert self.settings.criterion is not None
+        return criterion_named(self.settings.criterion)
+
+    @property
+    def by_branches(self) -> bool:
+        """Whether kinds compete, so that gains are divided by the number of branches less one."""
+        return self.settings.categorical == "any" or "any" in self.asked.get("splits", {}).values()
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def at(self, rows: Ints) -> Problem:
+        """Return the problem as a node with these rows sees it: with its targets in units fine enough for them.
+
+        The same for the same rows, whatever the tree above them; and this very problem but in extreme tables.
+        """
+        largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
+        if not largest or self.target_top is None:
+            return self
+        scale = scale_beside(self.target_top, largest)
+        if scale == self.target_scale:
+            return self
+        y = np.zeros_like(self.y)
+        y[rows] = in_units(self.raw[rows], scale)
+        return replace(self, y=y, target_scale=scale)
+
+    @cached_property
+    def least_leaf_weight(self) -> int:
+        """The least weight of a leaf, in scaled units."""
+        return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
+
+
+def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
+    """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
+    roles = check_roles(roles)
+    markers = read_markers(roles.na_values)
+    table = read(data, na_values=markers)
+    column = take_target(table, roles.target)
+    weight = sample_weights(table, roles.sample_weight)
+    kept = rows_that_count(column, weight, roles, table.name)
+    target, y, raw = read_target(cells_of(column, kept), roles, kept)
+    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, roles.class_weight, table.name)
+    settings = settle_criterion(settings, target, roles.criterion)
+    if target.task == "regression" and settings.sufficient_accuracy < 1:
+        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
+    if settings.criterion == "poisson" and np.any(raw < 0):
+        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
+        raise DataError(
+            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+        )
+    notes = [*table.notes, *target_notes(target, column)]
+    encodings, columns, splits = [], [], []
+    kinds = {**table.kinds, **(roles.kinds or {})}
+    chosen: dict[str, str] = {}
+    names = choose_columns(table, target.name, roles)
+    if not names:
+        notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
+    table.convert(names)
+    for name in names:
+        learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
+        if settings.missing == "error":
+            refuse_missing(learned.encoding, learned.values, weighed.rows)
+        notes += learned.notes
+        encodings.append(learned.encoding)
+        columns.append(learned.values)
+        splits.append(allowed_splits(learned.encoding, learned.splits or settings.categorical))
+        chosen |= {name: learned.splits} if learned.splits else {}
+    asked = {
+        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
+        "class_weight": said_class_weight(roles.class_weight),
+        "splits": chosen,
+        "drop_missing_target": bool(roles.drop_missing_target),
+        "na_values": list(markers),
+    }
+    return assemble(
+        table,
+        target,
+        weighed,
+        settings,
+        (encodings, columns, splits, notes),
+        {k: v for k, v in asked.items() if v},
+    )
+
+
+def conform(
+    data: Any,
+    encodings: Sequence[Encoding],
+    target: Target,
+    settings: Settings,
+    asked: Mapping[str, Any],
+    sample_weight: Any = None,
+) -> Problem:
+    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
+
+    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it.
+    """
+    table = read(data, na_values=asked.get("na_values", ()))
+    column = table[target.name]
+    name = asked.get("sample_weight")
+    again = name if name in table.columns else None
+    weight = sample_weights(table, again if sample_weight is None else sample_weight)
+    roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
+    kept = rows_that_count(column, weight, roles, table.name)
+    raw = np.empty(0)
+    if target.task == "regression":
+        raw = finite_targets(cells_of(column, kept), kept)
+        y = np.zeros(len(raw), np.int64)
+    else:
+        y = class_numbers(cells_of(column, kept), target, table.name, kept)
+    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, asked.get("class_weight"), table.name)
+    table.convert(e.name for e in encodings)
+    values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
+    kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
+    notes = list(table.notes)
+    if name is not None and again is None and sample_weight is None:
+        lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
+        notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
+    columns = (encodings, values, kinds, notes)
+    return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)
+
+
+def assemble(
+    table: Table,
+    target: Target,
+    weighed: Weighed,
+    settings: Settings,
+    columns: tuple[Sequence[Encoding], Sequence[npt.NDArray[Any]], Sequence[tuple[str, ...]], Sequence[str]],
+    asked: Mapping[str, Any],
+) -> Problem:
+    """Put the parts of a problem together."""
+    encodings, values, splits, notes = columns
+    weight, weight_scale = scale_weights(weighed.weight)
+    y, target_scale, top = scale_targets(weighed.raw) if target.task == "regression" else (weighed.y, 0, None)
+    return Problem(
+        tuple(encodings),
+        tuple(values),
+        tuple(splits),
+        target,
+        y,
+        weighed.raw,
+        target_scale,
+        top,
+        weight,
+        weight_scale,
+        settings,
+        table.name,
+        tuple(notes),
+        asked,
+    )
+
+
+def cells_of(column: Cells, rows: Ints) -> Cells:
+    """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
+    return column if len(rows) == len(column) else column.take(rows)
+
+
+def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
+    """Return the split kinds a column may be tested by, in the order in which ties prefer them.
+
+    Ordered categories are cut in their order unless another kind was asked for.
+    """
+    if not encoding.categorical:
+        return ("threshold",)
+    if categorical == "any":
+        return ("ordinal", "one_value", "subset", "multiway")
+    if categorical == "subset" and encoding.kind == "ordered":
+        return ("ordinal",)
+    return (categorical,)
+
+
+def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Ints) -> None:
+    """Enforce missing="error"."""
+    gone = np.flatnonzero(encode.is_missing(encoding, values))
+    if len(gone):
+        rows = listing([int(r) + 1 for r in kept[gone]], most=3)
+        raise DataError(
+            f'column "{safe(encoding.name)}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was'
+            ' asked for. missing="learn" learns where they go; or fill them first.'
+        )

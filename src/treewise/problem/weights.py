@@ -1,0 +1,124 @@
+"""The weights of a problem's rows: as given for the rows, times those of their classes, checked.
+
+Used by ``problem.prepare`` and ``problem.conform``; ``integers.py`` makes whole numbers of the outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.nodes import Label, Target
+from treewise.problem.roles import read_array
+from treewise.table import Table
+from treewise.wording import number, safe
+
+Ints = npt.NDArray[np.int64]
+LARGEST = 1.7976931348623157e308
+
+
+def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
+    """Read and check the weights of the rows."""
+    if given is None:
+        return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
+    column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
+    weight = encode.numbers(column)
+    for fault, rows in (
+        ("missing", np.flatnonzero(np.isnan(weight))),
+        ("infinite", np.flatnonzero(np.isinf(weight))),
+        ("negative", np.flatnonzero(weight < 0)),
+    ):
+        if len(rows):
+            value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
+            raise DataError(
+                f"sample_weight is {fault} in row {rows[0] + 1:,}{value}. Weights must be 0 or more and finite;"
+                " 0 leaves a row out."
+            )
+    return weight
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The rows that count: their numbers in the table, targets, and weights."""
+
+    rows: Ints
+    y: Ints
+    raw: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+
+    def take(self, alive: Ints) -> Weighed:
+        """Return some of them."""
+        raw = self.raw[alive] if len(self.raw) else self.raw
+        return Weighed(self.rows[alive], self.y[alive], raw, self.weight[alive])
+
+
+def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | str | None, table_name: str) -> Weighed:
+    """Multiply class weights in; rows of a class of weight 0 are absent."""
+    weighed = rows
+    if class_weight is not None:
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+            weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+    wild = np.flatnonzero(~np.isfinite(weighed.weight))
+    if len(wild):
+        raise DataError(
+            f"sample_weight times class_weight is past the largest number in row {weighed.rows[wild[0]] + 1:,}."
+            " Scale the weights down: only their proportions matter."
+        )
+    with np.errstate(over="ignore"):
+        if np.isinf(weighed.weight.sum()):
+            raise DataError(
+                "the weights add up to more than the largest number, 1.8e308. Scale them down: only their proportions"
+                " matter."
+            )
+    if not np.all(weighed.weight):
+        weighed = weighed.take(np.flatnonzero(weighed.weight))
+    if not len(weighed.rows):
+        raise DataError(
+            f"{table_name}: no row has a positive weight; there is nothing to learn from."
+            " Give some class a class_weight above 0."
+        )
+    return weighed
+
+
+def class_factors(
+    given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
+    if target.task == "regression":
+        raise ParameterError("class_weight: regression has no classes; leave it out.")
+    if isinstance(given, str) and given == "balanced":
+        top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
+        scaled = np.ldexp(weight, -top)
+        by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y))[:-1])
+        totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
+        balanced: npt.NDArray[np.float64] = math.fsum(scaled.tolist()) / (len(target.classes) * totals[y])
+        return balanced
+    if not isinstance(given, Mapping):
+        raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')
+    factors = np.ones(len(target.classes))
+    names = {str(c): i for i, c in enumerate(target.classes)}
+    for label, factor in given.items():
+        if str(label) not in names:
+            raise ParameterError(
+                f"class_weight names {shown(label)}; the classes are {listing([safe(n) for n in names])}."
+                f"{did_you_mean(label, names)}"
+            )
+        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= LARGEST:
+            raise ParameterError(
+                f"class_weight of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+            )
+        factors[names[str(label)]] = factor
+    return factors[y]
+
+
+def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+    """Return class weights as the tree's history keeps them: classes as text, as in a file."""
+    return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given
