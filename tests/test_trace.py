@@ -12,7 +12,8 @@ import treewise as tw
 from treewise.criteria import Group
 from treewise.explain.trace import NodeTrace
 from treewise.growth import problem_for
-from treewise.search import find_best_split, look
+from treewise.partings import look
+from treewise.search import find_best_split
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal
+from operator import add
+from typing import Literal, NamedTuple
 
 from treewise.errors import ParameterError, did_you_mean, shown
 
@@ -160,6 +161,7 @@ def logarithm(unit: str) -> Callable[[float], float]:
 # -- for decisions: integers ------------------------------------------------------------------------------------------
 
 FRACTION = 61  # bits after the point
+TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
 
 
 @lru_cache(maxsize=1 << 20)
@@ -176,13 +178,15 @@ def log2_fixed(n: int) -> int:
     result = whole
     for _ in range(FRACTION):
         x = (x * x) >> 63
-        result <<= 1
-        if x >> 64:
-            result += 1
+        if x < TWO:
+            result += result
+        else:
+            result += result + 1
             x >>= 1
     return result
 
 
+@lru_cache(maxsize=1 << 20)
 def nlogn(n: int) -> int:
     """Return n·log2(n) in units of 2^-61, with 0·log 0 = 0.
 
@@ -192,8 +196,7 @@ def nlogn(n: int) -> int:
     return n * log2_fixed(n) if n > 0 else 0
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The statistics of some rows: all a criterion may know of a branch. Groups add.
 
     >>> Group(rows=2, weight=2, counts=(1, 1)) + Group(rows=3, weight=3, counts=(3, 0))
@@ -208,14 +211,13 @@ class Group:
     high: int = 0
     targets: tuple[tuple[int, int], ...] = ()  # absolute error: (y, w) of each row
 
-    def __add__(self, other: Group) -> Group:
+    def __add__(self, other: Group) -> Group:  # type: ignore[override]
         if not self.rows or not other.rows:
             return self if self.rows else other
-        counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         return Group(
             self.rows + other.rows,
             self.weight + other.weight,
-            counts,
+            tuple(map(add, self.counts, other.counts)),
             self.total + other.total,
             min(self.low, other.low),
             max(self.high, other.high),
@@ -240,14 +242,19 @@ class Measure:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A criterion by name: what it is for, its unit, and its set-up for a node."""
+    """A criterion: what it is for, how it is set up for a node, and how it is said. All there is to know is here."""
 
     name: str
     task: Literal["classification", "regression"]
-    unit: str
+    unit: str  # "bits" can be shown as nats too
     at: Callable[[Group], Measure]
-    rule: Literal["gain", "ratio", "c45"] = "gain"  # what the candidates compete by
+    letter: str  # what the impurity of a group is called in formulas …
+    legend: str  # … and what that means, {unit} being the unit asked for
+    legend_of_two: str = ""  # the same for two classes, p being the share of the second
+    rule: Literal["gain", "ratio", "c45"] = "gain"  # what the candidates compete by (search.Judge.merit)
     degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
+    centre: Literal["mean", "median"] = "mean"  # what a node of numbers predicts
+    core: str = ""  # the core's name for its impurity, where that is another criterion's
 
 
 def entropy_at(node: Group) -> Measure:
@@ -269,7 +276,7 @@ def error_at(node: Group) -> Measure:
 
 def entropy_total(group: Group) -> int:
     """m·H = m·log m − Σ c·log c."""
-    return nlogn(group.weight) - sum(nlogn(c) for c in group.counts)
+    return nlogn(group.weight) - sum(map(nlogn, group.counts))
 
 
 def gini_total(group: Group) -> int:
@@ -342,19 +349,73 @@ def absolute_deviation(group: Group) -> int:
     return sum(w * abs(y - middle) for y, w in group.targets)
 
 
+ENTROPY = Criterion(
+    "entropy", "classification", "bits", entropy_at, "H", "H in {unit}, of the class shares", "H(p) in {unit}"
+)
 CRITERIA: dict[str, Criterion] = {
     c.name: c
     for c in (
-        Criterion("entropy", "classification", "bits", entropy_at),
-        Criterion("gini", "classification", "", gini_at),
-        Criterion("error", "classification", "", error_at),
-        Criterion("gain_ratio", "classification", "bits", entropy_at, rule="ratio"),
-        Criterion("c45", "classification", "bits", entropy_at, rule="c45"),
-        Criterion("squared_error", "regression", "", squared_error_at, degree=2),
-        Criterion("absolute_error", "regression", "", absolute_error_at, degree=1),
-        Criterion("poisson", "regression", "nats", poisson_at, degree=1),
+        ENTROPY,
+        Criterion(
+            "gini",
+            "classification",
+            "",
+            gini_at,
+            letter="G",
+            legend="G = 1 − Σ p², over the class shares p",
+            legend_of_two="G(p) = 1 − p² − (1 − p)²",
+        ),
+        Criterion(
+            "error",
+            "classification",
+            "",
+            error_at,
+            letter="E",
+            legend="E = 1 − max p, over the class shares p",
+            legend_of_two="E(p) = min(p, 1 − p)",
+        ),
+        replace(ENTROPY, name="gain_ratio", rule="ratio", core="entropy"),
+        replace(ENTROPY, name="c45", rule="c45", core="entropy"),
+        Criterion(
+            "squared_error",
+            "regression",
+            "",
+            squared_error_at,
+            letter="Var",
+            legend="Var: variance about the mean; a branch is [rows mean]",
+            degree=2,
+        ),
+        Criterion(
+            "absolute_error",
+            "regression",
+            "",
+            absolute_error_at,
+            letter="Dev",
+            legend="Dev: mean distance from the median; a branch is [rows median]",
+            degree=1,
+            centre="median",
+        ),
+        Criterion(
+            "poisson",
+            "regression",
+            "nats",
+            poisson_at,
+            letter="Dev",
+            legend="Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
+            degree=1,
+        ),
     )
 }
+
+
+def names_for(task: str) -> str:
+    """List the criteria of a task in words.
+
+    >>> names_for("regression")
+    'squared_error, absolute_error or poisson'
+    """
+    *names, last = [c.name for c in CRITERIA.values() if c.task == task]
+    return f"{', '.join(names)} or {last}"
 
 
 def criterion_named(name: str) -> Criterion:

@@ -106,7 +106,8 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
 
 def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Split:
     """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
-    from treewise.search import Parting, fits, group_of, judge, pick, place_missing
+    from treewise.partings import Parting, group_of
+    from treewise.search import Judge, pick, place_missing
 
     rows = np.flatnonzero(find_nodes(tree, problem.columns, len(problem)) == node)
     if not len(rows):
@@ -116,14 +117,12 @@ def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Spli
     gone = encode.is_missing(tree.encodings[column], problem.columns[column][rows])
     branches = range(split.own_branches)
     groups = tuple(group_of(problem, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
-    away, everyone = group_of(problem, rows[gone]), group_of(problem, rows)
-    measure = problem.criterion.at(everyone)
-    own = problem.settings.missing == "branch" and away.rows > 0 and measure.valid(away) and fits(problem, away)
+    away, judge = group_of(problem, rows[gone]), Judge.of(problem, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
     parting = Parting(0, groups, partial(replace, split), tuple(named))
     ways = [
-        judge(problem, everyone, measure, parting.make(missing=branch), parts, away.rows, (0, 0, 0, place))
-        for place, (branch, parts) in enumerate(place_missing(parting, away, own))
+        judge.score(parting.make(missing=branch), parts, away.rows, (0, 0, 0, place))
+        for place, (branch, parts) in enumerate(place_missing(parting, away, judge.sets_apart(away)))
     ]
     judged = [way for way in ways if way is not None]
     if judged:

@@ -224,9 +224,8 @@ def core_target(problem: Problem) -> _core.Target:
 def core_settings(problem: Problem) -> _core.Settings:
     """Translate the settings into the core's: names into numbers, shares into counts."""
     asked, core = problem.settings, _core.Settings()
-    rule = problem.criterion.rule
-    core.criterion = _core.Criterion["entropy" if rule != "gain" else problem.criterion.name]
-    core.rule = _core.Rule[rule]
+    core.criterion = _core.Criterion[problem.criterion.core or problem.criterion.name]
+    core.rule = _core.Rule[problem.criterion.rule]
     core.by_branches = problem.by_branches
     core.missing_branch = asked.missing == "branch"
     core.empty_from_root = asked.empty_branch == "root"
@@ -235,7 +234,7 @@ def core_settings(problem: Problem) -> _core.Settings:
     core.max_depth = -1 if asked.max_depth is None else asked.max_depth
     core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
     core.min_samples_split = asked.least_rows(asked.min_samples_split, len(problem))
-    core.min_samples_leaf = asked.least_rows(asked.min_samples_leaf, len(problem))
+    core.min_samples_leaf = problem.least_leaf_rows
     core.min_leaf_weight = problem.least_leaf_weight
     core.min_impurity_decrease = asked.min_impurity_decrease
     enough = as_written(asked.sufficient_accuracy)

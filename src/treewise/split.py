@@ -32,7 +32,7 @@ Value = float | int | str | None  # one decoded cell; None is missing
 INT64_MAX = 2**63 - 1  # as the cut of a wide-integer threshold: every present value goes left
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Split(ABC):
     """What all splits share: the column asked about, and where missing values go."""
 
@@ -74,7 +74,7 @@ class Split(ABC):
         """Tell whether this split only separates missing from present values."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Threshold(Split):
     """``x <= cut`` goes to branch 0, larger values to branch 1.
 
@@ -101,7 +101,7 @@ class Threshold(Split):
         return self.missing == 1 and self.cut in (math.inf, INT64_MAX)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ordinal(Split):
     """Levels up to and including ``level`` (in the column's order) go to branch 0, later ones to branch 1.
 
@@ -132,7 +132,7 @@ class Ordinal(Split):
         return self.missing == 1 and bool(encoding.levels) and self.level == encoding.levels[-1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OneValue(Split):
     """``x = level`` goes to branch 0; whatever else, never-seen levels included, to branch 1.
 
@@ -159,7 +159,7 @@ class OneValue(Split):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Subset(Split):
     """``x in levels`` goes to branch 0; whatever else, never-seen levels included, to branch 1.
 
@@ -186,7 +186,7 @@ class Subset(Split):
         return not self.levels and self.missing == 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Multiway(Split):
     """One branch a level, in this order; with ``other`` one more for every level not named.
 

@@ -9,13 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from treewise.search import (
-    Candidate,
-    find_best_prediction,
-    find_best_split,
-    group_of,
-    leaf_condition,
-)
+from treewise.partings import group_of
+from treewise.search import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree import Tree
 
 MASK = 2**64 - 1

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from treewise.cli.values import read_class_weight, read_count_or_share, read_kind, read_names
 from treewise.cli.verb import LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
+from treewise.criteria import names_for
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ GROW_OPTIONS = (
     GrowOption(
         "criterion",
         LEARNING,
-        "entropy, gini, error, gain_ratio or c45; squared_error, absolute_error or poisson for numbers"
-        " (default entropy or squared_error)",
+        f"{names_for('classification')}; {names_for('regression')} for numbers (default entropy or squared_error)",
         "NAME",
     ),
     GrowOption(

@@ -60,13 +60,13 @@ class Problem:
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
 
-    @property
+    @cached_property
     def criterion(self) -> Criterion:
         """The criterion, never None here."""
         assert self.settings.criterion is not None
         return criterion_named(self.settings.criterion)
 
-    @property
+    @cached_property
     def by_branches(self) -> bool:
         """Whether kinds compete, so that gains are divided by the number of branches less one."""
         return self.settings.categorical == "any" or "any" in self.asked.get("splits", {}).values()
@@ -88,6 +88,11 @@ class Problem:
         y = np.zeros_like(self.y)
         y[rows] = in_units(self.raw[rows], scale)
         return replace(self, y=y, target_scale=scale)
+
+    @cached_property
+    def least_leaf_rows(self) -> int:
+        """The fewest rows of a leaf."""
+        return self.settings.least_rows(self.settings.min_samples_leaf, len(self))
 
     @cached_property
     def least_leaf_weight(self) -> int:

@@ -14,7 +14,8 @@ from treewise import encode
 from treewise.encode import Encoding
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.lens import Branch, Lens
-from treewise.search import PLACE, RATIO_BITS, Candidate, Rows
+from treewise.partings import PLACE, Rows
+from treewise.search import RATIO_BITS, Candidate
 from treewise.split import Multiway, Split, Threshold, quote
 from treewise.wording import safe
 

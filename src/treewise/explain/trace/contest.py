@@ -1,7 +1,7 @@
 """Who wins at a node: the candidates of every column, compared as the learner compares them.
 
 Stands between ``search.py`` and the values the printers read (``nodes.py``). Nothing is scored here:
-candidates are listed by ``search.candidates``, judged by ``search.judge``, compared by ``search.pick`` and
+candidates are listed by ``search.candidates``, scored by ``search.Judge``, compared by ``search.pick`` and
 ``search.quinlan``. What ``search.find_best_split`` throws away on its way to the winner is kept: that is the
 trace.
 """
@@ -20,18 +20,9 @@ from treewise.encode import Encoding
 from treewise.explain.trace.candidate import CandidateTrace, same_parts, say_merit
 from treewise.explain.trace.lens import Lens
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace, Place, View
+from treewise.partings import PLACE, Rows, group_of
 from treewise.problem import Problem
-from treewise.search import (
-    PLACE,
-    Rows,
-    candidates,
-    group_of,
-    judge,
-    leaf_condition,
-    pick,
-    quinlan,
-    tied,
-)
+from treewise.search import Judge, candidates, leaf_condition, pick, quinlan, tied
 from treewise.split import quote
 from treewise.wording import plural
 
@@ -48,8 +39,9 @@ def trace_node(problem: Problem, rows: Rows, view: View, place: Place | None = N
     stop = leaf_condition(problem, rows, node, depth=0)
     if stop in ("no_rows", "pure"):
         return NodeTrace(lens, place, view, {}, settled=stop)
+    judge = Judge(problem, node, measure)
     tests = [
-        [CandidateTrace(lens, c, encoding) for c in candidates(problem, rows, i, node, measure)]
+        [CandidateTrace(lens, c, encoding) for c in candidates(judge, rows, i)]
         for i, encoding in enumerate(problem.encodings)
     ]
     chosen = own_split(lens, place)
@@ -80,7 +72,7 @@ def own_split(lens: Lens, place: Place) -> CandidateTrace | None:
     column = next(i for i, e in enumerate(problem.encodings) if e.name == split.column)
     groups = tuple(group_of(problem, part) for part in place.parts)
     key = (column, PLACE[split.kind], OWN, 0)
-    made = judge(problem, lens.node, lens.measure, split, groups, place.missing_rows, key)
+    made = Judge(problem, lens.node, lens.measure).score(split, groups, place.missing_rows, key)
     return CandidateTrace(lens, made, problem.encodings[column], place.parts) if made else None
 
 

@@ -23,9 +23,9 @@ from treewise.explain.trace.nodes import NodeTrace, Place, View
 from treewise.explain.trace.render import Printing, render
 from treewise.growth import problem_for, problem_like
 from treewise.nodes import STOPS
+from treewise.partings import Rows
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
-from treewise.search import Rows
 from treewise.table import read
 from treewise.table.column import brief
 from treewise.tree import Tree

@@ -16,20 +16,9 @@ import numpy.typing as npt
 
 from treewise.criteria import Group, Measure, entropy, logarithm, medians
 from treewise.explain.trace.formula import Formula, Term
+from treewise.partings import Rows
 from treewise.problem import Problem
-from treewise.search import Rows, decrease
-
-# What the impurity of a group is called in formulas.
-LETTERS = {
-    "entropy": "H",
-    "gain_ratio": "H",
-    "c45": "H",
-    "gini": "G",
-    "error": "E",
-    "squared_error": "Var",
-    "absolute_error": "Dev",
-    "poisson": "Dev",
-}
+from treewise.search import decrease
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ class Lens:
     @property
     def letter(self) -> str:
         """What the criterion's impurity is called in formulas."""
-        return LETTERS[self.problem.criterion.name]
+        return self.problem.criterion.letter
 
     @property
     def shown_unit(self) -> str:
@@ -110,7 +99,7 @@ class Lens:
         if self.problem.target.task == "classification" or not group.rows:
             return None
         scale = -self.problem.target_scale
-        if self.problem.criterion.name == "absolute_error":
+        if self.problem.criterion.centre == "median":
             low, high = medians(group)
             return math.ldexp(float(low) / 2 + float(high) / 2, scale)
         return math.ldexp(float(group.total) / float(group.weight), scale)

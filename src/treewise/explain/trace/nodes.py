@@ -21,7 +21,7 @@ from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_part
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.lens import Lens
 from treewise.nodes import Label
-from treewise.search import Rows
+from treewise.partings import Rows
 from treewise.split import Split
 from treewise.wording import plural, safe
 

@@ -236,7 +236,7 @@ def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
 
 def numbers_in_words(node: NodeTrace, branch: Branch) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
-    centre = "median" if node.lens.problem.criterion.name == "absolute_error" else "mean"
+    centre = node.lens.problem.criterion.centre
     weight = f", weight {count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {figure(branch.value or 0.0)}"
 
@@ -303,19 +303,14 @@ def runner_up_in_words(node: NodeTrace) -> str:
 
 def legend(node: NodeTrace) -> str:
     """Say what the letters stand for."""
-    problem, unit = node.lens.problem, node.lens.shown_unit
-    name, two = problem.criterion.name, len(problem.target.classes) == 2
-    of = f"p the share of {safe(problem.target.positive)}" if two else "of the class shares"
-    said = {
-        "gini": f"G(p) = 1 − p² − (1 − p)², {of}" if two else "G = 1 − Σ p², over the class shares p",
-        "error": f"E(p) = min(p, 1 − p), {of}" if two else "E = 1 − max p, over the class shares p",
-        "squared_error": "Var: variance about the mean; a branch is [rows mean]",
-        "absolute_error": "Dev: mean distance from the median; a branch is [rows median]",
-        "poisson": "Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
-    }.get(name, f"H(p) in {unit}, {of}" if two else f"H in {unit}, {of}")
-    if problem.criterion.rule != "gain":
+    problem, criterion = node.lens.problem, node.lens.problem.criterion
+    said = criterion.legend
+    if criterion.legend_of_two and len(problem.target.classes) == 2:
+        said = f"{criterion.legend_of_two}, p the share of {safe(problem.target.positive)}"
+    said = said.replace("{unit}", node.lens.shown_unit)
+    if criterion.rule != "gain":
         said += "; divided by H of the branch sizes: the gain ratio"
-        if problem.criterion.rule == "c45":
+        if criterion.rule == "c45":
             share = "" if node.lens.per == "total" else "/rows"
             said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"
     elif problem.by_branches:
