@@ -18,11 +18,25 @@ import numpy as np
 from hypothesis import strategies as st
 
 from treewise.encode import Encoding
-from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
+from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Arrays, Target
 from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree import Tree
 
-NUMBERS = {Threshold: THRESHOLD, Ordinal: ORDINAL, OneValue: ONE_VALUE, Subset: SUBSET, Multiway: MULTIWAY}
+OFFICIALS = """\
+GPA = 4.0
+    Recommendation = good -> P
+    Recommendation = normal
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.7
+    Published = yes -> P
+    Published = no
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.5 -> N
+"""  # the admission officials' own tree, CS221 section 5
 N_P = Target("Class", "classification", ("N", "P"))
 
 
@@ -90,7 +104,7 @@ def fill(columns: list[Encoding], target: Target, nodes: list[Made], parents: li
 
     return Arrays(
         parent=np.array(parents, np.int64),
-        kind=np.array([NUMBERS[type(m.split)] if m.split else LEAF for m in nodes], np.uint8),
+        kind=np.array([KIND_NUMBERS[m.split.kind] if m.split else LEAF for m in nodes], np.uint8),
         column=np.array([names.index(m.split.column) if m.split else -1 for m in nodes], np.int32),
         cut=np.array([cut(m, float) for m in nodes], np.float64),
         cut_int=np.array([cut(m, int) for m in nodes], np.int64),

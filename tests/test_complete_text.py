@@ -12,8 +12,7 @@ from treewise.split import Multiway, Threshold
 from treewise.tree import Tree
 from treewise.written.parse import parse
 
-from .handmade import chain, trees
-from .test_parse import ST_NORDAF
+from .handmade import OFFICIALS, chain, trees
 
 
 @settings(max_examples=150, deadline=None)
@@ -37,8 +36,8 @@ def test_a_chain_in_complete_form() -> None:
 
 
 def test_without_its_numbers_the_complete_form_is_a_tree_written_by_hand() -> None:
-    bare = "\n".join(line.partition("  # {")[0] for line in export(parse(ST_NORDAF)).split("\n") if line[:1] != "#")
-    assert parse(bare) == parse(ST_NORDAF)
+    bare = "\n".join(line.partition("  # {")[0] for line in export(parse(OFFICIALS)).split("\n") if line[:1] != "#")
+    assert parse(bare) == parse(OFFICIALS)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_without_its_numbers_the_complete_form_is_a_tree_written_by_hand() -> No
     ],
 )
 def test_a_damaged_complete_form_is_refused(old: str, new: str, message: str) -> None:
-    text = export(parse(ST_NORDAF))
+    text = export(parse(OFFICIALS))
     assert old in text
     with pytest.raises(ParseError, match=message):
         parse(text.replace(old, new, 1))
@@ -95,7 +94,7 @@ def test_an_edited_tree_of_numbers_keeps_the_digits_of_what_was_not_edited() -> 
 
 
 def test_a_new_level_may_be_written_into_the_words() -> None:
-    back = parse(edit_words(export(parse(ST_NORDAF)), "GPA = 3.5", "GPA = 3.6"))
+    back = parse(edit_words(export(parse(OFFICIALS)), "GPA = 3.5", "GPA = 3.6"))
     assert back.split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.6"))
 
 
@@ -121,7 +120,7 @@ def test_a_node_whose_branches_are_cut_out_predicts_what_it_would_have() -> None
 
 
 def test_one_of_several_branches_may_be_cut_out_and_one_may_be_added() -> None:
-    text = export(parse(ST_NORDAF))
+    text = export(parse(OFFICIALS))
     assert parse(without_lines(text, 13)).split_at(0) == Multiway("GPA", ("4.0", "3.7"))
     more = text.rstrip("\n").replace("└─ GPA", "├─ GPA") + "\n14  └─ GPA = 3.0  → N\n"
     assert parse(more).split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.5", "3.0"))
@@ -134,4 +133,4 @@ def test_one_side_of_a_cut_alone_is_refused() -> None:
 
 def test_unknown_formats_are_named() -> None:
     with pytest.raises(ParameterError, match=r'format="txt" is not known. Did you mean "text"\?'):
-        export(parse(ST_NORDAF), "txt")
+        export(parse(OFFICIALS), "txt")

@@ -13,21 +13,7 @@ import treewise as tw
 from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate, wilson
 from treewise.evaluate.paths import LONGEST, paths
 
-OFFICIALS = """
-GPA = 4.0
-    Recommendation = good -> P
-    Recommendation = normal
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.7
-    Published = yes -> P
-    Published = no
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.5 -> N
-"""
+from .handmade import OFFICIALS
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from treewise.files.header import KINDS, MOST_CHARACTERS, UNITS, column_to, targ
 from treewise.files.layout import FORMAT, LISTS, ONLY_IN, stored_arrays
 from treewise.files.packing import FLOAT_TYPES, INTEGER_TYPES
 from treewise.files.reading import DTYPES, MOST_NESTED
-from treewise.growth import KIND_NUMBERS
+from treewise.nodes import KIND_NUMBERS
 
 PAGE = (Path(__file__).parent.parent / "docs" / "format.md").read_text(encoding="utf-8")
 

@@ -21,23 +21,7 @@ from treewise.written.condition import ANY_OTHER
 from treewise.written.parse import parse
 from treewise.written.siblings import split_of
 
-from .handmade import N_P, leaf, make, node, trees
-
-ST_NORDAF = """\
-GPA = 4.0
-    Recommendation = good -> P
-    Recommendation = normal
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.7
-    Published = yes -> P
-    Published = no
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.5 -> N
-"""
+from .handmade import N_P, OFFICIALS, leaf, make, node, trees
 
 
 def first_split(text: str, **more: Any) -> Split:
@@ -54,7 +38,7 @@ def two(first: str, second: str) -> str:
 
 
 def test_the_officials_tree_of_st_nordaf() -> None:
-    tree = parse(ST_NORDAF, target="Class")
+    tree = parse(OFFICIALS, target="Class")
     assert tree.target == Target("Class", "classification", ("N", "P"))
     assert tree.encodings == (
         Encoding("GPA", "nominal", ("3.5", "3.7", "4.0")),
@@ -78,24 +62,24 @@ def test_the_officials_tree_of_st_nordaf() -> None:
 @pytest.mark.parametrize(
     "variant",
     [
-        ST_NORDAF.replace("->", "→"),
-        ST_NORDAF.replace("    ", "\t"),
-        ST_NORDAF.replace("    ", "|   "),
-        ST_NORDAF.replace("    ", " "),
-        ST_NORDAF.replace("        University", "             University"),
-        ST_NORDAF.replace(" -> ", ": "),
-        ST_NORDAF.replace(" ->", ": ->"),
-        ST_NORDAF.replace("\n    ", ":\n    ").replace("N:", "N").replace("P:", "P"),
-        ST_NORDAF.replace(" = ", "="),
-        "# the officials' tree\n\n" + ST_NORDAF.replace("\n", "   # a remark\n\n"),
-        "\n".join("      " + line for line in ST_NORDAF.split("\n")),
-        ST_NORDAF.replace("\n", "\r\n"),
-        "all rows\n" + ST_NORDAF,
-        ST_NORDAF.replace("top10", '"top10"').replace("GPA", '"GPA"').replace("-> P", '-> "P"'),
+        OFFICIALS.replace("->", "→"),
+        OFFICIALS.replace("    ", "\t"),
+        OFFICIALS.replace("    ", "|   "),
+        OFFICIALS.replace("    ", " "),
+        OFFICIALS.replace("        University", "             University"),
+        OFFICIALS.replace(" -> ", ": "),
+        OFFICIALS.replace(" ->", ": ->"),
+        OFFICIALS.replace("\n    ", ":\n    ").replace("N:", "N").replace("P:", "P"),
+        OFFICIALS.replace(" = ", "="),
+        "# the officials' tree\n\n" + OFFICIALS.replace("\n", "   # a remark\n\n"),
+        "\n".join("      " + line for line in OFFICIALS.split("\n")),
+        OFFICIALS.replace("\n", "\r\n"),
+        "all rows\n" + OFFICIALS,
+        OFFICIALS.replace("top10", '"top10"').replace("GPA", '"GPA"').replace("-> P", '-> "P"'),
     ],
 )
 def test_the_same_tree_in_other_spellings(variant: str) -> None:
-    assert parse(variant, target="Class") == parse(ST_NORDAF, target="Class")
+    assert parse(variant, target="Class") == parse(OFFICIALS, target="Class")
 
 
 def test_what_weka_prints() -> None:
@@ -325,7 +309,7 @@ def test_errors_name_the_line_and_what_to_do(text: str, message: str) -> None:
 
 def test_siblings_must_ask_about_one_column(tmp_path: Path) -> None:
     file = tmp_path / "stnordaf.txt"
-    file.write_text(ST_NORDAF.replace("        University", "    University", 3))
+    file.write_text(OFFICIALS.replace("        University", "    University", 3))
     with pytest.raises(ParseError) as caught:
         parse(file)
     assert str(caught.value) == (
@@ -336,8 +320,8 @@ def test_siblings_must_ask_about_one_column(tmp_path: Path) -> None:
 
 def test_files_are_read_and_missing_ones_named(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
-    file.write_text(ST_NORDAF, encoding="utf-8-sig")
-    assert parse(file) == parse(str(file)) == parse(ST_NORDAF)
+    file.write_text(OFFICIALS, encoding="utf-8-sig")
+    assert parse(file) == parse(str(file)) == parse(OFFICIALS)
     with pytest.raises(ParseError, match=r"cannot read .*other.txt: No such file"):
         parse(str(tmp_path / "other.txt"))
     file.write_bytes(b"\xff\xfe\x00")
@@ -414,7 +398,7 @@ def test_the_numbers_are_kept_as_printed() -> None:
 
 
 def test_a_subtree_that_was_printed_alone_reads_back() -> None:
-    tree = parse(ST_NORDAF)
+    tree = parse(OFFICIALS)
     back = parse(render(tree, node=7, ascii=False))
     assert back.split_at(0) == tree.split_at(7)
     assert len(back) == 6

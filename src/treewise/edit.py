@@ -18,20 +18,13 @@ import numpy.typing as npt
 from treewise import _core, encode
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
-from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays
+from treewise.nodes import LEAF, STOPS, Arrays, split_entries
 from treewise.predict import find_nodes, subtree_sizes
 from treewise.problem import Problem
-from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.split import Multiway, Split
 from treewise.tree import Tree
 
 BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
-KIND = {
-    "threshold": THRESHOLD,
-    "ordinal": ORDINAL,
-    "one_value": ONE_VALUE,
-    "subset": SUBSET,
-    "multiway": MULTIWAY,
-}
 
 
 def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
@@ -147,13 +140,9 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
     rows = {name: list(getattr(tree.arrays, name)) for name in per_node(tree)}
     codes, counts = pieces(tree)
     column = tree.columns.index(split.column)
-    asks: dict[str, Any] = {"kind": KIND[split.kind], "column": column, "missing": split.missing, "stop": 0}
-    if isinstance(split, Threshold):
-        asks["cut_int" if isinstance(split.cut, int) else "cut"] = split.cut
-    place = {level: i for i, level in enumerate(tree.encodings[column].levels)}
-    codes[node] = np.array([place[level] for level in levels_of(split)], np.int32)
-    if isinstance(split, Multiway) and split.other:
-        asks["other"] = len(split.levels)
+    places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+    asks = {"stop": 0, **split_entries(split, column, places)}
+    codes[node] = np.array(asks.pop("codes", ()), np.int32)
     for name, value in asks.items():
         rows[name][node] = value
     after = node + 1
@@ -172,13 +161,6 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
     codes[after:after] = [codes[0][:0]] * k
     counts[after:after] = [counts[0][:0]] * k
     return rebuild(tree, rows, codes, counts)
-
-
-def levels_of(split: Split) -> tuple[str, ...]:
-    """Return the levels a split names."""
-    if isinstance(split, Subset | Multiway):
-        return split.levels
-    return (split.level,) if isinstance(split, Ordinal | OneValue) else ()
 
 
 def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:

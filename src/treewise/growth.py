@@ -15,7 +15,7 @@ import numpy as np
 from treewise import _core
 from treewise._version import __version__
 from treewise.errors import ParameterError, did_you_mean, shown
-from treewise.nodes import Arrays, Label, Task
+from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
 from treewise.problem.roles import Roles
 from treewise.settings import Settings, as_written, index
@@ -38,7 +38,6 @@ ROLES = (
     "drop_missing_target",
 )
 MOST_WORKERS = 1024
-KIND_NUMBERS = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5}
 
 
 def grow(

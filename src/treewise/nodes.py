@@ -8,7 +8,7 @@ page and a child's is always larger than its parent's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -16,13 +16,21 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from treewise.split import Split
+from treewise.encode import Encoding
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 
 Label = str | int | float | bool
 Task = Literal["classification", "regression"]
 
 # The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
 LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)
+KIND_NUMBERS = {
+    "threshold": THRESHOLD,
+    "ordinal": ORDINAL,
+    "one_value": ONE_VALUE,
+    "subset": SUBSET,
+    "multiway": MULTIWAY,
+}
 
 # Why a node is a leaf, in order of precedence; 0 is an inner node. The core uses the same numbers (problem.hpp).
 STOPS = (
@@ -96,6 +104,27 @@ class Arrays:
             for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         )
 
+    # -- the splits: how the entries of a node make one (``split_entries`` is the way back) ---------------------------
+
+    def split_at(self, node: int, encodings: Sequence[Encoding]) -> Split | None:
+        """Return the split at a node, None at a leaf."""
+        kind, missing = int(self.kind[node]), int(self.missing[node])
+        if kind == LEAF:
+            return None
+        encoding = encodings[self.column[node]]
+        name = encoding.name
+        if kind == THRESHOLD:
+            cut = float(self.cut[node]) if encoding.kind == "number" else int(self.cut_int[node])
+            return Threshold(name, cut, missing=missing)
+        levels = tuple(encoding.levels[c] for c in self.codes[self.code_start[node] : self.code_start[node + 1]])
+        if kind == ORDINAL:
+            return Ordinal(name, levels[0], missing=missing)
+        if kind == ONE_VALUE:
+            return OneValue(name, levels[0], missing=missing)
+        if kind == SUBSET:
+            return Subset(name, levels, missing=missing)
+        return Multiway(name, levels, other=bool(self.other[node] >= 0), missing=missing)
+
     # -- the shape: what follows from ``parent`` and ``kind`` alone ------------------------------------------------
 
     @cached_property
@@ -164,3 +193,18 @@ class Node:
     def is_leaf(self) -> bool:
         """Whether the node predicts rather than asks."""
         return self.split is None
+
+
+def split_entries(split: Split, column: int, codes: Mapping[str, int]) -> dict[str, Any]:
+    """Return a split as the entries of its node; ``codes`` are those of the column's levels.
+
+    >>> split_entries(OneValue("city", "Rome", missing=1), 0, {"Bari": 0, "Rome": 1})
+    {'kind': 3, 'column': 0, 'missing': 1, 'codes': [1]}
+    """
+    entries: dict[str, Any] = {"kind": KIND_NUMBERS[split.kind], "column": column, "missing": split.missing}
+    if isinstance(split, Threshold):
+        return {**entries, "cut" if isinstance(split.cut, float) else "cut_int": split.cut}
+    entries["codes"] = [codes[level] for level in split.named]
+    if isinstance(split, Multiway) and split.other:
+        entries["other"] = len(split.levels)
+    return entries

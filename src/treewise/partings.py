@@ -24,6 +24,7 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.criteria import Group, medians
 from treewise.encode import Encoding
+from treewise.nodes import KIND_NUMBERS
 from treewise.problem import Problem
 from treewise.split import (
     INT64_MAX,
@@ -41,7 +42,7 @@ Rows = npt.NDArray[np.int64]
 EXHAUSTIVE = 10  # up to so many categories present, all subsets are tried when there are more than two classes
 
 # The place of a kind in the order of ties; a test of presence comes last in its column.
-PLACE = {"threshold": 1, "ordinal": 2, "one_value": 3, "subset": 4, "multiway": 5, "presence": 6}
+PLACE = {**KIND_NUMBERS, "presence": 6}
 
 
 @dataclass(frozen=True)

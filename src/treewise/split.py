@@ -41,6 +41,11 @@ class Split(ABC):
     kind: ClassVar[str] = ""
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The levels the test names, in order."""
+        return ()
+
+    @property
     def own_branches(self) -> int:
         """Branches for present values; a missing branch may follow them."""
         return 2
@@ -113,6 +118,11 @@ class Ordinal(Split):
     level: str
     kind = "ordinal"
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The one level."""
+        return (self.level,)
+
     def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
         """A never-seen level has no place in the order: it goes with the missing values."""
         if value not in encoding.levels:
@@ -145,6 +155,11 @@ class OneValue(Split):
     level: str
     kind = "one_value"
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The one level."""
+        return (self.level,)
+
     def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
         """Literal: equal or not."""
         return 0 if value == self.level else 1
@@ -171,6 +186,11 @@ class Subset(Split):
 
     levels: tuple[str, ...]
     kind = "subset"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that are listed."""
+        return self.levels
 
     def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
         """Literal: listed or not."""
@@ -201,6 +221,11 @@ class Multiway(Split):
     levels: tuple[str, ...]
     other: bool = False
     kind = "multiway"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that are listed."""
+        return self.levels
 
     @property
     def own_branches(self) -> int:

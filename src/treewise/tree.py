@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from treewise.encode import Encoding
 from treewise.errors import shown
-from treewise.nodes import LEAF, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Label, Node, Target, Task
-from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.nodes import LEAF, STOPS, Arrays, Label, Node, Target, Task
+from treewise.split import Split
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
@@ -140,24 +140,7 @@ class Tree:
 
     def split_at(self, node: int) -> Split | None:
         """Return the split at a node, None at a leaf."""
-        a = self.arrays
-        kind, missing = int(a.kind[node]), int(a.missing[node])
-        if kind == LEAF:
-            return None
-        encoding = self.encodings[a.column[node]]
-        name = encoding.name
-        if kind == THRESHOLD:
-            if encoding.kind == "number":
-                return Threshold(name, float(a.cut[node]), missing=missing)
-            return Threshold(name, int(a.cut_int[node]), missing=missing)
-        levels = tuple(encoding.levels[c] for c in a.codes[a.code_start[node] : a.code_start[node + 1]])
-        if kind == ORDINAL:
-            return Ordinal(name, levels[0], missing=missing)
-        if kind == ONE_VALUE:
-            return OneValue(name, levels[0], missing=missing)
-        if kind == SUBSET:
-            return Subset(name, levels, missing=missing)
-        return Multiway(name, levels, other=bool(a.other[node] >= 0), missing=missing)
+        return self.arrays.split_at(node, self.encodings)
 
     def encoding_of(self, column: str) -> Encoding:
         """Return the encoding of a column by name."""

@@ -8,21 +8,7 @@ import pytest
 
 from treewise.cli import main
 
-OFFICIALS = """
-GPA = 4.0
-    Recommendation = good -> P
-    Recommendation = normal
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.7
-    Published = yes -> P
-    Published = no
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.5 -> N
-"""
+from ..handmade import OFFICIALS
 
 
 class Answer:

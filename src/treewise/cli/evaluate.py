@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.options import take_text_options, text_options
+from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
@@ -44,14 +44,7 @@ AT_ONCE = 1000  # lines
     section=TABLE,
     help="Column with the true answers (default: the one the tree was grown for).",
 )
-@option(
-    "--na",
-    "na_values",
-    multiple=True,
-    metavar="TEXT",
-    section=TABLE,
-    help='Text that means missing, such as "?".',
-)
+@na_option
 @text_options
 @option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
 @option(

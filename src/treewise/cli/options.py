@@ -144,6 +144,12 @@ GROW_OPTIONS = (
 )
 
 
+def na_option(function: Function) -> Function:
+    """Put ``--na`` on a verb that reads a table but does not grow."""
+    help = 'Text that means missing, such as "?".'
+    return option("--na", "na_values", multiple=True, metavar="TEXT", section=TABLE, help=help)(function)
+
+
 def text_options(function: Function) -> Function:
     """Put the options for reading delimited text on a verb; all verbs that take DATA have them."""
     separator = option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.options import take_text_options, text_options
+from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.values import in_options, read_names, read_row
@@ -44,14 +44,7 @@ if TYPE_CHECKING:
     section=TABLE,
     help="A single row, by column name; repeat it for more.",
 )
-@option(
-    "--na",
-    "na_values",
-    multiple=True,
-    metavar="TEXT",
-    section=TABLE,
-    help='Text that means missing, such as "?".',
-)
+@na_option
 @text_options
 @option("--proba", is_flag=True, help="Also the probability of each class.")
 @option(

@@ -26,10 +26,10 @@ from treewise.draw.lines import UNICODE, Page
 from treewise.draw.speech import Speaker
 from treewise.encode import Encoding
 from treewise.errors import ParseError
-from treewise.nodes import LEAF, STOPS, Target
+from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Target
 from treewise.tree import Tree
 from treewise.wording import pad
-from treewise.written.assemble import KIND_NUMBERS, UNSAID, check_split, pack, with_parents
+from treewise.written.assemble import UNSAID, check_split, pack, with_parents
 from treewise.written.notation import cut_comment
 from treewise.written.parse import read_words
 

@@ -14,8 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD, Arrays, Task
-from treewise.split import Multiway, Split, Subset, Threshold
+from treewise.nodes import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, THRESHOLD, Arrays, Task
 
 NodeFacts = Mapping[str, Any]
 
@@ -25,13 +24,6 @@ UNSAID: dict[str, Any] = {
     "label": -1, "value": math.nan, "spread": math.nan,
 }  # fmt: skip
 ONLY_IN = {"label": "classification", "value": "regression", "spread": "regression"}
-KIND_NUMBERS = {
-    "threshold": THRESHOLD,
-    "ordinal": ORDINAL,
-    "one_value": ONE_VALUE,
-    "subset": SUBSET,
-    "multiway": MULTIWAY,
-}
 
 
 def pack(nodes: Sequence[NodeFacts], task: Task) -> Arrays:
@@ -58,24 +50,6 @@ def pack(nodes: Sequence[NodeFacts], task: Task) -> Arrays:
 
 def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:
     return [0, *accumulate(len(some) for some in lists)]
-
-
-def split_facts(split: Split, column: int, places: Mapping[str, int]) -> dict[str, Any]:
-    """Return a split as a node's entries; ``places`` are the codes of the column's levels.
-
-    >>> from treewise.split import OneValue
-    >>> split_facts(OneValue("city", "Rome", missing=1), 0, {"Bari": 0, "Rome": 1})
-    {'kind': 3, 'column': 0, 'missing': 1, 'codes': [1]}
-    """
-    facts: dict[str, Any] = {"kind": KIND_NUMBERS[split.kind], "column": column, "missing": split.missing}
-    if isinstance(split, Threshold):
-        facts["cut" if isinstance(split.cut, float) else "cut_int"] = split.cut
-        return facts
-    levels = split.levels if isinstance(split, Subset | Multiway) else (getattr(split, "level"),)  # noqa: B009
-    facts["codes"] = [places[level] for level in levels]
-    if isinstance(split, Multiway) and split.other:
-        facts["other"] = len(split.levels)
-    return facts
 
 
 def check_split(node: NodeFacts, categorical: bool) -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 from treewise.encode import Encoding
 from treewise.errors import ParameterError, ParseError, shown
-from treewise.nodes import STOPS, Label, Target, Task
+from treewise.nodes import STOPS, Label, Target, Task, split_entries
 from treewise.tree import Tree
 from treewise.wording import figure
-from treewise.written.assemble import pack, split_facts
+from treewise.written.assemble import pack
 from treewise.written.condition import Condition, encodings_of, read
 from treewise.written.notation import (
     SHARE,
@@ -197,7 +197,7 @@ def _nodes(
             column = columns[families[at][0].column]
             weights = [facts[child].get("weight", 0.0) for child in children]
             split, branches = decide(families[at], encodings[column], weights)
-            node |= split_facts(split, column, places[column])
+            node |= split_entries(split, column, places[column])
             todo.extend((children[i], len(nodes)) for i in reversed(branches))
         nodes.append(node)
     return nodes
