@@ -117,7 +117,7 @@ def test_parameters_are_those_of_grow(estimator):
     assert ours == {name: grow[name] for name in ours}
     apart = {"data", "target", "task", "sample_weight"}
     if estimator is TreeRegressor:
-        apart |= {"positive", "class_weight", "sufficient_accuracy"}
+        apart |= {"positive", "class_weight", "priors", "cost", "sufficient_accuracy"}
     assert set(grow) - set(ours) == apart
 
 

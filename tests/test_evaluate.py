@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import treewise as tw
-from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate, wilson
+from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate
 from treewise.evaluate.paths import LONGEST, paths
+from treewise.intervals import wilson
 
 from .handmade import OFFICIALS
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core, encode
+from treewise.costs import cost_of, labelled
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
 from treewise.nodes import LEAF, STOPS, Arrays, split_entries
@@ -59,7 +60,7 @@ def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
     history = (*tree.history, {**step, "rows": len(problem)})
     fitted = replace(tree, arrays=read_only(arrays), history=history, notes=problem.notes)
-    return follow_the_heavier(tree, fitted)
+    return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
 
 
 def follow_the_heavier(before: Tree, after: Tree) -> Tree:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
+from treewise.costs import CostMatrix, labelled
 from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
@@ -35,6 +37,7 @@ ROLES = (
     "positive",
     "sample_weight",
     "class_weight",
+    "priors",
     "drop_missing_target",
 )
 MOST_WORKERS = 1024
@@ -64,6 +67,8 @@ def grow(
     sufficient_accuracy: float = 1.0,
     sample_weight: Any = None,
     class_weight: Mapping[Label, float] | str | None = None,
+    priors: Any = None,
+    cost: Any = None,
     drop_missing_target: bool = False,
     ties: str = "first",
     random_state: int = 0,
@@ -101,6 +106,11 @@ def grow(
     sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
     sample_weight : a weight for each row: the name of a column, or an array.
     class_weight : ``{"yes": 5}`` or ``"balanced"``.
+    priors : the share that each class has where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the
+        order of the classes: growth and probabilities are as if the table had these shares (as rpart's).
+    cost : what mistakes cost, true class then predicted one: ``{"bad": {"good": 5}}``; one that is not named costs 1. A
+        dataframe or a matrix in the order of the classes will do. Nodes predict the class of least expected cost;
+        splits do not change.
     drop_missing_target : leave out rows whose target is missing, instead of refusing them.
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
     random_state : the seed for random ties.
@@ -113,18 +123,23 @@ def grow(
 def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
     """Prepare a table under the options of ``grow``."""
     roles = {name: options.pop(name) for name in ROLES if name in options}
-    preset = options.pop("preset", None)
+    preset, cost = options.pop("preset", None), options.pop("cost", None)
     known = Settings.__dataclass_fields__
     for name in options:
         if name not in known:
-            raise ParameterError(
-                f"no option {name}.{did_you_mean(name, [*known, *ROLES])} Options: help(treewise.grow)."
-            )
+            near = did_you_mean(name, [*known, *ROLES, "preset", "cost"])
+            raise ParameterError(f"no option {name}.{near} Options: help(treewise.grow).")
     if isinstance(roles.get("na_values"), str):
         marker = brief(roles["na_values"])
         raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
-    return prepare(data, asked, Settings.of(preset, **options))
+    problem = prepare(data, asked, Settings.of(preset, **options))
+    if cost is None:
+        return problem
+    if problem.target.task == "regression":
+        raise ParameterError("cost: regression has no classes; leave it out.")
+    matrix = CostMatrix.of(cost, problem.target.classes)
+    return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
 
 
 def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
@@ -161,6 +176,8 @@ def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int
         asked.empty_branch,
         history=(step,),
     )
+    if "cost" in step:
+        tree = labelled(tree)
     return tree.with_(notes=(*problem.notes, *notes_on(tree)))
 
 

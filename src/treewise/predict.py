@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from treewise import _core, encode
 from treewise.criteria import logarithm
-from treewise.errors import ColumnError, DataError, did_you_mean, listing
-from treewise.nodes import LEAF, STOPS, Label
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.estimates import Estimate, chances, nodes_that_answer, shares, values
+from treewise.intervals import check_confidence, student_half_width, wilson_intervals
+from treewise.nodes import LEAF, Label
 from treewise.problem.target import class_numbers
 from treewise.table import Table, read
 from treewise.tree import Tree
@@ -38,76 +40,102 @@ def apply(tree: Tree, data: Any) -> Any:
     return int(nodes[0]) if single else nodes
 
 
-def predict(tree: Tree, data: Any) -> Any:
+def predict(tree: Tree, data: Any, estimate: Any = None) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
     if (row := as_row(tree, data)) is not data:
-        return tree.predict(row)  # a dict now, which has a shorter way
-    table, single = read_for(tree, data)
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unsaid(tree, data, nodes)
-    speakers = nodes_that_speak(tree, nodes)
+        return tree.predict(row, estimate=estimate)  # a dict now, which has a shorter way
+    speakers, single = speakers_for(tree, data)
     if tree.task == "regression":
-        values = tree.arrays.value[speakers]
-        return float(values[0]) if single else values
-    labels = tree.arrays.label[speakers]
-    refuse_unanswered(tree, nodes, labels, table)
+        numbers = answers_of(tree, speakers, estimate)
+        return float(numbers[0]) if single else numbers
+    labels = answers_of(tree, speakers, estimate)
     return tree.classes[labels[0]] if single else label_array(tree.classes)[labels]
 
 
-def predict_proba(tree: Tree, data: Any) -> Floats:
+def predict_proba(tree: Tree, data: Any, estimate: Any = None) -> Floats:
     """Return the probability of each class, one row a row of the table, one column a class; a single row gives one."""
     if tree.task == "regression":
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
+    way = Estimate.of(estimate)
     data = as_row(tree, data)
-    if (node := tree.walk.node(data)) is not None and (said := tree.probabilities(node)).any():
+    if way == Estimate() and (node := tree.walk.node(data)) is not None and (said := tree.probabilities(node)).any():
         return said
-    table, single = read_for(tree, data)
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unsaid(tree, data, nodes)
-    speakers = nodes_that_speak(tree, nodes)
-    reached = np.bincount(speakers, minlength=len(tree)) > 0
-    place = (np.cumsum(reached) - 1)[speakers]
-    shares = np.array([tree.probabilities(n) for n in np.flatnonzero(reached).tolist()])
-    refuse_unanswered(tree, nodes, np.where(shares.sum(axis=1) > 0, 0, -1)[place], table)
-    result: Floats = shares[place]
+    speakers, single = speakers_for(tree, data)
+    reached, place = np.unique(speakers, return_inverse=True)
+    result: Floats = shares(tree, reached, way)[place]
     return result[0] if single else result
 
 
-def log_likelihood(tree: Tree, data: Any, unit: str = "nats") -> float:
+def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
+    """Return low and high ends of what each row's leaf says: (rows, classes, 2), or (rows, 2) for numbers."""
+    check_confidence(confidence)
+    speakers, single = speakers_for(tree, as_row(tree, data))
+    reached, place = np.unique(speakers, return_inverse=True)
+    result = intervals_of(tree, reached, confidence)[place]
+    return result[0] if single else result
+
+
+def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
+    """Return low and high ends of what some nodes say, Wilson's for shares of classes and Student's for means.
+
+    Where rows have weights, the share is that of the weights, and n still the number of rows: no more than was seen.
+    """
+    a, answering = tree.arrays, nodes_that_answer(tree)[nodes]
+    n = a.rows[answering]
+    if tree.task == "classification":
+        ends = wilson_intervals(shares(tree, nodes, Estimate()), n[:, None].astype(np.float64), confidence)
+        return np.stack(ends, axis=-1)
+    if tree.criterion == "absolute_error":
+        raise ParameterError(
+            "the tree predicts medians (criterion absolute_error), and an interval of a median needs the rows, which a"
+            " tree does not keep. Grow it by squared_error for means with intervals."
+        )
+    half = np.array(
+        [student_half_width(s, k, confidence) for s, k in zip(a.spread[answering].tolist(), n.tolist(), strict=True)]
+    )
+    return np.stack([a.value[answering] - half, a.value[answering] + half], axis=-1)
+
+
+def answers_of(tree: Tree, speakers: Ints, estimate: Any = None) -> npt.NDArray[Any]:
+    """Return what some nodes answer: class numbers, the least costly under the estimated probabilities; or values."""
+    way = Estimate.of(estimate)
+    way.check(tree)
+    if tree.task == "regression":
+        return values(tree, speakers, way)
+    if way == Estimate():
+        return tree.arrays.label[speakers]
+    from treewise.costs import best_classes
+
+    reached, place = np.unique(speakers, return_inverse=True)
+    return best_classes(tree, reached, way)[place]
+
+
+def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = None) -> float:
     """Return the log-likelihood of a table under the tree (CS221 notes 6): Σ log P(class of the row | its leaf).
 
     For the table the tree was grown on this is −Σ m·H(p) over the leaves; a class a leaf gives no chance is −inf.
     """
+    way = Estimate.of(estimate)
     if tree.task == "regression":
         raise DataError("log_likelihood is for classification; this tree predicts numbers. Use evaluate.")
     table = read(data, na_values=na_values(tree))
     y = class_numbers(table[tree.target.name], tree.target, table.name)
     log = logarithm(unit)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unanswered(tree, nodes, tree.arrays.label[nodes_that_speak(tree, nodes)], table)
-    chance = chances(tree, nodes, y)
+    speakers = nodes_that_speak(tree, nodes)
+    refuse_unanswered(tree, nodes, speakers, table)
+    chance = chances(tree, speakers, y, way)
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
 
 
-def chances(tree: Tree, nodes: Ints, classes: Ints) -> Floats:
-    """Return the probability each row's node gives to its class; a class number past the tree's has none.
-
-    The same as ``tree.probabilities``, without a table of rows × classes: there may be 10,000 of each.
-    """
-    a, k, nodes = tree.arrays, len(tree.classes), nodes_that_speak(tree, nodes)
-    owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
-    keys = owner * k + a.count_class
-    order = np.argsort(keys, kind="stable")
-    at = nodes_that_answer(tree)[nodes]
-    wanted = at * k + classes
-    found = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
-    total = np.bincount(owner, weights=a.count_weight, minlength=len(tree))[at]
-    certain = np.where(a.label[nodes] == classes, 1.0, 0.0)  # a leaf written by hand knows only its class
-    if not len(keys):
-        return certain
-    hit = (keys[order[found]] == wanted) & (classes < k)
-    share = np.where(hit, a.count_weight[order[found]], 0.0) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, share, certain)
+def speakers_for(tree: Tree, data: Any) -> tuple[Ints, bool]:
+    """Read what is to be predicted; return the node that answers for each row, and whether it is a single one."""
+    table, single = read_for(tree, data)
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unsaid(tree, data, nodes)
+    speakers = nodes_that_speak(tree, nodes)
+    refuse_unanswered(tree, nodes, speakers, table)
+    return speakers, single
 
 
 def nodes_that_speak(tree: Tree, ends: Ints) -> Ints:
@@ -115,18 +143,6 @@ def nodes_that_speak(tree: Tree, ends: Ints) -> Ints:
     stays at a node that has no branch for its never-seen level.
     """
     return np.where(tree.arrays.kind[ends] == LEAF, ends, 0) if tree.empty_branch == "root" else ends
-
-
-def nodes_that_answer(tree: Tree) -> Ints:
-    """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
-    a, nearest = tree.arrays, np.arange(len(tree))
-    silent = np.diff(a.count_start) == 0
-    without_rows = silent & (a.stop == STOPS.index("no_rows"))
-    if tree.empty_branch == "root":
-        return np.where(without_rows, 0, nearest)
-    for node in np.flatnonzero(silent[1:]) + 1 if without_rows.any() else ():
-        nearest[node] = nearest[a.parent[node]]
-    return np.where(without_rows, nearest, np.arange(len(tree)))
 
 
 def subtree_sizes(tree: Tree) -> list[int]:
@@ -246,9 +262,10 @@ def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: i
         ) from None
 
 
-def refuse_unanswered(tree: Tree, nodes: Ints, labels: npt.NDArray[Any], table: Table) -> None:
+def refuse_unanswered(tree: Tree, nodes: Ints, speakers: Ints, table: Table) -> None:
     """Raise for a row that stays at an inner node of a hand-written tree, which has nothing to say."""
-    silent = np.flatnonzero(labels < 0)
+    knows = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
+    silent = np.flatnonzero(~knows[speakers])
     if len(silent):
         node = int(nodes[silent[0]])
         split = tree.split_at(node)

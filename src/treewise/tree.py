@@ -25,6 +25,7 @@ from treewise.split import Split
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
+    from treewise.costs import CostMatrix
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
     from treewise.row import Walk
@@ -258,8 +259,11 @@ class Tree:
 
         return Walk(self)
 
-    def predict(self, data: Any) -> Any:
+    def predict(self, data: Any, *, estimate: Any = None) -> Any:
         """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+
+        ``estimate`` is how a leaf's counts are made into what it says (``predict_proba``): with ``"shrinkage"`` a
+        number is shrunk towards the means above it; a class is the one of least expected cost by those probabilities.
 
         >>> import treewise as tw
         >>> tree = tw.grow("admissions", preset="id3")
@@ -268,15 +272,17 @@ class Tree:
         >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
         'P'
         """
-        answer = self.walk.answer(data)
-        if answer is not None:
+        if estimate is None and (answer := self.walk.answer(data)) is not None:
             return answer
         from treewise.predict import predict
 
-        return predict(self, data)
+        return predict(self, data, estimate)
 
-    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of each class for each row: the class shares of the leaf it ends at.
+    def predict_proba(self, data: Any, *, estimate: Any = None) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+
+        ``estimate`` says how: ``"maximum_likelihood"`` (the shares themselves, the default), ``"laplace"``,
+        ``"m_estimate"`` (or ``"m_estimate=5"``), ``"shrinkage"`` (or ``"shrinkage=25"``).
 
         >>> import treewise as tw
         >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
@@ -284,7 +290,40 @@ class Tree:
         """
         from treewise.predict import predict_proba
 
-        return predict_proba(self, data)
+        return predict_proba(self, data, estimate)
+
+    def predict_interval(self, data: Any, *, confidence: float = 0.95) -> npt.NDArray[np.float64]:
+        """Return the low and the high end of what each row's leaf says: one pair a class, or one for a number.
+
+        Wilson's interval for the share of a class, Student's for a mean, from the rows of the leaf alone. The tree was
+        chosen by these rows too, so the truth on new rows may lie outside more often than the confidence says.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).predict_interval({"flipper_length_mm": 190}).round(3)[0]
+        array([0.635, 0.757])
+        """
+        from treewise.predict import predict_interval
+
+        return predict_interval(self, data, confidence)
+
+    @property
+    def cost(self) -> CostMatrix | None:
+        """The costs the tree predicts by; None where every mistake counts 1."""
+        from treewise.costs import cost_of
+
+        return cost_of(self)
+
+    def with_cost(self, cost: Any) -> Tree:
+        """Return the same tree, predicting the class of least expected cost; None counts mistakes again.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=1).with_cost({"Gentoo": {"Adelie": 500}})
+        >>> tree[1].counts, tree[1].prediction
+        ({'Adelie': 149.0, 'Chinstrap': 63.0, 'Gentoo': 1.0}, 'Chinstrap')
+        """
+        from treewise.costs import with_cost
+
+        return with_cost(self, cost)
 
     def apply(self, data: Any) -> Any:
         """Return the number of the node each row ends at.
@@ -297,8 +336,9 @@ class Tree:
 
         return apply(self, data)
 
-    def log_likelihood(self, data: Any, unit: str = "nats") -> float:
-        """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1).
+    def log_likelihood(self, data: Any, unit: str = "nats", *, estimate: Any = None) -> float:
+        """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1); ``predict_proba`` explains
+        ``estimate``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("food", preset="id3", columns=["Hunger"])
@@ -307,10 +347,21 @@ class Tree:
         """
         from treewise.predict import log_likelihood
 
-        return log_likelihood(self, data, unit)
+        return log_likelihood(self, data, unit, estimate)
 
-    def evaluate(self, data: Any, target: Any = None, *, drop_missing_target: bool = False) -> Evaluation:
+    def evaluate(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        drop_missing_target: bool = False,
+        estimate: Any = None,
+        cost: Any = None,
+    ) -> Evaluation:
         """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
+
+        ``estimate`` is how probabilities are made of counts (``predict_proba``); ``cost`` is what mistakes cost
+        (``treewise.grow``), by default what the tree predicts by.
 
         >>> import treewise as tw
         >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
@@ -318,7 +369,8 @@ class Tree:
         """
         from treewise.evaluate import evaluate
 
-        return evaluate(self, data, target, drop_missing_target=drop_missing_target)
+        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
+        return evaluate(self, data, target, **options)
 
     def trace(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
@@ -61,8 +61,10 @@ AT_ONCE = 1000  # lines
     multiple=True,
     metavar="NAME=X",
     section=JUDGED,
-    help="Exit with 1 when a figure is above X: error=0.15, rmse=2.5.",
+    help="Exit with 1 when a figure is above X: error=0.15, cost=0.6, rmse=2.5.",
 )
+@estimate_option
+@cost_option("What mistakes cost, bad:good=5 (default: what the tree predicts by); the predictions stay.")
 @option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
 @format_option("text", "json")
 def command(
@@ -73,6 +75,8 @@ def command(
     drop_missing_target: bool,
     fail_under: Bounds,
     fail_over: Bounds,
+    estimate: str | None,
+    cost: dict[str, dict[str, float]] | None,
     with_paths: bool,
     form: str,
     **text: Any,
@@ -81,7 +85,8 @@ def command(
     from treewise.evaluate import evaluate, paths
 
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
-    evaluation = evaluate(found.tree, table, target, drop_missing_target=drop_missing_target)
+    options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
+    evaluation = evaluate(found.tree, table, target, **options)
     check_names(evaluation, fail_under, fail_over)
     ways = paths(found.tree, table, target) if with_paths else None
     if form == "json":

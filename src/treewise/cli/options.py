@@ -7,10 +7,18 @@ drift apart. Ranges and spellings are checked where the Python interface checks 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from treewise.cli.values import read_class_weight, read_count_or_share, read_kind, read_names
+from treewise.cli.values import (
+    read_class_weight,
+    read_costs,
+    read_count_or_share,
+    read_kind,
+    read_names,
+    read_shares,
+)
 from treewise.cli.verb import LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
 from treewise.criteria import names_for
 
@@ -133,6 +141,20 @@ GROW_OPTIONS = (
         read_class_weight,
     ),
     GrowOption(
+        "priors",
+        WEIGHTS,
+        "The share of each class where the tree will be used: no=0.9,yes=0.1",
+        "SHARES",
+        read_shares,
+    ),
+    GrowOption(
+        "cost",
+        WEIGHTS,
+        'What mistakes cost, true class then predicted one: "bad:good=5"; any other costs 1',
+        "COSTS",
+        read_costs,
+    ),
+    GrowOption(
         "ties",
         WEIGHTS,
         "Of equally good splits take the first, or one at random",
@@ -148,6 +170,19 @@ def na_option(function: Function) -> Function:
     """Put ``--na`` on a verb that reads a table but does not grow."""
     help = 'Text that means missing, such as "?".'
     return option("--na", "na_values", multiple=True, metavar="TEXT", section=TABLE, help=help)(function)
+
+
+def cost_option(help: str) -> Callable[[Function], Function]:
+    """Put ``--cost`` on a verb that takes a finished tree."""
+    return option("--cost", type=read_costs, metavar="TRUE:PREDICTED=X", help=help)
+
+
+estimate_option = option(
+    "--estimate",
+    metavar="NAME",
+    help="How probabilities are made of counts: maximum_likelihood, laplace, m_estimate=M, shrinkage=L"
+    " (default maximum_likelihood).",
+)
 
 
 def text_options(function: Function) -> Function:

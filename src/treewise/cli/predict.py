@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.values import in_options, read_names, read_row
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
 @na_option
 @text_options
 @option("--proba", is_flag=True, help="Also the probability of each class.")
+@estimate_option
+@option(
+    "--interval", is_flag=True, help="Also how sure the leaf is: Wilson's interval of a share, Student's of a mean."
+)
+@option("--confidence", type=float, default=0.95, metavar="X", help="Confidence of the interval (default 0.95).")
+@cost_option("Predict the class of least expected cost, where mistakes cost so much: bad:good=5; any other 1.")
 @option(
     "--keep",
     type=read_names,
@@ -68,6 +75,10 @@ def command(
     rows: Sequence[dict[str, Any]],
     na_values: Sequence[str],
     proba: bool,
+    estimate: str | None,
+    interval: bool,
+    confidence: float,
+    cost: dict[str, dict[str, float]] | None,
     keep: Sequence[list[str]],
     form: str | None,
     output: str | None,
@@ -86,15 +97,17 @@ def command(
     else:
         found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
         tree = with_levels_of(found.tree, table)
+    tree = tree if cost is None else tree.with_cost(cost)
+    asked = Asked(proba, interval, confidence, estimate)
     if form == "text" and rows:
-        sentences = "\n".join(answers_in_words(tree, table, proba))
+        sentences = "\n".join(answers_in_words(tree, table, asked))
         if output in (None, "-"):
             say(sentences)
         else:
             deliver(sentences + "\n", output)
         return
     kept = [name for names in keep for name in names]
-    frame = predicted(tree, table, kept, proba)
+    frame = predicted(tree, table, kept, asked)
     deliver(frame_content(frame, form), output)
     for note in (*table.notes, *never_seen(tree, table)):
         remark("note", in_options(note))
@@ -120,15 +133,33 @@ def read_typed(tree: Tree, rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def predicted(tree: Tree, table: Table, kept: Sequence[str], proba: bool) -> Any:
-    """Return the predictions as a dataframe: kept columns, prediction, probabilities."""
-    from treewise.predict import predict, predict_proba
+class Asked(NamedTuple):
+    """What is wanted beside the prediction itself."""
+
+    proba: bool = False
+    interval: bool = False
+    confidence: float = 0.95
+    estimate: str | None = None
+
+
+NOTHING_MORE = Asked()
+
+
+def predicted(tree: Tree, table: Table, kept: Sequence[str], asked: Asked) -> Any:
+    """Return the predictions as a dataframe: kept columns, prediction, probabilities, intervals."""
+    from treewise.predict import predict, predict_interval, predict_proba
     from treewise.table import read
 
-    made: dict[str, Any] = {"prediction": predict(tree, table)}
-    if proba:
-        shares = predict_proba(tree, table)
-        made |= {f"p_{label}": shares[:, i] for i, label in enumerate(tree.classes)}
+    made: dict[str, Any] = {"prediction": predict(tree, table, asked.estimate)}
+    shares = predict_proba(tree, table, asked.estimate) if asked.proba else None
+    ends = predict_interval(tree, table, asked.confidence) if asked.interval else None
+    if ends is not None and tree.task == "regression":
+        made |= {"low": ends[:, 0], "high": ends[:, 1]}
+    for i, label in enumerate(tree.classes):
+        if shares is not None:
+            made[f"p_{label}"] = shares[:, i]
+        if ends is not None:
+            made |= {f"p_{label}_low": ends[:, i, 0], f"p_{label}_high": ends[:, i, 1]}
     for name in kept:
         if name in made:
             what = "the predictions have a column of that name too. Rename it first."
@@ -177,34 +208,63 @@ def asked_on_the_way(tree: Tree, column: int) -> list[bool]:
     return asked
 
 
-def answers_in_words(tree: Tree, table: Table, proba: bool = False) -> list[str]:
+def answers_in_words(tree: Tree, table: Table, asked: Asked = NOTHING_MORE) -> list[str]:
     """Say what is predicted for each row, and because of which tests."""
     from treewise.evaluate import paths
     from treewise.predict import predict
 
-    predict(tree, table)  # refuses a row that a hand-written tree has no answer for
+    said = predict(tree, table, asked.estimate)  # refuses a row that a hand-written tree has no answer for
     sentences = []
-    for path in paths(tree, table):
+    for path, prediction in zip(paths(tree, table), said.tolist(), strict=True):
         *first, last = path.tests or ("all rows are the same to it",)
         because = f"{', '.join(first)} and {last}" if first else last
         from_root = bool(path.stays) and tree.empty_branch == "root"
         speaker = 0 if from_root else path.node
-        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker)}, because {because}.")
+        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction)}, because {because}.")
         if path.stays:
             who = "the root" if from_root else "the node that asks for it"
             sentences.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
-        if proba:
-            shares = zip(tree.classes, tree.probabilities(speaker).tolist(), strict=True)
-            sentences.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in shares))
+        sentences += how_sure(tree, speaker, asked)
     return sentences
 
 
-def answer(tree: Tree, node: int) -> str:
+def how_sure(tree: Tree, node: int, asked: Asked) -> list[str]:
+    """Say the probabilities of a node, and their intervals, where they are asked for."""
+    import numpy as np
+
+    from treewise.estimates import Estimate, shares
+    from treewise.predict import intervals_of
+    from treewise.wording import figure
+
+    if not (asked.proba or asked.interval):
+        return []
+    at = np.array([node])
+    sure = f"{100 * asked.confidence:g} % interval"
+    ends = intervals_of(tree, at, asked.confidence)[0] if asked.interval else None
+    if tree.task == "regression":
+        if ends is None:
+            return []
+        known = np.isfinite(ends).all()
+        return [
+            f"{sure} {figure(float(ends[0]))} to {figure(float(ends[1]))}"
+            if known
+            else f"{sure}: a single row has none"
+        ]
+    said = []
+    for i, (label, share) in enumerate(
+        zip(tree.classes, shares(tree, at, Estimate.of(asked.estimate))[0], strict=True)
+    ):
+        between = "" if ends is None else f" ({sure} {percent(ends[i, 0])} to {percent(ends[i, 1])})"
+        said.append(f"{safe(label)} {percent(share)} %{between}")
+    return ["  ".join(said)]
+
+
+def answer(tree: Tree, node: int, prediction: Any) -> str:
     """Say what a node predicts, and on what grounds."""
     from treewise.draw.speech import weighted
     from treewise.wording import figure
 
-    facts = tree[node]
+    facts = replace(tree[node], prediction=prediction)
     rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if weighted(tree) else "")
     if tree.task == "regression":
         assert isinstance(facts.prediction, float)
@@ -213,7 +273,7 @@ def answer(tree: Tree, node: int) -> str:
     said = safe(facts.prediction)
     if not facts.counts:
         return said
-    right, total = facts.counts[facts.prediction], sum(facts.counts.values())  # type: ignore[index]
+    right, total = facts.counts.get(prediction, 0.0), sum(facts.counts.values())
     share = f"{percent(right / total)} %"
     if weighted(tree):
         return f"{said} ({share}: weight {count(right)} of {count(total)} there)"

@@ -61,6 +61,32 @@ def read_class_weight(text: str) -> str | dict[str, float]:
     return dict(read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in split_outside_quotes(text, ",", True))
 
 
+def read_shares(text: str) -> dict[str, float]:
+    """Read a share for each class.
+
+    >>> read_shares("no=0.9, yes=0.1")
+    {'no': 0.9, 'yes': 0.1}
+    """
+    return dict(read_number_of(part, "CLASS=SHARE, such as yes=0.1") for part in split_outside_quotes(text, ",", True))
+
+
+def read_costs(text: str) -> dict[str, dict[str, float]]:
+    """Read what mistakes cost: the true class, the predicted one, and the cost.
+
+    >>> read_costs("bad:good=5"), read_costs('"a:b":c=2, c:"a:b"=3'), read_costs("<=50K:>50K=2")
+    ({'bad': {'good': 5.0}}, {'a:b': {'c': 2.0}, 'c': {'a:b': 3.0}}, {'<=50K': {'>50K': 2.0}})
+    """
+    form = "TRUE:PREDICTED=COST, such as bad:good=5 (a bad one taken for good costs 5)"
+    costs: dict[str, dict[str, float]] = {}
+    for part in split_outside_quotes(text, ",", keep=True):
+        pair, cost = read_number_of(part, form)
+        classes = split_outside_quotes(pair, ":")
+        if len(classes) != 2:
+            raise BadParameter(f'"{part}" is not {form}.')
+        costs.setdefault(classes[0], {})[classes[1]] = cost
+    return costs
+
+
 def read_bound(text: str) -> tuple[str, float]:
     """Read a name and a number: ``accuracy=0.85``."""
     return read_number_of(text, "NAME=NUMBER, such as accuracy=0.85")

@@ -78,7 +78,7 @@ def view(tree: Tree, **bounds: Any) -> str:
 
 
 def header(tree: Tree, ascii: bool | None = None) -> str:
-    """Return the one-line summary of a tree, and a second line where it has memorised its table.
+    """Return the one-line summary of a tree; below it whether it has memorised its table, and what mistakes cost.
 
     >>> from treewise.written.parse import parse
     >>> header(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)), target="y"))
@@ -99,6 +99,8 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
             f"\nevery training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
             "the tree has memorised its table. max_leaf_nodes, min_samples_leaf and max_depth limit its size."
         )
+    if tree.cost is not None:
+        line += f"\neach node predicts the class of least expected cost: {tree.cost}"
     return line
 
 

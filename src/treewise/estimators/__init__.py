@@ -160,6 +160,22 @@ def weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: i
     return named
 
 
+def by_name(given: Any, names: Mapping[object, str]) -> Any:
+    """Write what is said by class under the tree's names of the classes; lists stay as they are."""
+    if not isinstance(given, Mapping):
+        return given
+    return {names.get(label, label) if isinstance(label, Hashable) else label: what for label, what in given.items()}
+
+
+def costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
+    """Write costs under the tree's names of the classes, true ones and predicted ones."""
+    if hasattr(cost, "columns") and hasattr(cost, "index"):
+        cost = cost.to_dict(orient="index")
+    if not isinstance(cost, Mapping):
+        return cost
+    return {label: by_name(row, names) for label, row in by_name(cost, names).items()}
+
+
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """A decision tree for classes, as a scikit-learn estimator.
 
@@ -215,6 +231,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         min_impurity_decrease: float = 0.0,
         sufficient_accuracy: float = 1.0,
         class_weight: Mapping[Label, float] | str | None = None,
+        priors: Any = None,
+        cost: Any = None,
         drop_missing_target: bool = False,
         ties: str = "first",
         random_state: int | np.random.RandomState | None = 0,
@@ -238,6 +256,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.min_impurity_decrease = min_impurity_decrease
         self.sufficient_accuracy = sufficient_accuracy
         self.class_weight = class_weight
+        self.priors = priors
+        self.cost = cost
         self.drop_missing_target = drop_missing_target
         self.ties = ties
         self.random_state = random_state
@@ -252,6 +272,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             if isinstance(self.positive, Hashable)
             else self.positive,
             "class_weight": weights_by_name(self.class_weight, names, len(classes.labels)),
+            "priors": by_name(self.priors, names),
+            "cost": costs_by_name(self.cost, names),
         }
         tree, fitted = self._fit(X, classes.column, sample_weight, **changed)
         # The tree's classes are texts so far, without those of weight 0, and with the positive one last.
@@ -266,17 +288,26 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             _order=np.argsort(np.argsort(present)),
         )
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class of each row."""
+    def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
+        """Return the class of each row: the likeliest, or with costs the one of least expected cost.
+
+        ``estimate`` is as in ``predict_proba``.
+        """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
-        return self.classes_[self._order[self.tree_.arrays.label[predict.nodes_that_speak(self.tree_, nodes)]]]
+        speakers = predict.nodes_that_speak(self.tree_, nodes)
+        places: Ints = predict.answers_of(self.tree_, speakers, estimate)
+        classes: npt.NDArray[Any] = self.classes_[self._order[places]]
+        return classes
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row: the class shares of the leaf it ends at."""
+    def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
+        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+
+        ``estimate`` is ``"maximum_likelihood"`` (the default), ``"laplace"``, ``"m_estimate"`` or ``"shrinkage"``.
+        """
         table = self._read(X)
         shares = np.empty((len(table), self.n_classes_))
-        shares[:, self._order] = predict.predict_proba(self.tree_, table)
+        shares[:, self._order] = predict.predict_proba(self.tree_, table, estimate)
         return shares
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -355,8 +386,8 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         tree, fitted = self._fit(X, column, sample_weight)
         return self._become(**fitted, tree_=tree)
 
-    def predict(self, X: Any) -> Floats:
-        """Return the value of the leaf each row ends at."""
+    def predict(self, X: Any, *, estimate: str | None = None) -> Floats:
+        """Return the value of the leaf each row ends at; ``estimate="shrinkage"`` shrinks it to those above it."""
         table = self._read(X)
-        values: Floats = predict.predict(self.tree_, table)
+        values: Floats = predict.predict(self.tree_, table, estimate)
         return values

@@ -6,7 +6,7 @@ measure.py   counting: ``evaluate(tree, data)``
 paths.py     each row's way down the tree in words: ``paths(tree, data)``
 """
 
-from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation, wilson
+from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.evaluate.measure import evaluate
 from treewise.evaluate.paths import Paths, RowPath, paths
 
@@ -18,5 +18,4 @@ __all__ = [
     "RowPath",
     "evaluate",
     "paths",
-    "wilson",
 ]

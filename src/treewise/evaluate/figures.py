@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from treewise.costs import CostMatrix
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
+from treewise.intervals import wilson
 from treewise.nodes import Label
 from treewise.wording import clip, display_width, figure, pad, plural, rough_percent, safe
 
-Z95 = 1.959963984540054  # the normal distribution holds 95 % within this many standard deviations
 LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
 LONGEST_LABEL = 24
@@ -71,6 +72,8 @@ class ClassEvaluation(Evaluation):
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
+    estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
+    cost_matrix: CostMatrix | None = None  # what mistakes cost, where that was said
 
     @cached_property
     def confusion(self) -> Ints:
@@ -112,6 +115,20 @@ class ClassEvaluation(Evaluation):
         return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.n
 
     @property
+    def cost(self) -> float | None:
+        """What the mistakes cost a row, on average; None without costs, or where a class has none."""
+        if self.cost_matrix is None or self.unknown:
+            return None
+        return float((self.confusion * self.cost_matrix.matrix).sum()) / self.n
+
+    @property
+    def baseline_cost(self) -> float | None:
+        """The cost a row of always predicting what the root does."""
+        if self.cost_matrix is None or self.majority is None or self.unknown:
+            return None
+        return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.n
+
+    @property
     def unknown(self) -> dict[Label, int]:
         """The classes of the table that the tree does not know, with their rows."""
         first = len(self.classes)
@@ -120,7 +137,8 @@ class ClassEvaluation(Evaluation):
     @property
     def scores(self) -> dict[str, float | None]:
         """The figures by name."""
-        names = ("errors", "error", "accuracy", "log_loss", "baseline_error")
+        names = ["errors", "error", "accuracy", "log_loss", "baseline_error"]
+        names += ["cost", "baseline_cost"] * (self.cost_matrix is not None)
         return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,6 +150,8 @@ class ClassEvaluation(Evaluation):
             **super().to_dict(),
             "error_interval": list(self.interval),
             "log_loss_unit": "nats",
+            "estimate": self.estimate,
+            "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.matrix.tolist(),
             "impossible_rows": list(self.impossible_rows),
             "log_loss_of_others": self.log_loss_of_others if len(self.impossible_rows) < self.n else None,
             "majority": self.majority,
@@ -148,16 +168,28 @@ class ClassEvaluation(Evaluation):
         interval = f"95 % interval {between(low, high)} % (Wilson)"
         lines = [f"error      {rough_percent(self.error):>5} %   {wrong}; {interval}"]
         if self.baseline_error is not None:
-            said = f'always "{safe(self.majority)}", the majority where the tree was grown'
+            root = "the majority" if self.cost_matrix is None else "as the root predicts"
+            said = f'always "{safe(self.majority)}", {root} where the tree was grown'
             lines.append(f"baseline   {rough_percent(self.baseline_error):>5} %   {said}")
+        lines += self._cost_lines()
         lines.append(f"log loss   {self._log_loss_in_words()}")
         for label, rows in self.unknown.items():
             lines.append(f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong')
         return "\n".join([*lines, *(f"note       {note}" for note in self.notes), "", *self._confusion_lines()])
 
+    def _cost_lines(self) -> list[str]:
+        """Say what the mistakes cost, and by which prices."""
+        if self.cost_matrix is None:
+            return []
+        if self.cost is None:
+            return ["cost       not defined: the costs do not name every class of the table"]
+        against = "" if self.baseline_cost is None else f", against {figure(self.baseline_cost)} of the baseline"
+        return [f"cost       {figure(self.cost)} a row{against} ({self.cost_matrix})"]
+
     def _log_loss_in_words(self) -> str:
         if not self.impossible_rows:
-            return f"{self.log_loss:.4f} nats"
+            smooth = "" if self.estimate == "maximum_likelihood" else f" ({self.estimate})"
+            return f"{self.log_loss:.4f} nats{smooth}"
         rows = listing([f"{row:,}" for row in self.impossible_rows], most=5)
         many = len(self.impossible_rows) > 1
         said = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
@@ -226,20 +258,6 @@ class NumberEvaluation(Evaluation):
         if self.r2 is not None:
             r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
         return "\n".join([f"rows  {self.n:,}", rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
-
-
-def wilson(errors: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Return Wilson's interval for a share: unlike the textbook's plus-minus it stays within 0 and 1.
-
-    >>> [round(bound, 4) for bound in wilson(1, 12)]
-    [0.0149, 0.3539]
-    >>> wilson(0, 10)[0], wilson(10, 10)[1]
-    (0.0, 1.0)
-    """
-    p, spread = errors / n, z * z / n
-    middle = (p + spread / 2) / (1 + spread)
-    half = z * math.sqrt(p * (1 - p) / n + spread / (4 * n)) / (1 + spread)
-    return (0.0 if errors == 0 else middle - half), (1.0 if errors == n else middle + half)
 
 
 def between(low: float, high: float) -> str:

@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
-from treewise.errors import DataError, listing
+from treewise.costs import CostMatrix, cost_of
+from treewise.errors import DataError, ParameterError, listing
+from treewise.estimates import Estimate, chances
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.nodes import LEAF
 from treewise.predict import (
+    answers_of,
     apply,
-    chances,
     encoded,
     na_values,
     nodes_that_speak,
@@ -33,12 +35,22 @@ from treewise.wording import plural, safe
 Floats = npt.NDArray[np.float64]
 
 
-def evaluate(tree: Tree, data: Any, target: Any = None, *, drop_missing_target: bool = False) -> Evaluation:
+def evaluate(
+    tree: Tree,
+    data: Any,
+    target: Any = None,
+    *,
+    drop_missing_target: bool = False,
+    estimate: Any = None,
+    cost: Any = None,
+) -> Evaluation:
     """Compare what a tree predicts with what a table says.
 
     ``target`` is the column with the true answers, by default the one the tree was grown for, or an array of them. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
-    that predicts numbers is compared as classes or as values, as the column asks for.
+    that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
+    are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree
+    predicts by; the tree's predictions stay as they are.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -64,9 +76,13 @@ def evaluate(tree: Tree, data: Any, target: Any = None, *, drop_missing_target: 
         table, column = table.take(rows), column.take(rows)
     tree = as_compared(tree, column)
     nodes = np.atleast_1d(apply(tree, table))
+    way = Estimate.of(estimate)
     if tree.task == "regression":
-        return evaluate_numbers(tree, table, column, nodes)
-    return evaluate_classes(tree, table, column, nodes, rows)
+        if cost is not None:
+            raise ParameterError("cost: a tree that predicts numbers has no classes; leave it out.")
+        return evaluate_numbers(tree, table, column, nodes, way)
+    matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
+    return evaluate_classes(tree, table, column, nodes, rows, way, matrix)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
@@ -99,14 +115,23 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
     return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
 
 
-def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows: Ints) -> ClassEvaluation:
+def evaluate_classes(
+    tree: Tree,
+    table: Table,
+    column: Column,
+    nodes: Ints,
+    rows: Ints,
+    way: Estimate,
+    cost: CostMatrix | None,
+) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
-    said = tree.arrays.label[nodes_that_speak(tree, nodes)].astype(np.int64)
-    refuse_unanswered(tree, nodes, said, table)
+    speakers = nodes_that_speak(tree, nodes)
+    refuse_unanswered(tree, nodes, speakers, table)
+    said = answers_of(tree, speakers, way).astype(np.int64)
     truth, labels = class_places(tree, column)
     n, k = len(table), len(tree.classes)
     cells, times = np.unique(truth * k + said, return_counts=True)
-    chance = chances(tree, nodes, truth)
+    chance = chances(tree, speakers, truth, way)
     possible = chance > 0
     losses = -np.log(chance[possible])
     of_others = math.fsum(losses.tolist()) / len(losses) + 0.0 if len(losses) else math.nan
@@ -123,13 +148,16 @@ def evaluate_classes(tree: Tree, table: Table, column: Column, nodes: Ints, rows
         impossible_rows=tuple((rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
         majority=tree.prediction(0) if tree.arrays.rows[0] > 0 else None,
+        estimate=str(way),
+        cost_matrix=cost,
     )
 
 
-def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints) -> NumberEvaluation:
+def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints, way: Estimate) -> NumberEvaluation:
     """Measure how far the predicted values are from the true ones."""
-    said = tree.arrays.value[nodes_that_speak(tree, nodes)]
-    refuse_unanswered(tree, nodes, np.where(np.isnan(said), -1, 0), table)
+    speakers = nodes_that_speak(tree, nodes)
+    refuse_unanswered(tree, nodes, speakers, table)
+    said = answers_of(tree, speakers, way)
     truth = encode.numbers(column)
     if not np.isfinite(truth).all():
         row = int(np.argmax(~np.isfinite(truth)))

@@ -94,7 +94,7 @@ def check(tree: Tree) -> None:
         target_from(target_to(tree.target))
         columns_from(map(column_to, tree.encodings))
         check_criterion(tree.criterion, tree.task)
-        history_from([plain(step, f"history[{i}]") for i, step in enumerate(tree.history)])
+        history_from([plain(step, f"history[{i}]") for i, step in enumerate(tree.history)], tree.target)
         notes_from(list(tree.notes))
         check_nodes(tree.arrays, tree.encodings, tree.target)
     except ModelFormatError as error:

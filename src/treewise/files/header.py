@@ -15,10 +15,12 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from treewise._version import __version__
+from treewise.costs import CostMatrix
 from treewise.criteria import criterion_named
 from treewise.encode import Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
 from treewise.nodes import Label, Target, Task
+from treewise.problem.weights import read_priors
 from treewise.settings import SPLIT_KINDS, Settings
 from treewise.wording import safe
 
@@ -118,12 +120,26 @@ def columns_from(found: Iterable[Any]) -> tuple[Encoding, ...]:
 # -- how the tree was made --------------------------------------------------------------------------------------------
 
 
-def history_from(found: Any) -> tuple[dict[str, Any], ...]:
+def history_from(found: Any, target: Target) -> tuple[dict[str, Any], ...]:
     """Check the history: whatever later steps (refit, trace, predict) look up in it must be what they expect."""
     check_list(found, "history")
     for i, step in enumerate(found):
         check_step(step, f"history[{i}]")
+        check_by_class(step, target, f"history[{i}]")
     return tuple(found)
+
+
+def check_by_class(step: dict[str, Any], target: Target, where: str) -> None:
+    """Check what a step says of the classes one by one: their priors, and what mistakes cost."""
+    try:
+        if step.get("cost") is not None:
+            if not isinstance(step["cost"], dict) or not target.classes:
+                raise ParameterError("costs name the classes, true ones and predicted ones")
+            CostMatrix.of(step["cost"], target.classes)
+        if "priors" in step:
+            read_priors(step["priors"], target)
+    except ParameterError as error:
+        raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 
 
 def check_step(step: Any, where: str) -> None:

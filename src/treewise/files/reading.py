@@ -219,7 +219,7 @@ def read_tree(lines: Lines) -> Tree:
     if empty_branch not in ("parent", "root"):
         raise ModelFormatError(f"empty_branch is {shown(empty_branch)}: it must be parent or root")
     encodings = columns_from(lines.block("columns"))
-    history = history_from(lines.block("history"))
+    history = history_from(lines.block("history"), target)
     notes = notes_from(lines.value("notes"))
     arrays = read_nodes(lines, target)
     return Tree(encodings, target, arrays, criterion, empty_branch, history, notes)

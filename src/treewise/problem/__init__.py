@@ -32,7 +32,7 @@ from treewise.problem.target import (
     settle_criterion,
     target_notes,
 )
-from treewise.problem.weights import Weighed, said_class_weight, sample_weights, weigh
+from treewise.problem.weights import Weighed, said_class_weight, said_priors, sample_weights, weigh
 from treewise.settings import Settings, as_written
 from treewise.table import Column, Table, read, read_markers
 from treewise.wording import safe
@@ -109,7 +109,8 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
     target, y, raw = read_target(cells_of(column, kept), roles, kept)
-    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, roles.class_weight, table.name)
+    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    weighed = weigh(rows, target, roles.class_weight, roles.priors, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
     if target.task == "regression" and settings.sufficient_accuracy < 1:
         raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
@@ -139,6 +140,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         "class_weight": said_class_weight(roles.class_weight),
+        "priors": said_priors(roles.priors, target),
         "splits": chosen,
         "drop_missing_target": bool(roles.drop_missing_target),
         "na_values": list(markers),
@@ -178,7 +180,8 @@ def conform(
         y = np.zeros(len(raw), np.int64)
     else:
         y = class_numbers(cells_of(column, kept), target, table.name, kept)
-    weighed = weigh(Weighed(kept, y, raw, cells_of(weight, kept)), target, asked.get("class_weight"), table.name)
+    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    weighed = weigh(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
     table.convert(e.name for e in encodings)
     values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
     kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]

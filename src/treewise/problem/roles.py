@@ -35,6 +35,7 @@ class Roles:
     positive: Label | None = None
     sample_weight: Any = None  # a column name, or an array
     class_weight: Mapping[Label, float] | str | None = None
+    priors: Any = None  # a share for each class, by label or in their order
     drop_missing_target: bool = False
     criterion: str | None = None  # as given, not a preset's
 

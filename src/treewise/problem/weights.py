@@ -22,6 +22,7 @@ from treewise.table import Table
 from treewise.wording import number, safe
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 LARGEST = 1.7976931348623157e308
 
 
@@ -60,12 +61,17 @@ class Weighed:
         return Weighed(self.rows[alive], self.y[alive], raw, self.weight[alive])
 
 
-def weigh(rows: Weighed, target: Target, class_weight: Mapping[Label, float] | str | None, table_name: str) -> Weighed:
-    """Multiply class weights in; rows of a class of weight 0 are absent."""
+def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_name: str) -> Weighed:
+    """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
     weighed = rows
-    if class_weight is not None:
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+    if class_weight is not None and priors is not None:
+        raise ParameterError("class_weight and priors both weigh the classes. Give one of them.")
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+        if class_weight is not None:
             weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+        elif priors is not None:
+            shares = read_priors(priors, target)
+            weighed = replace(rows, weight=rows.weight * factors_of_shares(shares, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -95,12 +101,7 @@ def class_factors(
     if target.task == "regression":
         raise ParameterError("class_weight: regression has no classes; leave it out.")
     if isinstance(given, str) and given == "balanced":
-        top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
-        scaled = np.ldexp(weight, -top)
-        by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y))[:-1])
-        totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
-        balanced: npt.NDArray[np.float64] = math.fsum(scaled.tolist()) / (len(target.classes) * totals[y])
-        return balanced
+        return factors_of_shares(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
     if not isinstance(given, Mapping):
         raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')
     factors = np.ones(len(target.classes))
@@ -117,6 +118,53 @@ def class_factors(
             )
         factors[names[str(label)]] = factor
     return factors[y]
+
+
+def factors_of_shares(shares: Floats, y: Ints, weight: Floats) -> Floats:
+    """Return one factor a row that gives each class its share of all weight, which stays as much as it was."""
+    top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
+    scaled = np.ldexp(weight, -top)
+    by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
+    totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
+    factors: Floats = shares[y] * (math.fsum(scaled.tolist()) / totals[y])
+    return factors
+
+
+def read_priors(given: Any, target: Target) -> Floats:
+    """Read the share that each class is said to have: by label, or a list in the order of the classes."""
+    if target.task == "regression":
+        raise ParameterError("priors: regression has no classes; leave them out.")
+    names = [str(label) for label in target.classes]
+    order = listing([safe(name) for name in names])
+    if not isinstance(given, Mapping):
+        listed = list(given) if hasattr(given, "__len__") and not isinstance(given, str) else []
+        if len(listed) != len(names):
+            raise ParameterError(f"priors={shown(given)}: must be a share for each class, in the order {order}.")
+        given = dict(zip(names, listed, strict=True))
+    said = {str(label): share for label, share in given.items()}
+    for label in said:
+        if label not in names:
+            raise ParameterError(
+                f'priors names the class "{safe(label)}"; the classes are {order}.{did_you_mean(label, names)}'
+            )
+    for label in names:
+        share = said.get(label)
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
+            lacks = "is not given" if share is None else f"is {shown(share)}"
+            raise ParameterError(f'priors: the share of "{safe(label)}" {lacks}. It must be above 0 and at most 1.')
+    total = math.fsum(said.values())
+    if abs(total - 1) > 1e-6:
+        raise ParameterError(
+            f"priors add up to {number(float(f'{total:.6g}'))}: the shares of all classes must make 1."
+        )
+    return np.array([said[label] for label in names], np.float64) / total
+
+
+def said_priors(given: Any, target: Target) -> dict[str, float] | None:
+    """Return priors as the tree's history keeps them: classes as text, as in a file."""
+    if given is None:
+        return None
+    return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
 
 
 def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:

@@ -1,0 +1,72 @@
+"""Estimates, intervals, costs and priors on the command line."""
+
+import json
+
+import pytest
+
+import treewise as tw
+
+CREDIT = "savings,risk\n" + "0,good\n" * 4 + "0,bad\n" * 2 + "1,good\n" * 4
+
+
+@pytest.fixture
+def credit(run, tmp_path):
+    tmp_path.joinpath("credit.csv").write_text(CREDIT)
+    return "credit.csv"
+
+
+def test_grow_with_costs_saves_them_and_says_so(run, credit):
+    answer = run(f"grow {credit} --target risk --cost bad:good=5 -o m.json")
+    assert "note  each node predicts the class of least expected cost: bad taken for good costs 5" in answer.err
+    assert tw.load("m.json") == tw.grow("credit.csv", "risk", cost={"bad": {"good": 5}})
+    assert run("predict m.json --row savings=0").out.startswith("risk = bad (33.3 %: 2 of 6 rows there), because")
+    judged = run(f"evaluate m.json {credit} --fail-over cost=0.3")
+    assert (judged.code, judged.err) == (1, "no: cost is 0.4, over 0.3\n")
+    assert "cost       0.4 a row, against 0.8 of the baseline" in judged.out
+
+
+def test_costs_of_a_finished_tree(run, credit):
+    run(f"grow {credit} --target risk -o m.json")
+    assert run("predict m.json --row savings=0").out.startswith("risk = good (66.7 %: 4 of 6 rows there)")
+    assert run("predict m.json --row savings=0 --cost bad:good=5").out.startswith("risk = bad (33.3 %")
+    answer = run(f"evaluate m.json {credit} --cost bad:good=5 --format json")
+    assert json.loads(answer.out)["cost"] == 1.0
+
+
+def test_priors(run, credit):
+    run(f"grow {credit} --target risk --priors good=0.5,bad=0.5 -o m.json")
+    assert tw.load("m.json") == tw.grow("credit.csv", "risk", priors={"good": 0.5, "bad": 0.5})
+    answer = run(f"grow {credit} --target risk --priors good=0.5")
+    assert (answer.code, answer.err.splitlines()[-1]) == (
+        2,
+        'treewise: priors: the share of "bad" is not given. It must be above 0 and at most 1.',
+    )
+
+
+def test_estimates_and_intervals(run, credit):
+    run(f"grow {credit} --target risk -o m.json")
+    answer = run(f"predict m.json {credit} --proba --estimate laplace --interval")
+    assert answer.lines[0] == "prediction,p_bad,p_bad_low,p_bad_high,p_good,p_good_low,p_good_high"
+    assert [round(float(x), 4) for x in answer.lines[1].split(",")[1:]] == [0.375, 0.0968, 0.7, 0.625, 0.3, 0.9032]
+    said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines[1]
+    assert said == "bad 16.7 % (90 % interval 0.0 to 40.3)  good 83.3 % (90 % interval 59.7 to 100.0)"
+    found = run(f"evaluate m.json {credit} --estimate shrinkage=5")
+    assert "nats (shrinkage=5)" in found.out
+    wrong = run(f"evaluate m.json {credit} --estimate laplas")
+    assert (wrong.code, "Did you mean" in wrong.err) == (2, True)
+
+
+def test_intervals_of_numbers(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n0,1.5\n0,2.5\n1,7.25\n")
+    run("grow t.csv --target y --max-depth 1 -o m.json")
+    assert run("predict m.json t.csv --interval").lines[0] == "prediction,low,high"
+    assert run("predict m.json --row x=1 --interval").lines[1] == "95 % interval: a single row has none"
+    assert run("predict m.json --row x=0 --interval").lines[1] == "95 % interval -4.3531 to 8.3531"
+    assert run("predict m.json --row x=0 --estimate shrinkage").out.startswith("y = 3.3462 ")
+
+
+@pytest.mark.parametrize("given", ["bad=5", "bad:good", "bad:good:ugly=1", "bad:good=much"])
+def test_what_is_no_cost_is_said(run, credit, given):
+    answer = run(f"grow {credit} --target risk --cost {given}")
+    assert answer.code == 2
+    assert "is not TRUE:PREDICTED=COST, such as bad:good=5" in answer.err
