@@ -61,11 +61,11 @@ def test_powers_of_two_have_exact_logarithms():
         (lambda: _core.Column(np.zeros((3, 2))), "one-dimensional"),
         (lambda: _core.Column(np.array([0, 5], np.int32), 2), "code out of range"),
         (
-            lambda: _core.Target(np.array([0, 7]), np.empty(0), np.ones(2, np.int64), 2, 0, 0),
+            lambda: _core.Target(np.array([0, 7], np.uint8), np.empty(0), np.ones(2, np.int64), 2, 0, 0),
             "class out of range",
         ),
         (
-            lambda: _core.Target(np.array([0, 1]), np.empty(0), np.ones(3, np.int64), 2, 0, 0),
+            lambda: _core.Target(np.array([0, 1], np.uint8), np.empty(0), np.ones(3, np.int64), 2, 0, 0),
             "lengths differ",
         ),
     ],
@@ -76,7 +76,7 @@ def test_the_core_refuses_what_it_cannot_trust(call, says):
 
 
 def test_columns_must_be_of_one_length():
-    target = _core.Target(np.array([0, 1]), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
+    target = _core.Target(np.array([0, 1], np.uint8), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
     with pytest.raises(ValueError, match="length"):
         _core.grow([_core.Column(np.zeros(3), 0, [1])], target, _core.Settings())
 
@@ -121,7 +121,7 @@ def test_a_chain_of_near_ties_does_not_lead_away_from_the_best():
 
 
 def test_no_column_is_refused():
-    target = _core.Target(np.array([0, 1]), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
+    target = _core.Target(np.array([0, 1], np.uint8), np.empty(0), np.ones(2, np.int64), 2, 0, 0)
     with pytest.raises(TypeError):
         _core.grow([None], target, _core.Settings())
     tree = tw.grow("xor")

@@ -109,7 +109,8 @@ def test_levels_are_ordered_by_the_middle_of_two_medians():
 
 
 def core_target(y, n_classes=2, rows=2, raw=0):
-    return _core.Target(np.array(y), np.zeros(raw), np.ones(rows, np.int64), n_classes, 0, 0)
+    kind = np.int64 if n_classes == 0 else np.uint8 if n_classes <= 256 else np.int32
+    return _core.Target(np.array(y, kind), np.zeros(raw), np.ones(rows, np.int64), n_classes, 0, 0)
 
 
 @pytest.mark.parametrize("code", [2, -3])
@@ -119,10 +120,16 @@ def test_codes_just_out_of_range_are_refused(code):
     assert _core.Column(np.array([1, -2], np.int32), 2)
 
 
-@pytest.mark.parametrize("cls", [2, -1])
-def test_classes_just_out_of_range_are_refused(cls):
+@pytest.mark.parametrize(("cls", "n_classes"), [(2, 2), (300, 300), (-1, 300)])
+def test_classes_just_out_of_range_are_refused(cls, n_classes):
     with pytest.raises(ValueError, match="class out of range"):
-        core_target([0, cls])
+        core_target([0, cls], n_classes=n_classes)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 300])
+def test_targets_of_another_type_are_refused(n_classes):
+    with pytest.raises(TypeError, match="y must be int64 numbers, or class numbers"):
+        _core.Target(np.zeros(2, np.int16), np.zeros(2), np.ones(2, np.int64), n_classes, 0, 0)
 
 
 def test_lengths_must_agree_both_ways():

@@ -106,23 +106,37 @@ nb::object to_numpy(std::vector<T>&& values) {
 
 // The target as Python hands it over (treewise/problem).
 struct TargetArrays {
-    Array<int64_t> y;
+    nb::object y;
     Array<double> raw;
-    Array<int64_t> weight;
+    Strided<int64_t> weight;
     Target target;
 };
 
-TargetArrays make_target(Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes, int scale,
+// Takes the array if it is of this type, and says how long it is; -1 if it is not.
+template <class T>
+int64_t take(const nb::object& given, const T*& data) {
+    Array<T> array;
+    if (!nb::try_cast(given, array, false)) return -1;
+    data = array.data();
+    return static_cast<int64_t>(array.size());
+}
+
+TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes, int scale,
                          int weight_scale, std::optional<int> top) {
-    const auto n_rows = static_cast<int64_t>(y.size());
-    if (weight.size() != y.size() || (n_classes == 0 && raw.size() != y.size()))
+    Target t;
+    t.n_rows = n_classes == 0 ? take(y, t.y) : n_classes > 256 ? take(y, t.label.wide) : take(y, t.label.bytes);
+    if (t.n_rows < 0) throw nb::type_error("y must be int64 numbers, or class numbers: uint8 up to 256, else int32");
+    if (static_cast<int64_t>(weight.size()) != t.n_rows ||
+        (n_classes == 0 && static_cast<int64_t>(raw.size()) != t.n_rows))
         throw nb::value_error("lengths differ");
-    for (int64_t r = 0; n_classes && r < n_rows; ++r) {
-        if (y.data()[r] < 0 || y.data()[r] >= n_classes) throw nb::value_error("class out of range");
+    for (int64_t r = 0; n_classes && r < t.n_rows; ++r) {
+        const int32_t label = t.label[static_cast<size_t>(r)];
+        if (label < 0 || label >= n_classes) throw nb::value_error("class out of range");
     }
-    const Target target{y.data(),  raw.data(), weight.data(), n_rows,
-                        n_classes, scale,      weight_scale,  top.value_or(kAllFit)};
-    return {y, raw, weight, target};
+    t.raw = raw.data();
+    t.weight = {reinterpret_cast<const std::byte*>(weight.data()), weight.stride(0) * int64_t{sizeof(int64_t)}};
+    t.n_classes = n_classes, t.scale = scale, t.weight_scale = weight_scale, t.top = top.value_or(kAllFit);
+    return {y, raw, weight, t};
 }
 
 // A finished tree's arrays (nodes.py: Arrays.for_core); `keep` holds them alive while the core works.
@@ -291,7 +305,7 @@ NB_MODULE(_core, m) {
     nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
         .def(
             "__init__",
-            [](TargetArrays* self, Array<int64_t> y, Array<double> raw, Array<int64_t> weight, int64_t n_classes,
+            [](TargetArrays* self, nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes,
                int scale, int weight_scale, std::optional<int> top) {
                 new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale, top));
             },

@@ -21,10 +21,6 @@ public:
     BinCounts(const Frame& frame, Crew& crew, const std::function<void()>& tick)
         : frame_(frame), crew_(crew), tick_(tick), codes_(frame.columns.size()), offsets_(frame.columns.size() + 1, 0) {
         const auto n_rows = static_cast<size_t>(frame.target.n_rows);
-        if (frame.n_classes() && frame.n_classes() <= 256) {
-            label_.resize(n_rows);
-            for (size_t r = 0; r < n_rows; ++r) label_[r] = static_cast<uint8_t>(frame.target.y[r]);
-        }
         make_codes(n_rows);
         for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
         if constexpr (S == Shape::sums) {
@@ -35,7 +31,6 @@ public:
 
     const std::vector<Codes>& codes() const { return codes_; }
     bool countable(size_t column) const { return !codes_[column].none(); }
-    uint8_t label(Row row) const { return label_[row]; }
 
     // The array of a node; it is counted unless it is held.
     const std::vector<int64_t>& of(Segment node, std::span<const Row> rows) {
@@ -110,7 +105,8 @@ private:
         const Target& target = frame_.target;
         if constexpr (S == Shape::two) {
             if (frame_.unit) {
-                for (Row r : rows) cells[code[r]] += 1 + (static_cast<int64_t>(label_[r]) << 32);
+                const uint8_t* label = target.label.bytes;
+                for (Row r : rows) cells[code[r]] += 1 + (static_cast<int64_t>(label[r]) << 32);
                 return;
             }
         }
@@ -138,7 +134,6 @@ private:
     Crew& crew_;
     const std::function<void()>& tick_;
     std::vector<Codes> codes_;
-    std::vector<uint8_t> label_;                    // classes of the rows, where a byte will do
     std::vector<size_t> offsets_;                   // where a column's cells begin
     int coarse_ = 0;                                // bits cut from v before squaring
     std::map<int64_t, std::vector<int64_t>> held_;  // arrays of nodes that wait, by where they begin

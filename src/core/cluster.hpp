@@ -187,7 +187,7 @@ private:
 
     uint32_t entry_of(uint32_t row) const {
         if constexpr (S == Shape::sums) return row;
-        return static_cast<uint32_t>(frame_.target.y[rows_[row]]) << bits_ | row;
+        return static_cast<uint32_t>(frame_.target.label[rows_[row]]) << bits_ | row;
     }
     void sort_numbers(size_t c) {
         keys_.resize(rows_.size());

@@ -53,7 +53,7 @@ struct Frame {
         ++stat[kRows];
         stat[kWeight] += w;
         if (target.n_classes) {
-            stat[kCounts + static_cast<size_t>(target.y[row])] += w;
+            stat[kCounts + static_cast<size_t>(target.label[row])] += w;
         } else {
             add_product(stat + kLimbs, w, y[row]);
             stat[kLoad] += q(target.y[row], w);

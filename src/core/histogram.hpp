@@ -19,6 +19,7 @@
 #include "bounds.hpp"
 #include "cluster.hpp"
 #include "levels.hpp"
+#include "rows.hpp"
 #include "sorted.hpp"
 
 namespace treewise {
@@ -32,19 +33,14 @@ public:
           tick_(tick),
           width_(frame.width()),
           appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
-          rows_(static_cast<size_t>(frame.target.n_rows)),
-          spare_(rows_.size()),
-          side_(rows_.size()),
+          rows_(frame.target.n_rows),
           bins_(frame, crew, tick) {
-        std::iota(rows_.begin(), rows_.end(), Row{0});
         for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
     }
 
-    Segment all() const override { return {0, static_cast<int64_t>(rows_.size())}; }
-    std::span<const Row> rows(Segment node) override { return list(node); }
-    std::span<const Row> list(Segment node) const {
-        return {rows_.data() + node.begin, static_cast<size_t>(node.size())};
-    }
+    Segment all() const override { return rows_.all(); }
+    std::span<const Row> rows(Segment node) override { return rows_.of(node); }
+    std::span<const Row> list(Segment node) const { return rows_.of(node); }
     // y: the targets in the node's own units.
     bool gives_stats() const override { return true; }
     void whole(Segment node, const int64_t* y, Stat& stat) override {
@@ -52,7 +48,7 @@ public:
         stat.assign(width_, 0);
         if (S == Shape::two && frame_.unit) {
             int64_t ones = 0;
-            for (Row r : list(node)) ones += bins_.label(r);
+            for (Row r : list(node)) ones += frame_.target.label.bytes[r];
             stat[kRows] = stat[kWeight] = node.size();
             stat[kCounts] = node.size() - ones, stat[kCounts + 1] = ones;
             return;
@@ -109,20 +105,11 @@ public:
         const Codes& codes = bins_.codes()[static_cast<size_t>(chosen.column)];
         const bool coded = !codes.none() && !column.is_code();
         const uint8_t bin = coded ? codes.bin(chosen.last_left) : 0;
-        for (Row r : list(node)) {
-            if (coded && codes.of_row[r] != bin && codes.of_row[r] != kGone) {
-                side_[r] = codes.of_row[r] > bin;
-            } else {
-                const int64_t key = key_of(column, r);
-                side_[r] = key == kNoKey ? static_cast<uint32_t>(chosen.missing) : chosen.branch(key);
-            }
-            ++sizes[side_[r]];
-        }
-        std::vector<int64_t> start(sizes.size());
-        std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
-        Row* entries = rows_.data() + node.begin;
-        for (int64_t i = 0; i < node.size(); ++i) spare_[at(start[side_[entries[i]]]++)] = entries[i];
-        std::copy_n(spare_.begin(), node.size(), entries);
+        rows_.part(node, sizes, [&](Row r) -> uint32_t {
+            if (coded && codes.of_row[r] != bin && codes.of_row[r] != kGone) return codes.of_row[r] > bin;
+            const int64_t key = key_of(column, r);
+            return key == kNoKey ? static_cast<uint32_t>(chosen.missing) : chosen.branch(key);
+        });
     }
     // The children that stay here are counted: all but the largest of them, which is the parent less its siblings.
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
@@ -179,7 +166,7 @@ private:
     void open_scores() {
         double low = 0, high = 0;
         if constexpr (S == Shape::sums) {
-            int64_t least = frame_.target.y[rows_[at(node_.begin)]], most = least;
+            int64_t least = frame_.target.y[list(node_)[0]], most = least;
             for (Row r : list(node_)) {
                 least = std::min(least, frame_.target.y[r]), most = std::max(most, frame_.target.y[r]);
             }
@@ -344,7 +331,7 @@ private:
             for (Row r : list(node)) bench.found[n] = r, n += marked[code[r]];
             bench.found.resize(n);
         } else {
-            bench.found.assign(rows_.begin() + node.begin, rows_.begin() + node.end);
+            bench.found.assign(list(node).begin(), list(node).end());
         }
         bench.keys.resize(bench.found.size());
         read_keys(frame_.columns[column], bench.found, bench.keys.data());
@@ -366,7 +353,7 @@ private:
         const auto row = [&](int64_t i) { return bench.found[bench.order[begin + at(i)]]; };
         const auto load = [&](int64_t i) {
             if constexpr (S == Shape::sums) return frame_.quantiser(target.y[row(i)], target.weight[row(i)]);
-            return target.y[row(i)];
+            return int64_t{target.label[row(i)]};
         };
         const auto differs = [&](int64_t i) {
             return bench.keys[bench.order[begin + at(i)]] != bench.keys[bench.order[begin + at(i) - 1]];
@@ -513,7 +500,7 @@ private:
     }
     void count_levels(size_t column, Segment node, Bench& bench) const {
         const auto n_levels = at(frame_.columns[column].n_levels);
-        const Row* members = rows_.data() + node.begin;
+        const Row* members = list(node).data();
         const auto codes = frame_.columns[column].template view<int32_t>();
         const bool usual = y_ == frame_.target.y;  // histograms know nothing of a node's own units
         if (counted_ && usual && bins_.countable(column)) {
@@ -558,7 +545,7 @@ private:
     }
     Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out, Bench& bench) {
         const auto codes = frame_.columns[column].template view<int32_t>();
-        bench.found.assign(rows_.begin() + node.begin, rows_.begin() + node.end);
+        bench.found.assign(list(node).begin(), list(node).end());
         std::stable_sort(bench.found.begin(), bench.found.end(), [&](Row a, Row b) {
             return static_cast<uint32_t>(codes[a]) < static_cast<uint32_t>(codes[b]);  // missing (−1) last
         });
@@ -585,8 +572,7 @@ private:
     const std::function<void()>& tick_;
     size_t width_;
     Appraiser<S> appraiser_;
-    std::vector<Row> rows_, spare_;
-    std::vector<uint32_t> side_;
+    RowLists rows_;
     BinCounts<S> bins_;
     std::vector<std::unique_ptr<Bench>> benches_;
 

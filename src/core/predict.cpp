@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "crew.hpp"
@@ -40,13 +42,15 @@ int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t ro
     });
 }
 
-// One node in 16 bytes, so that many fit a cache line: what most tests are, a number of type T against a cut.
+// One node in 16 bytes, so that many fit a cache line: what most tests are, a number of type T against a cut. At a
+// leaf, and at a test of another kind, the cut is NaN: no value is below or above it, and the row stays.
 struct Step {
     double cut;
-    uint32_t right;   // the child past the cut; the other one is the next node
-    uint32_t column;  // kNoColumn: a leaf
+    uint32_t right;                                       // the child past the cut; the other one is the next node
+    uint32_t column : 30, gone_left : 1, gone_right : 1;  // where missing values go; neither: they stay
 };
-constexpr uint32_t kNoColumn = ~0u, kOther = ~0u - 1;  // kOther: a test of another kind
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+constexpr uint32_t kMostColumns = 1u << 30;
 
 template <class T>
 class Walk {
@@ -54,69 +58,81 @@ public:
     Walk(const Paths& tree, const std::vector<Column>& columns) : tree_(tree), columns_(columns) {
         constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
         for (const Column& c : columns) views_.push_back(c.view<T>());
+        if (views_.empty()) views_.push_back({nullptr, 0});
         steps_.resize(tree.kind.size());
         for (size_t n = 0; n < steps_.size(); ++n) {
             const auto node = static_cast<int64_t>(n);
-            const auto column = static_cast<uint32_t>(tree.column[n]);
-            if (tree.kind[n] == kLeaf) {
-                steps_[n] = {0.0, 0, kNoColumn};
-            } else if (tree.kind[n] != kThreshold || columns[column].type != type || child(node, 0) != node + 1) {
-                steps_[n] = {0.0, 0, kOther};
-            } else {
-                steps_[n] = {tree.cut[n], static_cast<uint32_t>(child(node, 1)), column};
-            }
+            const auto column = static_cast<size_t>(tree.column[n]);
+            steps_[n] = {kNever, 0, 0, 0, 0};
+            if (tree.kind[n] != kThreshold || columns[column].type != type || child(node, 0) != node + 1) continue;
+            steps_[n] = {tree.cut[n], static_cast<uint32_t>(child(node, 1)),
+                         static_cast<uint32_t>(column) % kMostColumns, tree.missing[n] == 0, tree.missing[n] == 1};
+            some_ = column;
         }
+        // Rows that stay read a value too, and any will do: one of a column that has the type.
+        for (Step& step : steps_)
+            if (std::isnan(step.cut)) step.column = static_cast<uint32_t>(some_) % kMostColumns;
     }
 
-    // Several rows go down together: while one waits for memory, the others move.
+    // Several rows go down together, without a branch that could be guessed wrong: while one waits for memory, the
+    // others move. Rows before a test of another kind wait until none moves, and take it one by one.
     void find(int64_t begin, int64_t end, int64_t* leaves) const {
         for (int64_t row = begin; row < end; row += kTogether) {
             const int64_t n = std::min(kTogether, end - row);
             uint32_t at[kTogether] = {};
-            uint32_t going[kTogether];
-            int64_t left = n;
-            for (int64_t k = 0; k < n; ++k) going[k] = static_cast<uint32_t>(k);
-            while (left) {
-                int64_t still = 0;
-                for (int64_t g = 0; g < left; ++g) {
-                    const uint32_t k = going[g];
-                    going[still] = k;
-                    still += move(at[k], row + k);
-                }
-                left = still;
-            }
+            do {
+                if (some_ != kNone) n == kTogether ? descend<kTogether>(at, row, n) : descend<0>(at, row, n);
+            } while (step_aside(at, row, n));
             for (int64_t k = 0; k < n; ++k) leaves[row + k] = at[k];
         }
     }
 
 private:
-    static constexpr int64_t kTogether = 16;
+    static constexpr int64_t kTogether = 8;
 
     int64_t child(int64_t node, int64_t b) const { return tree_.children[tree_.child_start[node] + b]; }
 
-    // One step down; returns whether there was one.
-    bool move(uint32_t& node, int64_t row) const {
-        const Step& step = steps_[node];
-        if (step.column < kOther) {
-            const T x = views_[step.column][static_cast<size_t>(row)];
-            if (is_missing(x)) {
-                node = static_cast<uint32_t>(child(node, tree_.missing[node]));
-                return true;
+    template <int64_t N>  // 0: n of them
+    void descend(uint32_t* at, int64_t row, int64_t n) const {
+        const Step* steps = steps_.data();
+        const View<T>* views = views_.data();
+        uint32_t moved = 1;
+        while (moved) {
+            moved = 0;
+            for (int64_t k = 0; k < (N ? N : n); ++k) {
+                const uint32_t node = at[k];
+                const Step step = steps[node];
+                const double x = views[step.column][static_cast<size_t>(row + k)];
+                const uint32_t below = x <= step.cut, above = x > step.cut, neither = 1 - below - above;
+                const uint32_t left = below | (neither & step.gone_left), right = above | (neither & step.gone_right);
+                const uint32_t to = node + left + right * (step.right - node);
+                moved |= to ^ node;
+                at[k] = to;
             }
-            node = x <= step.cut ? node + 1 : step.right;
-            return true;
         }
-        if (step.column == kNoColumn) return false;
-        const int32_t b = branch(tree_, node, columns_[static_cast<size_t>(tree_.column[node])], row);
-        if (b == kStay) return false;
-        node = static_cast<uint32_t>(child(node, b));
-        return true;
     }
+
+    // One step at each test of another kind; whether any row moved.
+    bool step_aside(uint32_t* at, int64_t row, int64_t n) const {
+        bool moved = false;
+        for (int64_t k = 0; k < n; ++k) {
+            const int64_t node = at[k];
+            if (tree_.kind[node] == kLeaf) continue;
+            const int32_t b = branch(tree_, node, columns_[static_cast<size_t>(tree_.column[node])], row + k);
+            if (b == kStay) continue;
+            at[k] = static_cast<uint32_t>(child(node, b));
+            moved = true;
+        }
+        return moved;
+    }
+
+    static constexpr size_t kNone = ~size_t{0};
 
     const Paths& tree_;
     const std::vector<Column>& columns_;
     std::vector<View<T>> views_;
     std::vector<Step> steps_;
+    size_t some_ = kNone;  // a column of type T that some test asks for
 };
 
 template <class T>
@@ -143,7 +159,7 @@ void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t 
                  const Monitor& monitor, int64_t* leaves) {
     const bool floats =
         std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.type == ValueType::f32; });
-    if (tree.kind.size() >= kOther) throw std::length_error("more than 4,294,967,294 nodes");
+    if (tree.kind.size() >= ~0u || columns.size() > kMostColumns) throw std::length_error("a tree too large to walk");
     if (floats)
         find_all<float>(tree, columns, n_rows, n_jobs, monitor, leaves);
     else

@@ -98,10 +98,19 @@ struct Column {
 
 inline constexpr int kAllFit = std::numeric_limits<int>::min();
 
+// The class number of each row: a byte where a byte will do.
+struct Labels {
+    const uint8_t* bytes = nullptr;
+    const int32_t* wide = nullptr;  // more than 256 classes
+
+    int32_t operator[](size_t row) const { return bytes ? bytes[row] : wide[row]; }
+};
+
 struct Target {
-    const int64_t* y = nullptr;   // class number, or scaled target
-    const double* raw = nullptr;  // regression: the target as given
-    const int64_t* weight = nullptr;
+    Labels label;                 // classification: class numbers
+    const int64_t* y = nullptr;   // regression: the scaled target …
+    const double* raw = nullptr;  // … and the target as given
+    View<int64_t> weight;         // rows of equal weight share one (a stride of 0)
     int64_t n_rows = 0;
     int64_t n_classes = 0;  // 0: regression
     int scale = 0;          // regression: y = raw·2^scale

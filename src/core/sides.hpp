@@ -28,7 +28,7 @@ struct Desk {
 
     const Target& target;
     Nlogn nlogn;
-    const int64_t* y;             // class number, or target in the node's units …
+    const int64_t* y;             // regression: the target in the node's units …
     int scale = 0;                // … of 2^-scale
     int64_t low = 0, high = 0;    // regression: smallest and largest y of the node
     int128 rounding = 0;          // by how many units a gain may be off …
@@ -155,7 +155,7 @@ private:
     Self& self() { return static_cast<Self&>(*this); }
     void move(uint32_t row, int64_t sign) {
         rows += sign;
-        self().pass(static_cast<int32_t>(target_->y[row]), sign * target_->weight[row]);
+        self().pass(target_->label[row], sign * target_->weight[row]);
     }
     void move(const int64_t* stat, int64_t sign) {
         rows += sign * stat[kRows];

@@ -26,7 +26,7 @@ class Rule(Enum):
 class Target:
     def __init__(
         self,
-        y: npt.NDArray[np.int64],
+        y: npt.NDArray[Any],
         raw: npt.NDArray[np.float64],
         weight: npt.NDArray[np.int64],
         n_classes: int,

@@ -68,6 +68,8 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     [0.25, 1.5]
     """
     largest = float(weight.max(initial=0.0))
+    if weight.strides == (0,) and largest == 1.0:
+        return np.broadcast_to(np.int64(1), len(weight)), 0  # one number, said to stand in every row
     if largest * len(weight) < 2.0**53 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64), 0
     top = math.frexp(largest)[1]

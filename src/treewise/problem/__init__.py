@@ -204,7 +204,10 @@ def assemble(
     """Put the parts of a problem together."""
     encodings, values, splits, notes = columns
     weight, weight_scale = scale_weights(weighed.weight)
-    y, target_scale, top = scale_targets(weighed.raw) if target.task == "regression" else (weighed.y, 0, None)
+    if target.task == "regression":
+        y, target_scale, top = scale_targets(weighed.raw)
+    else:
+        y, target_scale, top = weighed.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
     return Problem(
         tuple(encodings),
         tuple(values),
