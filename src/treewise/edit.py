@@ -20,7 +20,7 @@ from treewise.costs import cost_of, labelled
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
 from treewise.nodes import LEAF, STOPS, Arrays, split_entries
-from treewise.predict import find_nodes, subtree_sizes
+from treewise.predict import find_nodes
 from treewise.problem import Problem
 from treewise.split import Multiway, Split
 from treewise.tree import Tree
@@ -171,26 +171,26 @@ def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
     >>> cut(tw.grow("admissions", preset="id3"), [2]).n_leaves
     3
     """
-    sizes = subtree_sizes(tree)
-    kept, node, cut_here = [], 0, set(at)
-    while node < len(tree):
-        kept.append(node)
-        node += sizes[node] if node in cut_here else 1
-    number = {old: new for new, old in enumerate(kept)}
-    rows = {name: getattr(tree.arrays, name)[kept].tolist() for name in per_node(tree)}
-    rows["parent"] = [number.get(p, -1) for p in rows["parent"]]
-    codes, counts = pieces(tree)
-    codes, counts = [codes[i] for i in kept], [counts[i] for i in kept]
-    blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1}
-    for old in cut_here & set(kept):
-        new = number[old]
-        if tree.arrays.kind[old] == LEAF:
-            continue
-        for name, blank in blanks.items():
-            rows[name][new] = blank
-        rows["missing_rows"][new], rows["gain"][new], rows["stop"][new] = 0, 0.0, stop
-        codes[new] = codes[new][:0]
-    return rebuild(tree, rows, codes, counts)
+    a, n = tree.arrays, len(tree)
+    here = np.zeros(n, bool)
+    here[np.fromiter(at, np.int64)] = True
+    here &= a.kind != LEAF
+    visible = ~a.below(here)
+    kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
+    new = here[kept]
+    blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
+    arrays = {}
+    for name in per_node(tree):
+        values = getattr(a, name)[kept]
+        if name in blanks or name in ("missing_rows", "gain"):
+            values[new] = blanks.get(name, 0)
+        arrays[name] = values
+    arrays["parent"] = np.where(arrays["parent"] >= 0, number[arrays["parent"]], -1)
+    arrays["code_start"], codes = taken(a.code_start, kept, empty=new)
+    arrays["count_start"], counts = taken(a.count_start, kept)
+    arrays |= {"codes": a.codes[codes], "count_class": a.count_class[counts], "count_weight": a.count_weight[counts]}
+    unused = {f.name: getattr(a, f.name) for f in fields(Arrays) if f.name not in arrays}
+    return replace(tree, arrays=read_only({**unused, **arrays}))
 
 
 def steps(tree: Tree) -> Iterator[Tree]:
@@ -224,6 +224,18 @@ def per_node(tree: Tree) -> list[str]:
     """Return the names of the arrays with one entry a node."""
     lists = {"code_start", "codes", "count_start", "count_class", "count_weight"}
     return [f.name for f in fields(Arrays) if f.name not in lists and len(getattr(tree.arrays, f.name))]
+
+
+def taken(
+    start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], empty: npt.NDArray[np.bool_] | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Take the lists of some nodes, or nothing of those to be empty: where each starts now, and which items stay."""
+    first, size = start[nodes], start[nodes + 1] - start[nodes]
+    if empty is not None:
+        size = np.where(empty, 0, size)
+    starts = np.append(0, np.cumsum(size))
+    items = np.arange(starts[-1]) + np.repeat(first - starts[:-1], size)
+    return starts, items
 
 
 def pieces(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:

@@ -46,6 +46,12 @@ STOPS = (
     "max_leaf_nodes",
     "by_hand",
     "not_yet",  # in the middle of Tree.steps
+    "pruned(reduced_error)",  # later, by the methods of ``prune``
+    "pruned(gain)",
+    "pruned(cost_complexity)",
+    "pruned(pessimistic)",
+    "pruned(mdl)",
+    "pruned(collapse)",
 )
 
 
@@ -142,6 +148,26 @@ class Arrays:
         branches = np.full(len(self), -1, np.int64)
         branches[child] = np.arange(len(child)) - start[self.parent[child]]
         return branches
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """One past the last node of each node's subtree, which is the run of numbers from the node to there."""
+        _, child = self.child_lists
+        follower = np.full(len(self), len(self))
+        siblings = self.parent[child[1:]] == self.parent[child[:-1]]
+        follower[child[:-1][siblings]] = child[1:][siblings]
+        # A subtree ends where the next sibling begins; a last child's ends with its parent's.
+        up = np.where((follower == len(self)) & (self.parent >= 0), self.parent, np.arange(len(self)))
+        while not np.array_equal(further := up[up], up):
+            up = further
+        return follower[up]
+
+    def below(self, cut: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Tell which nodes lie below some of these."""
+        nodes, size = np.flatnonzero(cut), len(self) + 1
+        covers = np.bincount(nodes + 1, minlength=size) - np.bincount(self.ends[nodes], minlength=size)
+        hidden: npt.NDArray[np.bool_] = np.cumsum(covers[: len(self)]) > 0
+        return hidden
 
     @cached_property
     def depths(self) -> npt.NDArray[np.int64]:

@@ -147,11 +147,8 @@ def nodes_that_speak(tree: Tree, ends: Ints) -> Ints:
 
 def subtree_sizes(tree: Tree) -> list[int]:
     """Return the number of nodes at and below each node."""
-    size = [1] * len(tree)
-    parent = tree.arrays.parent.tolist()
-    for n in range(len(tree) - 1, 0, -1):
-        size[parent[n]] += size[n]
-    return size
+    sizes: list[int] = (tree.arrays.ends - np.arange(len(tree))).tolist()
+    return sizes
 
 
 # -- tables for trees -------------------------------------------------------------------------------------------------

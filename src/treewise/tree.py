@@ -437,6 +437,25 @@ class Tree:
 
         return refit(self, data, sample_weight)
 
+    def prune(self, method: str | None = None, **options: Any) -> Tree:
+        """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
+
+        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=,
+        risk=), ``"pessimistic"`` (confidence=), ``"mdl"``, ``"collapse"``; or without a method ``max_leaf_nodes=``,
+        ``max_depth=``, ``at=[nodes]``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")
+        >>> print(tree)
+                       predicts   rows   star  % star
+        0  all rows                 20     11    55.0
+        1  ├─ x1 <= 4  → dot         8      0     0.0
+        2  └─ x1 > 4   → star       12     11    91.7
+        """
+        from treewise.prune import prune
+
+        return prune(self, method, **options)
+
     def steps(self) -> Iterator[Tree]:
         """Go through the growth one split at a time, from the root alone to the whole tree.
 

@@ -26,6 +26,7 @@ from treewise.draw.lines import UNICODE, Page
 from treewise.draw.speech import Speaker
 from treewise.encode import Encoding
 from treewise.errors import ParseError
+from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Target
 from treewise.tree import Tree
 from treewise.wording import pad
@@ -164,7 +165,8 @@ class _Reader:
             if words and comment:
                 self.nodes.append(json.loads(comment) | {"line": number})
             elif brace and head in self.said:
-                self.said[head].append(json.loads(comment[len(head) :]))
+                found = json.loads(comment[len(head) :])
+                self.said[head].append(Step(found) if head == "history" else found)
         except (ValueError, TypeError, RecursionError) as error:
             raise ParseError(f"line {number}: the part after # is damaged ({error}).") from None
 

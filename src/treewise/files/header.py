@@ -19,6 +19,7 @@ from treewise.costs import CostMatrix
 from treewise.criteria import criterion_named
 from treewise.encode import Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
+from treewise.history import Step, is_pruning
 from treewise.nodes import Label, Target, Task
 from treewise.problem.weights import read_priors
 from treewise.settings import SPLIT_KINDS, Settings
@@ -120,13 +121,13 @@ def columns_from(found: Iterable[Any]) -> tuple[Encoding, ...]:
 # -- how the tree was made --------------------------------------------------------------------------------------------
 
 
-def history_from(found: Any, target: Target) -> tuple[dict[str, Any], ...]:
+def history_from(found: Any, target: Target) -> tuple[Step, ...]:
     """Check the history: whatever later steps (refit, trace, predict) look up in it must be what they expect."""
     check_list(found, "history")
     for i, step in enumerate(found):
         check_step(step, f"history[{i}]")
         check_by_class(step, target, f"history[{i}]")
-    return tuple(found)
+    return tuple(map(Step, found))
 
 
 def check_by_class(step: dict[str, Any], target: Target, where: str) -> None:
@@ -151,6 +152,11 @@ def check_step(step: Any, where: str) -> None:
         raise ModelFormatError(f"{where}.rows is {shown(rows)}: it must be a whole number, 0 or more")
     for key in ("treewise", "sample_weight"):
         text(step.get(key, ""), f"{where}.{key}")
+    if ("decisions" in step or "leaves" in step) and not is_pruning(step):
+        raise ModelFormatError(f"{where} is no pruning: leaves, facts, measure, looked_at or decisions are damaged")
+    for key in ("settings", "options"):
+        if not isinstance(step.get(key, {}), dict):
+            raise ModelFormatError(f"{where}.{key} is {shown(step[key])}: it must be names and values")
     check_settings(step.get("settings", {}), f"{where}.settings")
     check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
     splits = step.get("splits", {})
@@ -158,10 +164,8 @@ def check_step(step: Any, where: str) -> None:
         raise ModelFormatError(f"{where}.splits is {shown(splits)}: it must name columns and {', '.join(SPLIT_KINDS)}")
 
 
-def check_settings(settings: Any, where: str) -> None:
+def check_settings(settings: dict[str, Any], where: str) -> None:
     """Check the settings a tree was grown with."""
-    if not isinstance(settings, dict):
-        raise ModelFormatError(f"{where} is {shown(settings)}: it must be names and values")
     known = Settings.__dataclass_fields__
     for name in settings:
         if name not in known:

@@ -1,0 +1,122 @@
+"""A step of a tree's history: a plain mapping, as a model file keeps it, that says itself in words.
+
+Stands below the tree, which keeps a tuple of steps. Whoever makes or changes a tree writes one (``growth.py``,
+``edit.py``, ``prune``); ``print(tree.history[-1])`` shows a pruning as a table of its decisions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from treewise.wording import clip, count, display_width, figure, pad, plural, safe
+
+MOST_LINES = 60  # of the decisions of a pruning
+WIDEST_TEST = 40
+HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
+LEFT = (2, 6, 7)  # columns of words
+KINDS: dict[str, Any] = {
+    "node": int,
+    "now": int | None,
+    "test": str,
+    "rows": int,
+    "before": int | float | None,
+    "after": int | float | None,
+    "cut": bool,
+    "why": str,
+}
+
+
+class Step(dict[str, Any]):
+    """One step: ``did`` and its facts. ``str`` gives a line, or for a pruning its decisions as a table.
+
+    >>> print(Step(did="grow", rows=12, settings={"criterion": "entropy"}))
+    grow(criterion="entropy") on 12 rows
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(table_lines(self)) if "decisions" in self and is_pruning(self) else in_words(self)
+
+
+def in_words(step: Mapping[str, Any]) -> str:
+    """Say a step in one line.
+
+    >>> in_words({"did": "prune", "method": "gain", "options": {"threshold": 0.01}, "leaves": [6, 3]})
+    'prune("gain", threshold=0.01): 6 → 3 leaves'
+    """
+    options = {**step.get("settings", {}), **step.get("options", {})}
+    said = [json.dumps(step["method"])] if "method" in step else []
+    said += [f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in options.items()]
+    words = f"{step.get('did', 'made')}({', '.join(said)})"
+    if "rows" in step:
+        words += f" on {plural(step['rows'], 'row')}"
+    if "leaves" in step and is_pruning(step):
+        before, after = step["leaves"]
+        words += f": {before:,} → {plural(after, 'leaf', 'leaves')}"
+    return words
+
+
+def is_pruning(step: Mapping[str, Any]) -> bool:
+    """Tell whether a step, perhaps from a file, holds what the table of a pruning shows."""
+    leaves, facts, listed = step.get("leaves"), step.get("facts", []), step.get("decisions", [])
+    if not (isinstance(leaves, list) and len(leaves) == 2 and all(type(n) is int for n in leaves)):
+        return False
+    if not (isinstance(facts, list) and all(isinstance(line, str) for line in facts) and isinstance(listed, list)):
+        return False
+    if type(step.get("looked_at", 0)) is not int or not isinstance(step.get("measure", ""), str):
+        return False
+    return all(isinstance(each, dict) and each.keys() == KINDS.keys() and fits(each) for each in listed)
+
+
+def fits(decision: Mapping[str, Any]) -> bool:
+    """Tell whether every entry of a decision is of its kind."""
+    return all(isinstance(decision[name], kind) for name, kind in KINDS.items())
+
+
+def table_lines(step: Mapping[str, Any], most: int | None = MOST_LINES) -> list[str]:
+    """Lay out the decisions of a pruning: what was done, then a line for each node that was looked at."""
+    decisions = step["decisions"]
+    lines = [in_words(step), *step.get("facts", ())]
+    shown = decisions if most is None else decisions[:most]
+    if shown:
+        rows = [list(HEADINGS), *(cells(decision) for decision in shown)]
+        lines += [f"before and after: {step['measure']}", *aligned(rows)]
+    left = step.get("looked_at", len(decisions)) - len(shown)
+    if left > 0:
+        kept = len(decisions) - len(shown)
+        where = f", {kept:,} of them in history[-1]" if kept else ""
+        lines.append(f"… {plural(left, 'more decision', 'more decisions')}{where}")
+    return lines
+
+
+def cells(decision: Mapping[str, Any]) -> list[str]:
+    """Write one decision as the cells of a row."""
+    now = decision["now"]
+    return [
+        str(decision["node"]),
+        "–" if now is None else str(now),
+        clip(safe(decision["test"]), WIDEST_TEST),
+        count(decision["rows"]),
+        said(decision["before"]),
+        said(decision["after"]),
+        "cut" if decision["cut"] else "kept",
+        decision["why"],
+    ]
+
+
+def said(statistic: float | None) -> str:
+    """Write a statistic; there may be none."""
+    return "–" if statistic is None else figure(statistic)
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Put cells under each other, words to the left and numbers to the right."""
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            pad(cell, width) if i in LEFT else " " * (width - display_width(cell)) + cell
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,17 @@
+"""Pruning: a grown tree in, a smaller one out, with the reasons.
+
+Above ``edit.py``, which cuts, and below the outlets. ``tree.prune(method, …)`` comes here.
+
+front.py             what was asked → the method → a new tree, with the decisions at the end of its history
+verdict.py           what a method returns; the walk from the leaves up that several share
+methods.py           the methods by name: a new one is a new file and one line there
+risk.py              what a node costs as a leaf: impurity or error
+seen.py              what a table says of every node: its rows there, and how the node errs on them
+sequence.py          cost complexity: the nested sequence of trees, with their alphas
+reduced_error.py gain.py cost_complexity.py pessimistic.py mdl.py collapse.py by_size.py      one method each
+"""
+
+from treewise.prune.front import prune
+from treewise.prune.sequence import NestedTrees, nested_trees
+
+__all__ = ["NestedTrees", "nested_trees", "prune"]

@@ -1,0 +1,95 @@
+"""Cut to a size: so many leaves, so many levels, or at nodes one names.
+
+``max_leaf_nodes`` and ``max_depth`` give the tree that growing with the same limit would give: growth never looks
+ahead, so a smaller tree is the beginning of a larger one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import ParameterError, shown
+from treewise.prune.verdict import Bools, Verdict, inner
+from treewise.settings import whole
+from treewise.tree import Tree
+
+
+def require_predictions(tree: Tree, cut: Bools) -> None:
+    """Refuse to make a leaf of a node that predicts nothing, as in a tree written by hand."""
+    said = tree.arrays.label >= 0 if tree.task == "classification" else ~np.isnan(tree.arrays.value)
+    silent = np.flatnonzero(cut & ~said)
+    if len(silent):
+        raise ParameterError(f"node {silent[0]} has seen no rows, so it predicts nothing. tree.refit(data) first.")
+
+
+def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str) -> Verdict:
+    """List the cut nodes with their gains."""
+    require_predictions(tree, cut)
+    gains = np.where(cut, tree.arrays.gain, np.nan)
+    return Verdict(
+        cut,
+        looked_at=cut,
+        before=gains,
+        after=np.zeros(len(tree)),
+        measure="gain per row of the node",
+        why=lambda _: why,
+        options=options,
+    )
+
+
+def at(tree: Tree, at: Iterable[int]) -> Verdict:
+    """Cut at nodes one names; a leaf among them stays as it is."""
+    try:
+        listed = [at] if isinstance(at, int) else list(at)
+    except TypeError:
+        raise ParameterError(f"at={shown(at)}: must be a list of node numbers, [5, 9].") from None
+    cut = np.zeros(len(tree), bool)
+    for node in listed:
+        try:
+            cut[tree.number(node)] = True
+        except (IndexError, TypeError) as error:
+            raise ParameterError(f"at={shown(listed)}: {error}.") from None
+    return verdict(tree, cut & inner(tree), {"at": [int(node) for node in listed]}, "named")
+
+
+def max_depth(tree: Tree, max_depth: int) -> Verdict:
+    """Cut below a depth."""
+    whole("max_depth", max_depth, least=0)
+    cut = (tree.arrays.depths == max_depth) & inner(tree)
+    return verdict(tree, cut, {"max_depth": int(max_depth)}, f"at depth {max_depth}")
+
+
+def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
+    """Keep the splits of largest total gain that best-first growth makes first, and end where one does not fit."""
+    whole("max_leaf_nodes", max_leaf_nodes, least=1)
+    asks, leaves = inner(tree), 1
+    waiting = [(priority(tree, 0), 0)] if asks[0] else []
+    cut = np.zeros(len(tree), bool)
+    start, child = tree.arrays.child_lists
+    while waiting:
+        node = waiting[0][1]
+        children = child[start[node] : start[node + 1]].tolist()
+        if leaves + len(children) - 1 > max_leaf_nodes:
+            cut[[node for _, node in waiting]] = True
+            break
+        heapq.heappop(waiting)
+        leaves += len(children) - 1
+        for below in children:
+            if asks[below]:
+                heapq.heappush(waiting, (priority(tree, below), below))
+    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, "gains less than those kept")
+
+
+def priority(tree: Tree, node: int) -> tuple[float, float]:
+    """Order nodes as best-first growth does: larger total gain first, gains equal to twelve digits in pre-order."""
+    total = float(tree.arrays.gain[node]) * float(tree.arrays.weight[node])
+    if not total > 0:
+        return (math.inf, 0.0)
+    mantissa, exponent = math.frexp(total)
+    rounded, carried = math.frexp(round(math.ldexp(mantissa, 40)))
+    return (-(exponent + carried), -rounded)

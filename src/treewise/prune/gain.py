@@ -1,0 +1,77 @@
+"""Gain: from the leaves up, cut children that gain less than a threshold (chapter 8, "Complexity Control and Pruning").
+
+"We start at the leaves and walk upward, checking whether each parent had an accuracy nearly equal to that given by its
+children. If the gain is below some threshold, we prune the children and continue upward; if not, we cease recursing
+for this node or its ancestors."
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from treewise.errors import ParameterError
+from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.verdict import Bools, Floats, Verdict, inner
+from treewise.settings import one_of, within
+from treewise.tree import Tree
+from treewise.wording import figure
+
+MEASURES = ("accuracy", "criterion")
+NEARLY_EQUAL = 0.01  # by default, for classes
+
+
+def decide(tree: Tree, threshold: float | None = None, measure: str | None = None) -> Verdict:
+    """Cut where all children are leaves, or have become so, and their gain per row of the node is below the threshold.
+
+    ``measure`` is the chapter's ``"accuracy"`` or the tree's own ``"criterion"`` (the default for numbers).
+    """
+    require_rows(tree, 'prune("gain")')
+    measure = measure or ("accuracy" if tree.task == "classification" else "criterion")
+    one_of("measure", measure, MEASURES)
+    if measure == "accuracy":
+        require_classes(tree, 'measure="accuracy"', 'measure="criterion"')
+    if threshold is None:
+        if tree.task == "regression":
+            root = figure(float(tree.arrays.impurity[0]))
+            raise ParameterError(
+                f"threshold is not given: the least gain of a split in units of {tree.criterion}, of which the root"
+                f" has {root}."
+            )
+        threshold = NEARLY_EQUAL
+    within("threshold", threshold, 0.0, math.inf)
+    gains = accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
+    cut, ready = walk(tree, gains, float(threshold))
+    unit = "accuracy" if measure == "accuracy" else tree.criterion
+    return Verdict(
+        cut,
+        inner(tree),
+        before=np.where(ready, gains, np.nan),
+        after=np.full(len(tree), float(threshold)),
+        measure=f"gain in {unit} per row of the node, and the threshold",
+        why=lambda node: "" if ready[node] else "a child stays",
+        options={"threshold": float(threshold), "measure": measure},
+    )
+
+
+def accuracy_gains(tree: Tree) -> Floats:
+    """Return by how much the children of each node, as leaves, are right more often than the node itself."""
+    a, wrong = tree.arrays, errors_as_leaf(tree)
+    below = np.bincount(a.parent[1:], wrong[1:], len(tree))
+    gains: Floats = np.divide(wrong - below, a.weight, out=np.zeros(len(tree)), where=(a.weight > 0) & inner(tree))
+    return gains
+
+
+def walk(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
+    """Go from the leaves up: what is cut, and where all children were leaves when it was looked at."""
+    parents, asks, worth = tree.arrays.parent.tolist(), inner(tree).tolist(), (gains >= threshold).tolist()
+    ready, cut = [True] * len(tree), [False] * len(tree)
+    for node in range(len(tree) - 1, -1, -1):
+        if not asks[node]:
+            continue
+        if ready[node] and not worth[node]:
+            cut[node] = True
+        elif node:
+            ready[parents[node]] = False
+    return np.array(cut), np.array(ready) & inner(tree)

@@ -1,0 +1,78 @@
+"""Minimum description length: prune by prior information alone (Bengio's slides; Quinlan and Rivest 1989).
+
+A sender and a receiver both have the table without its classes. The sender describes the tree and then the rows that
+it gets wrong; the best pruning is the one with the shortest message, in bits:
+
+    node        1, whether it is a leaf
+    test        log2(columns), and which of the tests on that column: a threshold log2(rows − 1), one place between
+                the rows; an ordinal test log2(levels − 1); one value log2(levels); a subset levels − 1; multiway 0
+    leaf        log2(classes), what it predicts
+    its errors  log2(rows + 1), how many; log2 C(rows, errors), which ones; log2(classes − 1) each, what they are
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewise.nodes import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
+from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
+from treewise.tree import Tree
+from treewise.wording import figure
+
+
+def decide(tree: Tree) -> Verdict:
+    """Cut where a leaf is described in no more bits than the subtree."""
+    require_classes(tree, 'prune("mdl")', '"cost_complexity" or "reduced_error"')
+    require_rows(tree, 'prune("mdl")')
+    as_leaf, asking = bits_of_leaves(tree), bits_of_tests(tree)
+    cut, subtree = from_the_leaves_up(tree, as_leaf, asking)
+    whole = float(as_leaf[~inner(tree)].sum() + asking[inner(tree)].sum())
+    after = float(min(as_leaf[0], subtree[0]))
+    return Verdict(
+        cut,
+        inner(tree),
+        before=subtree,
+        after=as_leaf,
+        measure="bits to describe the subtree, or the leaf, and its errors",
+        facts=[f"description length {figure(whole)} → {figure(after)} bits"],
+        more={"bits": [whole, after]},
+    )
+
+
+def bits_of_leaves(tree: Tree) -> Floats:
+    """Return what each node costs as a leaf: what it is, what it predicts, and its errors."""
+    k, rows, wrong = len(tree.classes), tree.arrays.weight, errors_as_leaf(tree)
+    which = (log_factorial(rows) - log_factorial(wrong) - log_factorial(rows - wrong)) / np.log(2)
+    bits: Floats = 1 + np.log2(k) + np.log2(rows + 1) + which + wrong * np.log2(max(k - 1, 1))
+    return bits
+
+
+def bits_of_tests(tree: Tree) -> Floats:
+    """Return what each inner node costs: that it is one, its column, and its test among those of the column."""
+    a = tree.arrays
+    levels = np.array([len(encoding.levels) for encoding in tree.encodings] or [0], float)[a.column.clip(0)]
+    tests = np.ones(len(tree))
+    tests[a.kind == THRESHOLD] = a.rows[a.kind == THRESHOLD] - 1
+    tests[a.kind == ORDINAL] = levels[a.kind == ORDINAL] - 1
+    tests[a.kind == ONE_VALUE] = levels[a.kind == ONE_VALUE]
+    bits = np.log2(np.maximum(tests, 1))
+    bits[a.kind == SUBSET] = np.maximum(levels[a.kind == SUBSET] - 1, 0)
+    bits[a.kind == MULTIWAY] = 0
+    total: Floats = np.where(inner(tree), 1 + np.log2(max(len(tree.encodings), 1)) + bits, 0.0)
+    return total
+
+
+def log_factorial(n: Floats) -> Floats:
+    """Return log n! in nats, also between whole numbers (weights): Stirling's series, shifted up where n is small.
+
+    >>> log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]
+    True
+    """
+    shift = 16
+    x = n + shift
+    series = (x + 0.5) * np.log(x) - x + 0.5 * np.log(2 * np.pi) + 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    for k in range(1, shift + 1):
+        series = series - np.log(n + k)
+    result: Floats = series
+    return result

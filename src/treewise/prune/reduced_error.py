@@ -1,0 +1,93 @@
+"""Reduced error: cut what a validation table does not speak for (ID3 notes, "ID3 with Pruning").
+
+"For each node v in T make T', which is T modified to prune at v. If error(T') on V ≤ error(T) on V, then update T to
+keep this prune." The notes leave the order open. From the leaves up, a node is compared with its subtree as already
+pruned, and the outcome is the smallest of all prunings with the least error on V. From the top down, a node is compared
+with its whole subtree, which cuts more and may miss the least error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import ParameterError
+from treewise.prune.by_size import require_predictions
+from treewise.prune.seen import Seen, look
+from treewise.prune.verdict import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
+from treewise.settings import one_of
+from treewise.tree import Tree
+from treewise.wording import count, figure, rough_percent
+
+ORDERS = ("bottom-up", "top-down")
+
+
+def decide(tree: Tree, validation: Any = None, order: str = "bottom-up", sample_weight: Any = None) -> Verdict:
+    """Cut where the node as a leaf errs no more on the validation rows; where none come by, too."""
+    one_of("order", order, ORDERS)
+    if validation is None or isinstance(validation, bool | int | float | np.number):
+        raise ParameterError(
+            'prune("reduced_error") needs rows the tree has not seen: validation="valid.csv" (a share, validation=0.3,'
+            " is held back in growing: treewise.grow)."
+        )
+    require_predictions(tree, inner(tree))
+    return judged(tree, look(tree, validation, sample_weight), order)
+
+
+def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
+    """Compare every node with its subtree on what was seen."""
+    if order == "bottom-up":
+        cut, before = from_the_leaves_up(tree, seen.as_leaf, seen.staying)
+        looked_at = inner(tree)
+    else:
+        before = whole_subtrees(tree, seen)
+        cut = inner(tree) & (seen.as_leaf <= before * (1 + ROUNDING))
+        looked_at = inner(tree) & ~tree.arrays.below(cut)
+        cut &= looked_at
+    whole = float(whole_subtrees(tree, seen)[0])
+    pruned = float(pruned_error(tree, seen, cut))
+    said = [error_in_words(tree, seen, error) for error in (whole, pruned)]
+
+    def why(node: int) -> str:
+        return "no validation rows come by" if seen.weight[node] == 0 else ""
+
+    return Verdict(
+        cut,
+        looked_at,
+        before=before,
+        after=seen.as_leaf,
+        measure=f"{'squared error' if tree.task == 'regression' else 'errors'} on {seen.table}",
+        why=why,
+        options={"order": order},
+        facts=[f"on {seen.table}: T {said[0]} · T' {said[1]}"],
+        more={"rows": seen.rows, "validation": {"table": seen.table, "before": whole, "after": pruned}},
+    )
+
+
+def whole_subtrees(tree: Tree, seen: Seen) -> Floats:
+    """Return what each node's subtree errs, uncut."""
+    each = np.where(inner(tree), seen.staying, seen.as_leaf)
+    if tree.task == "regression":  # sums of doubles: every subtree by itself
+        sums = each.tolist()
+        parents = tree.arrays.parent.tolist()
+        for node in range(len(tree) - 1, 0, -1):
+            sums[parents[node]] += sums[node]
+        return np.array(sums)
+    reached = np.append(0.0, np.cumsum(each))
+    total: Floats = reached[tree.arrays.ends] - reached[:-1]
+    return total
+
+
+def pruned_error(tree: Tree, seen: Seen, cut: Bools) -> float:
+    """Return the error of the tree with its cuts."""
+    hidden = tree.arrays.below(cut)
+    ends = cut | ~inner(tree)
+    return float(seen.as_leaf[ends & ~hidden].sum() + seen.staying[~ends & ~hidden].sum())
+
+
+def error_in_words(tree: Tree, seen: Seen, error: float) -> str:
+    """Say an error: a share of rows that are wrong, or a root mean square."""
+    if tree.task == "regression":
+        return f"RMSE {figure((error / seen.total) ** 0.5)}"
+    return f"{count(error)} of {count(seen.total)} wrong ({rough_percent(error / seen.total)} %)"

@@ -1,0 +1,163 @@
+"""What a table the tree has not seen says of every node: how many rows get there, and how the node would err on them.
+
+Stands below ``reduced_error.py`` and the cross-validated choice. Rows are walked down once; the rest are sums over
+subtrees, which in pre-order are runs of numbers, so nothing depends on the depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import DataError, listing
+from treewise.evaluate.answers import answers, class_places, rows_with_answers
+from treewise.integers import scale_weights
+from treewise.nodes import LEAF
+from treewise.predict import encoded, find_nodes, na_values, nodes_that_speak, refuse_unanswered
+from treewise.problem.target import finite_targets
+from treewise.problem.weights import class_factors, sample_weights
+from treewise.prune.verdict import Floats, Ints
+from treewise.table import Table, read
+from treewise.tree import Tree
+from treewise.wording import safe
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Sums over the rows of a table, of every node."""
+
+    table: str
+    rows: int
+    weight: Floats  # of the rows that come through the node
+    as_leaf: Floats  # what the node would err on them as a leaf: a weight, or a sum of squares
+    staying: Floats  # what is erred on rows that stay at it, an inner node, for want of a branch for their level
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight[0])
+
+
+def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
+    """Walk a table with known answers down a tree; rows are weighed as where the tree was grown."""
+    made = next((step for step in tree.history if step.get("did") == "grow"), {})
+    table = read(data, na_values=na_values(tree))
+    if not len(table):
+        raise DataError(f"{table.name} has no rows, so it cannot say which nodes to keep. Give some.")
+    weights = weights_of(table, made.get("sample_weight"), sample_weight)
+    column = answers(tree, table, None)
+    kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")))
+    table, column, weights = table.take(kept), column.take(kept), weights[kept]
+    ends = find_nodes(tree, encoded(tree, table), len(table))
+    if tree.task == "regression":
+        truth: Any = finite_targets(column, kept)
+        refuse_unanswered(tree, ends, np.where(np.isnan(tree.arrays.value[ends]), -1, 0), table)
+    else:
+        truth, labels = class_places(tree, column)
+        if truth.min() >= len(tree.classes):
+            here, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
+            raise DataError(
+                f'{table.name}: no label of column "{safe(column.name)}" ({here}) is a class of the tree ({known}).'
+                " Is it the right column?"
+            )
+        refuse_unanswered(tree, ends, tree.arrays.label[nodes_that_speak(tree, ends)], table)
+        weights = weights * factors_of(tree, made.get("class_weight"), truth, weights)
+    return count(tree, ends, truth, weights, table.name)
+
+
+def weights_of(table: Table, name: str | None, given: Any) -> Floats:
+    """Return a weight for each row: as given, or from the column that weighed the rows of growth, or 1."""
+    again = name if name in table.columns else None
+    weights: Floats = sample_weights(table, again if given is None else given)
+    if not (weights > 0).any():
+        raise DataError(f"{table.name}: no row has a positive weight. Give some rows a weight above 0.")
+    return weights
+
+
+def factors_of(tree: Tree, class_weight: Any, truth: Ints, weights: Floats) -> Floats:
+    """Return what each row's class weighs; labels the tree does not know weigh 1."""
+    factors = np.ones(len(truth))
+    known = truth < len(tree.classes)
+    if class_weight is not None and known.any():
+        factors[known] = class_factors(class_weight, tree.target, truth[known], weights[known])
+    return factors
+
+
+def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str, cost: Floats | None = None) -> Seen:
+    """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
+
+    ``cost[c, p]`` is what predicting class p for a row of class c costs; by default any error costs 1.
+    """
+    adds = class_errors if tree.task == "classification" else squared_errors
+    weight, as_leaf, staying = adds(tree, ends, truth, weights, *([cost] if cost is not None else []))
+    return Seen(table, len(ends), weight, as_leaf, staying)
+
+
+def class_errors(
+    tree: Tree, ends: Ints, truth: Ints, weights: Floats, cost: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Add up the weight of wrong rows, exactly: weights are integers in between."""
+    units, scale = scale_weights(weights)
+    under = run_sums(tree, ends, units)
+    label = tree.arrays.label.astype(np.int64)
+    if cost is None:
+        as_leaf = (under - class_sums(tree, ends, truth, units, label)).astype(float)
+        paid = (truth != label[nodes_that_speak(tree, ends)]) * units.astype(float)
+    else:
+        each = [class_sums(tree, ends, truth, units, np.full(len(tree), k)) for k in range(len(cost))]
+        as_leaf = sum(sums * cost[k, label] for k, sums in enumerate(each))
+        paid = cost[truth, label[nodes_that_speak(tree, ends)]] * units
+    stays = tree.arrays.kind[ends] != LEAF
+    staying = np.bincount(ends[stays], paid[stays], len(tree))
+    return np.ldexp(under.astype(float), -scale), np.ldexp(as_leaf, -scale), np.ldexp(staying, -scale)
+
+
+def run_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
+    """Sum integers over the rows of every subtree."""
+    order = np.argsort(ends, kind="stable")
+    reached = np.append(0, np.cumsum(units[order]))
+    sorted_ends = ends[order]
+    first, last = (np.searchsorted(sorted_ends, at) for at in (np.arange(len(tree)), tree.arrays.ends))
+    return np.asarray(reached[last] - reached[first])
+
+
+def class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints, wanted: Ints) -> Ints:
+    """Sum integers over the rows of one class, each node's wanted one, of every subtree."""
+    n = len(tree)
+    keys = truth * n + ends
+    order = np.argsort(keys, kind="stable")
+    reached, keys = np.append(0, np.cumsum(units[order])), keys[order]
+    first, last = np.searchsorted(keys, wanted * n + np.arange(n)), np.searchsorted(keys, wanted * n + tree.arrays.ends)
+    return np.asarray(reached[last] - reached[first])
+
+
+def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Add up squared errors: about the mean of the rows of each node, and then from the mean to what it predicts."""
+    n, value = len(tree), tree.arrays.value
+    weight = np.bincount(ends, weights, n).astype(np.float64)
+    mean = np.bincount(ends, weights * truth, n) / np.where(weight > 0, weight, 1)
+    about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)
+    speakers = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
+    staying = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[speakers]) ** 2, 0.0)
+    merge_up(tree, weight, mean, about)
+    return weight, np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0), np.where(weight > 0, staying, 0.0)
+
+
+def merge_up(tree: Tree, weight: Floats, mean: Floats, about: Floats) -> None:
+    """Add the sums of children to their parents', in place, level by level from below: no cancellation."""
+    a = tree.arrays
+    order = np.argsort(-a.depths, kind="stable")
+    levels = np.flatnonzero(np.diff(a.depths[order])) + 1
+    for nodes in np.split(order, levels)[:-1]:
+        parents = a.parent[nodes]
+        first = np.flatnonzero(np.append(True, parents[1:] != parents[:-1]))
+        above = parents[first]
+        total = weight[above] + np.add.reduceat(weight[nodes], first)
+        moment = weight[above] * mean[above] + np.add.reduceat(weight[nodes] * mean[nodes], first)
+        middle = moment / np.where(total > 0, total, 1)
+        own = about[above] + weight[above] * (mean[above] - middle) ** 2
+        off = mean[nodes] - np.repeat(middle, np.diff(np.append(first, len(nodes))))
+        about[above] = own + np.add.reduceat(about[nodes] + weight[nodes] * off**2, first)
+        weight[above], mean[above] = total, middle
