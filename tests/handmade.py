@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from treewise.encode import Encoding
+from treewise.encode import INT64_MAX, Encoding
 from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Arrays, Target
-from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree import Tree
 
 OFFICIALS = """\

@@ -458,7 +458,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": "nominl"}),
             'kind of "town": "nominl" is none. Did you mean "nominal"? Kinds are number, nominal, ordered, boolean,'
-            " datetime, multiway, one_value, ordinal, subset, any; or give the levels: a list (in their order), or a"
+            " datetime, subset, multiway, one_value, ordinal, any; or give the levels: a list (in their order), or a"
             " set.",
         ),
         (

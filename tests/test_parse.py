@@ -11,11 +11,11 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from treewise.draw.text import header, render
-from treewise.encode import Encoding
+from treewise.encode import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.export import export
 from treewise.nodes import Target
-from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree import Tree
 from treewise.written.condition import ANY_OTHER
 from treewise.written.parse import parse

@@ -23,11 +23,10 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.criteria import Group, medians
-from treewise.encode import Encoding
+from treewise.encode import INT64_MAX, Encoding
 from treewise.nodes import KIND_NUMBERS
 from treewise.problem import Problem
 from treewise.split import (
-    INT64_MAX,
     Multiway,
     OneValue,
     Ordinal,

@@ -16,12 +16,11 @@ from numbers import Real
 from typing import Any, Literal
 
 from treewise.criteria import criterion_named
+from treewise.encode import SPLIT_KINDS
 from treewise.errors import ParameterError, did_you_mean, shown
 
 MOST = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
 LARGEST = sys.float_info.max
-
-SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 
 # The books' settings by name; a parameter given by the user wins over them.
 PRESETS: dict[str, dict[str, Any]] = {

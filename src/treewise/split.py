@@ -19,17 +19,16 @@ a branch of their own. A test on missingness itself needs no sixth type: ``Thres
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
 
-from treewise.encode import Encoding
+from treewise.encode import INT64_MAX, Encoding
 from treewise.wording import safe
 
 Value = float | int | str | None  # one decoded cell; None is missing
-
-INT64_MAX = 2**63 - 1  # as the cut of a wide-integer threshold: every present value goes left
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +293,7 @@ def midpoint(a: float, b: float) -> float:
     >>> midpoint(-math.inf, 5.0), midpoint(5.0, math.inf), midpoint(-1.7e308, 1.7e308)
     (-1.7976931348623157e+308, 5.0, 0.0)
     """
-    largest = 1.7976931348623157e308
+    largest = sys.float_info.max
     if a == -math.inf:
         if b == math.inf:
             return 0.0

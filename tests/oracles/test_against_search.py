@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from treewise import grow
+from treewise.criteria import CRITERIA
 from treewise.growth import grow_problem, problem_for
 
 from .readable import build, facts, facts_of
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 
-CLASSIFICATION = ["entropy", "gini", "error", "gain_ratio", "c45"]
-REGRESSION = ["squared_error", "absolute_error", "poisson"]
+CLASSIFICATION = [c.name for c in CRITERIA.values() if c.task == "classification"]
+REGRESSION = [c.name for c in CRITERIA.values() if c.task == "regression"]
 
 
 def random_table(rng, regression):

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from treewise.encode.convert import (
     BOOLEANS,
     EXACT,
+    INT64_MAX,
     INT64_MIN,
     UNSEEN,
     MisfitError,
@@ -59,7 +60,10 @@ from treewise.table.patience import patiently
 from treewise.wording import number, plural, safe
 
 __all__ = [
+    "INT64_MAX",
     "INT64_MIN",
+    "MOST_CLASSES_OF_WHOLE_NUMBERS",
+    "SPLIT_KINDS",
     "UNSEEN",
     "Encoding",
     "Kind",
@@ -80,10 +84,10 @@ Mask = npt.NDArray[np.bool_]
 
 NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
 
-SPLIT_KINDS = ("multiway", "one_value", "ordinal", "subset", "any")
+SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
-FEW = 20  # a target with more different numbers than this is a quantity
+MOST_CLASSES_OF_WHOLE_NUMBERS = 20  # a target with more different numbers than this is a quantity
 
 
 @dataclass(frozen=True)
@@ -451,13 +455,13 @@ def is_quantity(column: Column) -> bool:
     if column.form not in ("int", "float"):
         return False
     some = column.values[:: max(1, len(column) // 1000)]
-    return not is_whole(some) or len(np.unique(some)) > FEW
+    return not is_whole(some) or len(np.unique(some)) > MOST_CLASSES_OF_WHOLE_NUMBERS
 
 
 def read_target_text(column: Column) -> Column:
     """Read a target of text as numbers if it is nothing else; a marker among them must be declared."""
     readings = read_numbers(column.labels)
-    if np.count_nonzero(readings.is_number) > FEW:
+    if np.count_nonzero(readings.is_number) > MOST_CLASSES_OF_WHOLE_NUMBERS:
         refuse_stray_text(column, readings)
     numbers_only = readings.all_numbers and readings.is_number.any()
     if not numbers_only or readings.padded or readings.too_large.any():

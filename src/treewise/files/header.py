@@ -17,12 +17,12 @@ import numpy as np
 from treewise._version import __version__
 from treewise.costs import CostMatrix
 from treewise.criteria import criterion_named
-from treewise.encode import Encoding, Kind
+from treewise.encode import SPLIT_KINDS, Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
 from treewise.history import Step, is_pruning
 from treewise.nodes import Label, Target, Task
 from treewise.problem.weights import read_priors
-from treewise.settings import SPLIT_KINDS, Settings
+from treewise.settings import Settings
 from treewise.wording import safe
 
 MOST_CHARACTERS = 1 << 24  # in one name, level or note

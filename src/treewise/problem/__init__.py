@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,13 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.criteria import Criterion, criterion_named
 from treewise.encode import Encoding
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, listing
 from treewise.integers import in_units, scale_beside, scale_targets, scale_weights
 from treewise.nodes import Target
 from treewise.problem.roles import Roles, check_roles, choose_columns, take_target
 from treewise.problem.target import (
-    class_numbers,
-    finite_targets,
+    check_target,
+    known_target,
     read_target,
     rows_that_count,
     settle_criterion,
@@ -34,7 +34,7 @@ from treewise.problem.target import (
 )
 from treewise.problem.weights import Weighed, said_class_weight, said_priors, sample_weights, weigh
 from treewise.settings import Settings, as_written
-from treewise.table import Column, Table, read, read_markers
+from treewise.table import Column, read, read_markers
 from treewise.wording import safe
 
 Ints = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Problem:
     weight: Ints
     weight_scale: int
     settings: Settings
-    table_name: str
+    table_name: str = ""
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
 
@@ -100,6 +100,14 @@ class Problem:
         return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
 
 
+class Feature(NamedTuple):
+    """One column made ready: what it is, its values, and the split kinds it may be tested by."""
+
+    encoding: Encoding
+    values: npt.NDArray[Any]
+    splits: tuple[str, ...]
+
+
 def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
@@ -112,47 +120,35 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     rows = Weighed(kept, y, raw, cells_of(weight, kept))
     weighed = weigh(rows, target, roles.class_weight, roles.priors, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
-    if target.task == "regression" and settings.sufficient_accuracy < 1:
-        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
-    if settings.criterion == "poisson" and np.any(raw < 0):
-        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
-        raise DataError(
-            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
-        )
+    check_target(settings, target, raw, kept)
     notes = [*table.notes, *target_notes(target, column)]
-    encodings, columns, splits = [], [], []
     kinds = {**table.kinds, **(roles.kinds or {})}
-    chosen: dict[str, str] = {}
     names = choose_columns(table, target.name, roles)
     if not names:
         notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
     table.convert(names)
+    features: list[Feature] = []
+    own_splits: dict[str, str] = {}
     for name in names:
         learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
             refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
-        encodings.append(learned.encoding)
-        columns.append(learned.values)
-        splits.append(allowed_splits(learned.encoding, learned.splits or settings.categorical))
-        chosen |= {name: learned.splits} if learned.splits else {}
+        own_splits |= {name: learned.splits} if learned.splits else {}
+        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical)
+        features.append(Feature(learned.encoding, learned.values, splits))
     asked = {
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         "class_weight": said_class_weight(roles.class_weight),
         "priors": said_priors(roles.priors, target),
-        "splits": chosen,
+        "splits": own_splits,
         "drop_missing_target": bool(roles.drop_missing_target),
         "na_values": list(markers),
     }
-    return assemble(
-        table,
-        target,
-        weighed,
-        settings,
-        (encodings, columns, splits, notes),
-        {k: v for k, v in asked.items() if v},
-    )
+    asked = {name: value for name, value in asked.items() if value}
+    ready = assemble(weighed, target, settings, features)
+    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
 def conform(
@@ -174,55 +170,46 @@ def conform(
     weight = sample_weights(table, again if sample_weight is None else sample_weight)
     roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
     kept = rows_that_count(column, weight, roles, table.name)
-    raw = np.empty(0)
-    if target.task == "regression":
-        raw = finite_targets(cells_of(column, kept), kept)
-        y = np.zeros(len(raw), np.int64)
-    else:
-        y = class_numbers(cells_of(column, kept), target, table.name, kept)
+    y, raw = known_target(cells_of(column, kept), target, table.name, kept)
     rows = Weighed(kept, y, raw, cells_of(weight, kept))
     weighed = weigh(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
     table.convert(e.name for e in encodings)
-    values = [cells_of(encode.apply(e, table[e.name], table.name), weighed.rows) for e in encodings]
-    kinds = [allowed_splits(e, asked.get("splits", {}).get(e.name, settings.categorical)) for e in encodings]
+    features = [
+        Feature(
+            encoding,
+            cells_of(encode.apply(encoding, table[encoding.name], table.name), weighed.rows),
+            allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
+        )
+        for encoding in encodings
+    ]
     notes = list(table.notes)
     if name is not None and again is None and sample_weight is None:
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
         notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
-    columns = (encodings, values, kinds, notes)
-    return assemble(table, target, weighed, settle_criterion(settings, target, None), columns, asked)
+    settings = settle_criterion(settings, target, None)
+    ready = assemble(weighed, target, settings, features)
+    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
-def assemble(
-    table: Table,
-    target: Target,
-    weighed: Weighed,
-    settings: Settings,
-    columns: tuple[Sequence[Encoding], Sequence[npt.NDArray[Any]], Sequence[tuple[str, ...]], Sequence[str]],
-    asked: Mapping[str, Any],
-) -> Problem:
-    """Put the parts of a problem together."""
-    encodings, values, splits, notes = columns
+def assemble(weighed: Weighed, target: Target, settings: Settings, features: Sequence[Feature]) -> Problem:
+    """Put the parts of a problem together: here weights and targets become integers."""
     weight, weight_scale = scale_weights(weighed.weight)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighed.raw)
     else:
         y, target_scale, top = weighed.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
     return Problem(
-        tuple(encodings),
-        tuple(values),
-        tuple(splits),
-        target,
-        y,
-        weighed.raw,
-        target_scale,
-        top,
-        weight,
-        weight_scale,
-        settings,
-        table.name,
-        tuple(notes),
-        asked,
+        encodings=tuple(f.encoding for f in features),
+        columns=tuple(f.values for f in features),
+        splits=tuple(f.splits for f in features),
+        target=target,
+        y=y,
+        raw=weighed.raw,
+        target_scale=target_scale,
+        target_top=top,
+        weight=weight,
+        weight_scale=weight_scale,
+        settings=settings,
     )
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.criteria import criterion_named
+from treewise.encode import MOST_CLASSES_OF_WHOLE_NUMBERS
 from treewise.errors import DataError, ParameterError, did_you_mean, listing
 from treewise.nodes import Label, Target
 from treewise.problem.roles import Roles
@@ -23,7 +24,6 @@ from treewise.table.column import brief
 from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
-MOST_CLASSES_OF_WHOLE_NUMBERS = 20
 
 
 def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Ints:
@@ -69,6 +69,14 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
         place[order] = np.arange(len(labels))
         codes = place[codes]
     return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
+
+
+def known_target(column: Column, target: Target, table_name: str, kept: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+    """Read the target of a tree that is there already: its class numbers, or numbers as they are."""
+    if target.task == "classification":
+        return class_numbers(column, target, table_name, kept), np.empty(0)
+    raw = finite_targets(column, kept)
+    return np.zeros(len(raw), np.int64), raw
 
 
 def target_notes(target: Target, column: Column) -> list[str]:
@@ -158,3 +166,14 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
             f' Use criterion="{usual}", or task="{meant}".'
         )
     return settings
+
+
+def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Ints) -> None:
+    """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
+    if target.task == "regression" and settings.sufficient_accuracy < 1:
+        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
+    if settings.criterion == "poisson" and np.any(raw < 0):
+        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
+        raise DataError(
+            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+        )

@@ -18,12 +18,12 @@ from treewise import encode
 from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
 from treewise.nodes import Label, Target
 from treewise.problem.roles import read_array
+from treewise.settings import LARGEST
 from treewise.table import Table
 from treewise.wording import number, safe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-LARGEST = 1.7976931348623157e308
 
 
 def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:

@@ -23,9 +23,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from treewise.encode import Encoding
+from treewise.encode import INT64_MAX, Encoding
 from treewise.errors import ParseError, did_you_mean, listing
-from treewise.split import INT64_MAX, Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.table.cells import number_of
 from treewise.written.condition import Condition, check_levels, read
 from treewise.written.notation import DATETIME, read_text
