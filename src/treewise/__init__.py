@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from treewise.files import load as load
     from treewise.growth import grow as grow
     from treewise.nodes import Node as Node
+    from treewise.rivals import against as against
     from treewise.split import Multiway as Multiway
     from treewise.split import OneValue as OneValue
     from treewise.split import Ordinal as Ordinal
@@ -60,6 +61,7 @@ _HOMES = {
     "datasets": "",
     "grow": "growth",
     "candidates": "explain.trace",
+    "against": "rivals",
     "parse": "written.parse",
     "load": "files",
     "TreeClassifier": "estimators",

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from treewise.errors import ParameterError, did_you_mean, listing, shown
 from treewise.estimates import Estimate, class_counts, nodes_that_answer, shares
+from treewise.history import Step
 from treewise.nodes import Label
 from treewise.tree import Tree
 from treewise.wording import number, safe
@@ -181,7 +182,7 @@ def with_cost(tree: Tree, cost: Any) -> Tree:
     if tree.task == "regression":
         raise ParameterError("cost: a tree that predicts numbers has no classes; leave it out.")
     matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
-    step = {"did": "cost", "cost": None if matrix is None else matrix.to_dict()}
+    step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
     return labelled(replace(tree, history=(*tree.history, step)))
 
 

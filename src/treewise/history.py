@@ -46,6 +46,7 @@ def in_words(step: Mapping[str, Any]) -> str:
     'prune("gain", threshold=0.01): 6 → 3 leaves'
     """
     options = {**step.get("settings", {}), **step.get("options", {})}
+    options |= {name: step[name] for name in ("priors", "cost") if name in step}
     said = [json.dumps(step["method"])] if "method" in step else []
     said += [f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in options.items()]
     words = f"{step.get('did', 'made')}({', '.join(said)})"

@@ -123,7 +123,7 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = No
     log = logarithm(unit)
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, speakers, table)
+    refuse_unanswered(tree, nodes, table)
     chance = chances(tree, speakers, y, way)
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
 
@@ -134,7 +134,7 @@ def speakers_for(tree: Tree, data: Any) -> tuple[Ints, bool]:
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, data, nodes)
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, speakers, table)
+    refuse_unanswered(tree, nodes, table)
     return speakers, single
 
 
@@ -259,10 +259,10 @@ def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: i
         ) from None
 
 
-def refuse_unanswered(tree: Tree, nodes: Ints, speakers: Ints, table: Table) -> None:
+def refuse_unanswered(tree: Tree, nodes: Ints, table: Table) -> None:
     """Raise for a row that stays at an inner node of a hand-written tree, which has nothing to say."""
     knows = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
-    silent = np.flatnonzero(~knows[speakers])
+    silent = np.flatnonzero(~knows[nodes_that_speak(tree, nodes)])
     if len(silent):
         node = int(nodes[silent[0]])
         split = tree.split_at(node)

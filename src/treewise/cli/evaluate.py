@@ -13,12 +13,15 @@ from treewise.cli.options import cost_option, estimate_option, na_option, take_t
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
-from treewise.cli.verb import JUDGED, TABLE, format_option, option, verb
+from treewise.cli.verb import JUDGED, RIVALS, TABLE, format_option, option, verb
 from treewise.errors import ParameterError, did_you_mean
 from treewise.wording import safe
 
 if TYPE_CHECKING:
+    from treewise.cli.inputs import Model
     from treewise.evaluate import Evaluation, Paths
+    from treewise.rivals import Comparison
+    from treewise.table import Table
 
 Bounds = Sequence[tuple[str, float]]
 
@@ -31,6 +34,7 @@ AT_ONCE = 1000  # lines
     examples=(
         "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
         "treewise evaluate stnordaf.txt admissions --paths",
+        "treewise evaluate model.json grown_on.csv --against knn,logistic,majority",
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
     about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
@@ -65,6 +69,13 @@ AT_ONCE = 1000  # lines
 )
 @estimate_option
 @cost_option("What mistakes cost, bad:good=5 (default: what the tree predicts by); the predictions stay.")
+@option(
+    "--against",
+    metavar="MODELS",
+    section=RIVALS,
+    help="Also compare with knn, logistic, majority (for numbers knn, linear, mean), separated by commas.",
+)
+@option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
 @option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
 @format_option("text", "json")
 def command(
@@ -77,6 +88,8 @@ def command(
     fail_over: Bounds,
     estimate: str | None,
     cost: dict[str, dict[str, float]] | None,
+    against: str | None,
+    folds: int,
     with_paths: bool,
     form: str,
     **text: Any,
@@ -88,9 +101,11 @@ def command(
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
     evaluation = evaluate(found.tree, table, target, **options)
     check_names(evaluation, fail_under, fail_over)
+    rivals = None if against is None else compared(found, table, against, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     if form == "json":
         more = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        more |= {} if rivals is None else {"against": rivals.to_dict()["models"]}
         deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
     else:
         if ways is not None:
@@ -100,7 +115,29 @@ def command(
             say("")
         say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
         say(str(evaluation))
+        if rivals is not None:
+            say(f"\nModels grown and fitted anew on all folds of\n{rivals}")
     return judged(evaluation, fail_under, fail_over)
+
+
+def compared(found: Model, table: Table, against: str, folds: int) -> Comparison:
+    """Compare the way the tree was grown with other models, on folds of the table."""
+    from treewise.cli.progress import bar
+    from treewise.growth import problem_like
+    from treewise.rivals import compare
+    from treewise.rivals.models import rivals_named
+
+    tree = found.tree
+    if not any(step.get("did") == "grow" for step in tree.history):
+        raise ParameterError(
+            f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
+        )
+    rivals_named(against, tree.task)
+    later = [str(step.get("did")) for step in tree.history if step.get("did") not in ("grow", "with_cost")]
+    if later:
+        remark("note", f"the trees of the folds are grown as {found.name} was; not repeated: {', '.join(later)}")
+    with bar("against") as progress:
+        return compare(problem_like(tree, table), against, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

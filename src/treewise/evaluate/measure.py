@@ -126,7 +126,7 @@ def evaluate_classes(
 ) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, speakers, table)
+    refuse_unanswered(tree, nodes, table)
     said = answers_of(tree, speakers, way).astype(np.int64)
     truth, labels = class_places(tree, column)
     n, k = len(table), len(tree.classes)
@@ -156,7 +156,7 @@ def evaluate_classes(
 def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints, way: Estimate) -> NumberEvaluation:
     """Measure how far the predicted values are from the true ones."""
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, speakers, table)
+    refuse_unanswered(tree, nodes, table)
     said = answers_of(tree, speakers, way)
     truth = encode.numbers(column)
     if not np.isfinite(truth).all():

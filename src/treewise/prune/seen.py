@@ -51,9 +51,9 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
     kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")))
     table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unanswered(tree, ends, table)
     if tree.task == "regression":
         truth: Any = finite_targets(column, kept)
-        refuse_unanswered(tree, ends, np.where(np.isnan(tree.arrays.value[ends]), -1, 0), table)
     else:
         truth, labels = class_places(tree, column)
         if truth.min() >= len(tree.classes):
@@ -62,7 +62,6 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
                 f'{table.name}: no label of column "{safe(column.name)}" ({here}) is a class of the tree ({known}).'
                 " Is it the right column?"
             )
-        refuse_unanswered(tree, ends, tree.arrays.label[nodes_that_speak(tree, ends)], table)
         weights = weights * factors_of(tree, made.get("class_weight"), truth, weights)
     return count(tree, ends, truth, weights, table.name)
 

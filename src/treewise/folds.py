@@ -1,0 +1,48 @@
+"""Parts of a problem: some of its rows, and folds that are held out in turn.
+
+Stands on ``problem``, below everything that judges growth on rows it has not seen: curves, comparisons with other
+models. A part keeps the encodings, units and weights of the whole, so that all its trees speak of the same columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import DataError, ParameterError, shown
+from treewise.problem import Problem
+from treewise.settings import index, whole
+
+Ints = npt.NDArray[np.int64]
+
+
+def part(problem: Problem, rows: Ints) -> Problem:
+    """Return the problem of some of the rows."""
+    return replace(
+        problem,
+        columns=tuple(values[rows] for values in problem.columns),
+        y=problem.y[rows],
+        raw=problem.raw[rows] if len(problem.raw) else problem.raw,
+        weight=problem.weight[rows],
+    )
+
+
+def fold_numbers(problem: Problem, folds: int = 10, random_state: int = 0) -> Ints:
+    """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
+    count = index(folds)
+    if count is None or count < 2:
+        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more.")
+    whole("random_state", random_state, least=0, most=2**64 - 1)
+    n = len(problem)
+    if n < count:
+        raise DataError(
+            f"{problem.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
+        )
+    order = np.random.default_rng(random_state).permutation(n)
+    if problem.target.task == "classification":
+        order = order[np.argsort(problem.y[order], kind="stable")]  # dealt out class by class
+    numbers = np.empty(n, np.int64)
+    numbers[order] = np.arange(n) % count
+    return numbers

@@ -1,0 +1,263 @@
+"""Is a tree the right model? (ID3 notes, last page.) A tree beside K-nearest neighbours, a linear model and a constant.
+
+A front, beside the estimators. All models learn from and answer for the same rows, fold by fold, so that the data
+answer the question: error, time, and what each has to remember.
+
+features.py   a table as numbers only
+models.py     the models, behind the same three calls
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.costs import CostMatrix
+from treewise.folds import fold_numbers, part
+from treewise.growth import problem_for
+from treewise.intervals import beta_share, wilson
+from treewise.problem import Problem
+from treewise.rivals.models import Model, TreeModel, facts_in_words, losses, rivals_named, size_of
+from treewise.wording import display_width, figure, pad, percent, plural, rough_percent, safe
+
+__all__ = ["Comparison", "Outcome", "against", "compare"]
+
+Floats = npt.NDArray[np.float64]
+Z95 = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How one model did over all folds."""
+
+    name: str
+    losses: Floats  # of every row, when it was held out: 1 for a wrong class, or its cost; the squared error
+    fit_seconds: float  # a fold, choices included
+    predict_seconds: float  # a fold
+    bytes: float  # what it remembers
+    about: str  # how it came out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """A tree and its rivals on the same folds. ``print`` it, look at ``outcomes``, or take ``to_dict()``."""
+
+    table: str
+    target: str
+    n: int
+    folds: int
+    measure: str  # "error", "cost" or "rmse"
+    outcomes: tuple[Outcome, ...]
+
+    def error(self, outcome: Outcome) -> float:
+        """Return the share of wrong rows, the cost a row, or the root mean squared error."""
+        mean = float(outcome.losses.mean())
+        return math.sqrt(mean) if self.measure == "rmse" else mean
+
+    def interval(self, outcome: Outcome) -> tuple[float, float]:
+        """Return the 95 % interval: Wilson's of an error, the normal one of a mean cost or mean squared error."""
+        if self.measure == "error":
+            return wilson(round(float(outcome.losses.sum())), self.n)
+        mean, half = float(outcome.losses.mean()), Z95 * float(outcome.losses.std()) / math.sqrt(self.n)
+        ends = max(0.0, mean - half), mean + half
+        return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
+
+    def duel(self, rival: Outcome) -> dict[str, float]:
+        """Compare a rival with the tree row by row: where it does better, where worse, how likely that is by chance.
+
+        ``p`` is the sign test's for errors; for costs and squared errors that of the mean difference (normal).
+        """
+        more = rival.losses - self.outcomes[0].losses
+        better, worse = int((more < 0).sum()), int((more > 0).sum())
+        p = sign_test(better, worse) if self.measure == "error" else mean_test(more)
+        return {"better_rows": better, "worse_rows": worse, "more_loss": float(more.mean()), "p": p}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        models = [
+            {
+                "model": o.name,
+                self.measure: self.error(o),
+                "interval": list(self.interval(o)),
+                "fit_seconds": o.fit_seconds,
+                "predict_seconds": o.predict_seconds,
+                "bytes": o.bytes,
+                "about": o.about,
+                **({} if i == 0 else self.duel(o)),
+            }
+            for i, o in enumerate(self.outcomes)
+        ]
+        return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
+
+    def __str__(self) -> str:
+        rows = [
+            ["", {"error": "error %"}.get(self.measure, self.measure), "95 % interval", "fit", "predict", "size", ""]
+        ]
+        for o in self.outcomes:
+            low, high = self.interval(o)
+            if self.measure == "error":
+                said, between = rough_percent(self.error(o)), f"{percent(low)} to {percent(high)}"
+            else:
+                said, between = figure(self.error(o)), f"{figure(low)} to {figure(high)}"
+            times = seconds(o.fit_seconds), seconds(o.predict_seconds)
+            rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
+        widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+        lines = [f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}, {self.folds} folds"]
+        for first, *middle, last in rows:
+            cells = "".join(" " * (w - display_width(c) + 3) + c for w, c in zip(widths[1:-1], middle, strict=True))
+            lines.append(f"{pad(first, widths[0])}{cells}   {last}".rstrip())
+        return "\n".join([*lines, *map(self._verdict, self.outcomes[1:])])
+
+    def _verdict(self, rival: Outcome) -> str:
+        """Say whether the data prefer a rival to the tree."""
+        found = self.duel(rival)
+        better, worse, more, p = int(found["better_rows"]), int(found["worse_rows"]), found["more_loss"], found["p"]
+        if better == worse == 0:
+            return f"{rival.name} and the tree do equally well on every row"
+        which = "the tree does better" if more > 0 else f"{rival.name} does better"
+        clear = which if p < 0.05 else "no clear difference"
+        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        test = "sign test" if self.measure == "error" else "test of the mean difference"
+        rows = f"{rival.name} is better than the tree on {plural(better, 'row')} and worse on {worse:,}"
+        return f"{rows}: {clear} ({test}, {chance})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def against(
+    data: Any,
+    target: Any = None,
+    models: Sequence[str] | str | None = None,
+    *,
+    folds: int = 10,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare a tree with other models on the same folds (ID3 notes: "when might K-NN be better?").
+
+    >>> import treewise as tw
+    >>> found = tw.against("penguins", models="majority", folds=5, max_leaf_nodes=4)
+    >>> [(o.name, round(found.error(o), 2)) for o in found.outcomes]
+    [('tree', 0.05), ('majority', 0.56)]
+
+    Parameters
+    ----------
+    data, target, options : as for ``treewise.grow``, which grows the tree of every fold.
+    models : ``"knn"``, ``"logistic"`` and ``"majority"``; for numbers ``"knn"``, ``"linear"`` and ``"mean"``. By
+        default all of them. All but the last are scikit-learn's, on indicators for categories and scaled numbers.
+    folds : every row is held out once, in one of so many folds; classes are spread evenly over them.
+    random_state : the seed of the folds, and of random ties.
+    n_jobs : threads, for the tree and for K-NN.
+    progress : is told the share that is done.
+    """
+    problem = problem_for(data, target, random_state=random_state, **options)
+    return compare(problem, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
+
+
+def compare(
+    problem: Problem,
+    models: Sequence[str] | str | None = None,
+    *,
+    folds: int = 10,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Comparison:
+    """Compare on a prepared problem: its settings grow the tree of every fold."""
+    task, classes = problem.target.task, problem.target.classes
+    usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
+    kinds = {"tree": TreeModel, **rivals_named(usual if models is None else models, task)}
+    number = fold_numbers(problem, folds, random_state)
+    given = problem.asked.get("cost")
+    cost = None if given is None else CostMatrix.of(given, classes)
+    found = {name: Record(np.zeros(len(problem))) for name in kinds}
+    for fold in range(folds):
+        train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
+        for i, (name, kind) in enumerate(kinds.items()):
+            found[name].add(kind(cost, n_jobs), part(problem, train), part(problem, held_out), held_out, cost)
+            if progress is not None:
+                progress((fold + (i + 1) / len(kinds)) / folds)
+    outcomes = tuple(record.outcome(name, kinds[name].about, problem) for name, record in found.items())
+    measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
+    return Comparison(problem.table_name, problem.target.name, len(problem), folds, measure, outcomes)
+
+
+@dataclass
+class Record:
+    """What was found of a model so far."""
+
+    losses: Floats
+    fit: float = 0.0
+    predict: float = 0.0
+    bytes: int = 0
+    facts: tuple[float, ...] = ()
+
+    def add(self, model: Model, train: Problem, test: Problem, rows: Any, cost: CostMatrix | None) -> None:
+        """Fit on one part, answer for the other."""
+        start = time.perf_counter()
+        model.fit(train)
+        fitted = time.perf_counter()
+        said = model.predict(test)
+        self.predict += time.perf_counter() - fitted
+        self.fit += fitted - start
+        self.losses[rows] = losses(test, said, cost)
+        self.bytes += size_of(model)
+        self.facts += (model.fact,)
+
+    def outcome(self, name: str, about: str, problem: Problem) -> Outcome:
+        """Return the averages over the folds."""
+        k = len(self.facts)
+        words = facts_in_words(about, self.facts, problem)
+        return Outcome(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
+
+
+def sign_test(better: int, worse: int) -> float:
+    """Return how often a fair coin would be as lopsided as this, on either side.
+
+    >>> sign_test(0, 5), sign_test(3, 3)
+    (0.0625, 1.0)
+    """
+    fewer, n = min(better, worse), better + worse
+    if n == 0 or better == worse:
+        return 1.0
+    return min(1.0, 2 * beta_share(0.5, n - fewer, fewer + 1))
+
+
+def mean_test(differences: Floats) -> float:
+    """Return how often chance alone would make a mean of so many differences as far from 0 as this, on either side."""
+    spread = float(differences.std())
+    if spread == 0:
+        return float(differences[0] == 0)
+    return 2 * NormalDist().cdf(-abs(float(differences.mean())) * math.sqrt(len(differences)) / spread)
+
+
+def seconds(value: float) -> str:
+    """Write a time in the unit that suits it.
+
+    >>> seconds(0.0123), seconds(4.56), seconds(0.0000123)
+    ('12.3 ms', '4.56 s', '<0.1 ms')
+    """
+    if value < 0.00005:
+        return "<0.1 ms"
+    return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.3g} s"
+
+
+def memory(value: float) -> str:
+    """Write a number of bytes in the unit that suits it.
+
+    >>> memory(14), memory(12_345), memory(45_600_000)
+    ('14 B', '12.3 kB', '45.6 MB')
+    """
+    if value < 1000:
+        return f"{value:.0f} B"
+    return f"{value / 1e6:.1f} MB" if value >= 1e6 else f"{value / 1e3:.1f} kB"

@@ -1,0 +1,31 @@
+"""``treewise evaluate --against``: the tree beside other models."""
+
+import json
+
+
+def test_evaluate_against_others(run, model):
+    answer = run(f"evaluate {model} penguins --against knn,majority --folds 4")
+    assert answer.code == 0
+    start = answer.lines.index("Models grown and fitted anew on all folds of")
+    table = answer.lines[start + 1 :]
+    assert table[0] == "penguins, column species: 344 rows, 4 folds"
+    assert table[1].split() == ["error", "%", "95", "%", "interval", "fit", "predict", "size"]
+    assert [line.split()[0] for line in table[2:5]] == ["tree", "knn", "majority"]
+    assert table[-1].startswith("majority is better than the tree on ")
+
+
+def test_as_json(run, model):
+    found = json.loads(run(f"evaluate {model} penguins --against majority --folds 3 --format json").out)
+    assert [m["model"] for m in found["against"]] == ["tree", "majority"]
+
+
+def test_a_written_tree_is_not_grown_anew(run, officials):
+    answer = run(f"evaluate {officials} admissions --against majority")
+    assert (answer.code, "stnordaf.txt was not grown but written" in answer.err) == (2, True)
+
+
+def test_unknown_models_and_few_rows(run, model):
+    assert "there are knn, logistic, majority" in run(f"evaluate {model} penguins --against trees").err
+    run("grow admissions -o a.json")
+    answer = run("evaluate a.json admissions --against majority --folds 20")
+    assert (answer.code, "too few for 20 folds" in answer.err) == (3, True)

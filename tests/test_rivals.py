@@ -1,0 +1,177 @@
+"""A tree beside other models: what is fitted on which rows, and that the figures are what they say."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import treewise as tw
+from treewise.errors import DataError, ParameterError
+from treewise.folds import fold_numbers, part
+from treewise.growth import grow_problem, problem_for
+from treewise.intervals import wilson
+from treewise.predict import find_nodes
+from treewise.rivals import mean_test, sign_test
+from treewise.rivals.features import Features
+from treewise.rivals.models import Neighbours, losses
+
+MIXED = {
+    "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
+    "town": ["Rome", "Bari", None, "Rome", "Bari", "Rome"],
+    "old": [False, False, False, True, True, True],
+    "y": ["a", "a", "a", "b", "b", "b"],
+}
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return problem_for("penguins")
+
+
+def test_every_row_is_held_out_once_and_classes_are_spread(penguins):
+    number = fold_numbers(penguins, 10, random_state=3)
+    assert sorted(np.unique(number)) == list(range(10))
+    for cls in range(3):
+        of_class = np.bincount(number[penguins.y == cls], minlength=10)
+        assert of_class.max() - of_class.min() <= 1
+    assert np.array_equal(number, fold_numbers(penguins, 10, random_state=3))
+    assert not np.array_equal(number, fold_numbers(penguins, 10, random_state=4))
+
+
+def test_a_part_grows_the_tree_of_its_rows(penguins):
+    rows = np.arange(0, 344, 2)
+    table = tw.datasets.penguins().take(rows)
+    assert grow_problem(part(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
+
+
+@pytest.mark.parametrize(("folds", "said"), [(1, "2 or more"), (2.5, "whole number"), (None, "whole number")])
+def test_what_are_no_folds_is_said(folds, said, penguins):
+    with pytest.raises(ParameterError, match=said):
+        fold_numbers(penguins, folds)
+    with pytest.raises(DataError, match="too few for 7 folds"):
+        fold_numbers(problem_for(MIXED, "y"), 7)
+
+
+def test_categories_become_indicators_and_numbers_are_scaled():
+    problem = problem_for(MIXED, "y")
+    features = Features(problem)
+    matrix = features.write(problem)
+    assert (features.numbers, features.indicators, matrix.shape) == (1, 6, (6, 7))  # age missing?; 2 towns + missing; 2
+    known = np.array([20.0, 40.0, 60.0, 80.0, 50.0])
+    assert matrix[0, 0] == pytest.approx((20 - known.mean()) / known.std())
+    assert matrix[1, :2].tolist() == [0.0, 1.0]  # missing: the mean, and said so
+    assert (matrix[:, 2:5].sum(axis=1) == 1).all()
+    assert (matrix[:, 5:].sum(axis=1) == 1).all()
+    assert features.write(part(problem, np.array([2])))[0, 2:5].sum() == 1
+
+
+def test_the_tree_of_the_comparison_is_ours(penguins):
+    found = tw.against("penguins", models="majority", folds=5, random_state=2, max_depth=2)
+    problem = problem_for("penguins", max_depth=2)
+    number, wrong = fold_numbers(problem, 5, 2), 0
+    for fold in range(5):
+        tree = grow_problem(part(problem, np.flatnonzero(number != fold)))
+        held = part(problem, np.flatnonzero(number == fold))
+        wrong += int((tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y).sum())
+    tree, majority = found.outcomes
+    assert found.error(tree) == wrong / 344
+    assert found.interval(tree) == pytest.approx(wilson(wrong, 344))
+    assert found.error(majority) == 192 / 344
+    assert majority.about == "always Adelie"
+    assert tree.about == "4 leaves"
+    assert tree.bytes > majority.bytes > 0
+
+
+def test_rivals_are_scikit_learns(penguins):
+    found = {o.name: o for o in tw.against("penguins", folds=4).outcomes}
+    assert list(found) == ["tree", "knn", "logistic", "majority"]
+    assert found["logistic"].about == "on 10 indicators and 4 numbers"
+    number = fold_numbers(penguins, 4, 0)
+    train, held = part(penguins, np.flatnonzero(number != 1)), part(penguins, np.flatnonzero(number == 1))
+    features = Features(train)
+    X, Z = features.write(train), features.write(held)
+    said = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
+    assert np.array_equal(found["logistic"].losses[number == 1], (said != held.y).astype(float))
+    neighbours = Neighbours(None, None)
+    neighbours.fit(train)
+    said = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
+    assert np.array_equal(found["knn"].losses[number == 1], (said != held.y).astype(float))
+
+
+def test_numbers_are_compared_by_squared_errors():
+    rng = np.random.default_rng(0)
+    x = rng.random(80)
+    data = {"x": x, "y": 3 * x + rng.normal(0, 0.05, 80)}
+    found = tw.against(data, "y", folds=4, min_samples_leaf=5)
+    errors = {o.name: found.error(o) for o in found.outcomes}
+    assert list(errors) == ["tree", "knn", "linear", "mean"]
+    assert errors["linear"] < errors["tree"] < errors["mean"]
+    assert "linear does better (test of the mean difference" in str(found)
+
+
+def test_costs_are_what_is_compared():
+    rng = np.random.default_rng(0)
+    x = rng.random(200)
+    data = {"x": x, "y": np.where(rng.random(200) < 0.4 * x, "bad", "good")}
+    cost = {"bad": {"good": 5}}
+    found = tw.against(data, "y", models=["logistic", "majority"], folds=4, cost=cost, min_samples_leaf=20)
+    assert found.measure == "cost"
+    tree, logistic, majority = found.outcomes
+    assert majority.about == "always bad"  # about 0.2 · 5 against 0.8
+    assert set(np.unique(logistic.losses)) == {0.0, 1.0, 5.0}
+    assert found.error(tree) == tree.losses.mean()
+
+
+def test_a_model_that_is_not_known_is_said():
+    with pytest.raises(ParameterError, match='against "svm": for classification there are knn, logistic, majority'):
+        tw.against("penguins", models="svm")
+    with pytest.raises(ParameterError, match='against "logistic": for regression there are knn, linear, mean'):
+        tw.against({"x": [1, 2], "y": [0.5, 1.5]}, "y", models=["logistic"])
+    with pytest.raises(ParameterError, match="against names no model"):
+        tw.against("penguins", models=[])
+
+
+def test_without_scikit_learn_one_is_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ParameterError, match="pip install scikit-learn"):
+        tw.against("penguins", models="knn")
+    assert len(tw.against("penguins", models="majority", folds=2).outcomes) == 2
+
+
+def test_progress_is_told_and_ctrl_c_is_answered():
+    told = []
+    tw.against("penguins", models="majority", folds=3, progress=told.append)
+    assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tw.against("penguins", models="majority", folds=3, progress=stop)
+
+
+@pytest.mark.parametrize(("better", "worse"), [(0, 5), (3, 4), (10, 2), (40, 41), (300, 200)])
+def test_the_sign_test_is_scipys(better, worse):
+    assert sign_test(better, worse) == pytest.approx(stats.binomtest(better, better + worse).pvalue)
+
+
+def test_the_test_of_a_mean_is_the_normal_one():
+    differences = np.random.default_rng(1).normal(0.1, 1, 400)
+    z = differences.mean() / (differences.std() / 20)
+    assert mean_test(differences) == pytest.approx(2 * stats.norm.sf(abs(z)))
+    assert (mean_test(np.zeros(3)), mean_test(np.ones(3))) == (1.0, 0.0)
+
+
+def test_losses_by_hand():
+    problem = problem_for(MIXED, "y")
+    assert losses(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
+
+
+def test_plain_values_go_into_json():
+    found = tw.against("penguins", models="majority", folds=2).to_dict()
+    assert [m["model"] for m in json.loads(json.dumps(found))["models"]] == ["tree", "majority"]
+    assert found["models"][1]["better_rows"] + found["models"][1]["worse_rows"] <= 344
