@@ -21,6 +21,7 @@
 #include "grow.hpp"
 #include "midpoint.hpp"
 #include "predict.hpp"
+#include "prune.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -242,6 +243,30 @@ nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns
     return to_numpy(std::move(found));
 }
 
+// Pruning: parents come before their children, and every other array has an entry a node.
+void check_parents(const Array<int64_t>& parent, size_t other) {
+    if (parent.size() == 0 || parent.size() != other) throw nb::value_error("lengths differ");
+    for (size_t node = 0; node < parent.size(); ++node)
+        if (node ? parent(node) < 0 || parent(node) >= static_cast<int64_t>(node) : parent(0) >= 0)
+            throw nb::value_error("parents do not come before their children");
+}
+
+nb::object fold_up_costs(Array<int64_t> parent, Array<double> as_leaf, Array<double> own, double slack,
+                         double rounding) {
+    check_parents(parent, as_leaf.size());
+    check_parents(parent, own.size());
+    Folded found = fold_up({parent.data(), parent.size()}, {as_leaf.data(), as_leaf.size()}, {own.data(), own.size()},
+                           slack, rounding);
+    return nb::make_tuple(to_numpy(std::move(found.cut)), to_numpy(std::move(found.below)));
+}
+
+nb::object find_crossings(Array<int64_t> parent, Array<double> risk, double tie) {
+    check_parents(parent, risk.size());
+    Crossings found = crossings({parent.data(), parent.size()}, {risk.data(), risk.size()}, tie);
+    return nb::make_tuple(to_numpy(std::move(found.alpha)), to_numpy(std::move(found.more_risk)),
+                          to_numpy(std::move(found.fewer)));
+}
+
 // The competition by itself, for tests: the place of the winner among (merit, slack, column, position).
 int64_t winner(const std::vector<std::vector<int64_t>>& offers, bool random, uint64_t node) {
     Best best(random, node);
@@ -315,6 +340,10 @@ NB_MODULE(_core, m) {
           "Grow a tree; returns its nodes as flat arrays.");
     m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Re-estimate the statistics of a tree's nodes.");
+    m.def("fold_up", &fold_up_costs, "parent"_a, "as_leaf"_a, "own"_a, "slack"_a, "rounding"_a,
+          "Which nodes to cut, costs adding up over leaves; and what each subtree costs then.");
+    m.def("crossings", &find_crossings, "parent"_a, "risk"_a, "tie"_a,
+          "The price of a leaf from which on each node is one; what it adds to the risk, and takes from the leaves.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,

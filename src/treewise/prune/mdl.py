@@ -69,10 +69,8 @@ def log_factorial(n: Floats) -> Floats:
     >>> log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]
     True
     """
-    shift = 16
-    x = n + shift
-    series = (x + 0.5) * np.log(x) - x + 0.5 * np.log(2 * np.pi) + 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
-    for k in range(1, shift + 1):
-        series = series - np.log(n + k)
-    result: Floats = series
+    x = n + 8
+    series = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5) - 1 / (1680 * x**7)
+    shifted = (n + 1) * (n + 2) * (n + 3) * (n + 4) * (n + 5) * (n + 6) * (n + 7) * (n + 8)
+    result: Floats = (x + 0.5) * np.log(x) - x + 0.5 * np.log(2 * np.pi) + series - np.log(shifted)
     return result

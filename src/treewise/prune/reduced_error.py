@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise.costs import cost_of
 from treewise.errors import ParameterError
 from treewise.prune.by_size import require_predictions
 from treewise.prune.seen import Seen, look
@@ -57,7 +58,7 @@ def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
         looked_at,
         before=before,
         after=seen.as_leaf,
-        measure=f"{'squared error' if tree.task == 'regression' else 'errors'} on {seen.table}",
+        measure=f"{unit(tree)} on {seen.table}",
         why=why,
         options={"order": order},
         facts=[f"on {seen.table}: T {said[0]} · T' {said[1]}"],
@@ -90,4 +91,13 @@ def error_in_words(tree: Tree, seen: Seen, error: float) -> str:
     """Say an error: a share of rows that are wrong, or a root mean square."""
     if tree.task == "regression":
         return f"RMSE {figure((error / seen.total) ** 0.5)}"
+    if cost_of(tree) is not None:
+        return f"costs {count(error)} for {count(seen.total)} rows"
     return f"{count(error)} of {count(seen.total)} wrong ({rough_percent(error / seen.total)} %)"
+
+
+def unit(tree: Tree) -> str:
+    """Say what errors are counted in."""
+    if tree.task == "regression":
+        return "squared error"
+    return "errors" if cost_of(tree) is None else "costs"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewise.costs import cost_of
 from treewise.errors import ParameterError
 from treewise.nodes import LEAF
 from treewise.prune.verdict import Floats
@@ -34,26 +35,32 @@ def require_classes(tree: Tree, what: str, instead: str) -> None:
 def node_risks(tree: Tree, risk: str) -> Floats:
     """Return the total risk of every node as a leaf.
 
-    ``"impurity"`` is the criterion's; ``"error"`` is the weight of the rows of other classes than the predicted one,
-    for numbers the sum of squared errors (of absolute ones, where the tree was grown by those).
+    ``"impurity"`` is the criterion's; ``"error"`` is the weight of the rows of other classes than the predicted one, or
+    what they cost in a tree with costs; for numbers the sum of squared errors (of absolute ones, where the tree was
+    grown by those).
     """
     one_of("risk", risk, RISKS)
     require_rows(tree, f'risk="{risk}"')
     if risk == "impurity":
         total: Floats = tree.arrays.weight * tree.arrays.impurity
         return total
-    return errors_as_leaf(tree)
+    cost = cost_of(tree)
+    return errors_as_leaf(tree, None if cost is None else cost.matrix)
 
 
-def errors_as_leaf(tree: Tree) -> Floats:
-    """Return the errors every node would make as a leaf: a weight of rows, or a sum of squares."""
+def errors_as_leaf(tree: Tree, cost: Floats | None = None) -> Floats:
+    """Return the errors every node would make as a leaf: a weight of rows, or a sum of squares.
+
+    ``cost[c, p]`` is what predicting class p for a row of class c counts; by default any error counts 1.
+    """
     a = tree.arrays
     if tree.task == "regression":
-        each = a.impurity if tree.criterion == "absolute_error" else a.spread * a.spread
-        total: Floats = a.weight * each
+        squares = a.impurity if tree.criterion == "absolute_error" else a.spread * a.spread
+        total: Floats = a.weight * squares
         return total
     node = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
-    wrong = np.bincount(node, a.count_weight * (a.count_class != a.label[node]), len(tree))
+    each = a.count_class != a.label[node] if cost is None else cost[a.count_class, a.label[node]]
+    wrong = np.bincount(node, a.count_weight * each, len(tree))
     return np.asarray(wrong, np.float64)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise.costs import cost_of
 from treewise.errors import DataError, listing
 from treewise.evaluate.answers import answers, class_places, rows_with_answers
 from treewise.integers import scale_weights
@@ -49,7 +50,8 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
     weights = weights_of(table, made.get("sample_weight"), sample_weight)
     column = answers(tree, table, None)
     kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")))
-    table, column, weights = table.take(kept), column.take(kept), weights[kept]
+    if len(kept) < len(table):
+        table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unanswered(tree, ends, table)
     if tree.task == "regression":
@@ -84,14 +86,16 @@ def factors_of(tree: Tree, class_weight: Any, truth: Ints, weights: Floats) -> F
     return factors
 
 
-def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str, cost: Floats | None = None) -> Seen:
+def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> Seen:
     """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
 
-    ``cost[c, p]`` is what predicting class p for a row of class c costs; by default any error costs 1.
+    Errors are the weight of wrong rows, or what they cost in a tree with costs (a label it does not know costs 1).
     """
-    adds = class_errors if tree.task == "classification" else squared_errors
-    weight, as_leaf, staying = adds(tree, ends, truth, weights, *([cost] if cost is not None else []))
-    return Seen(table, len(ends), weight, as_leaf, staying)
+    if tree.task == "regression":
+        return Seen(table, len(ends), *squared_errors(tree, ends, truth, weights))
+    cost = cost_of(tree)
+    matrix = None if cost is None else np.vstack([cost.matrix, np.ones(len(tree.classes))])
+    return Seen(table, len(ends), *class_errors(tree, ends, np.minimum(truth, len(tree.classes)), weights, matrix))
 
 
 def class_errors(
@@ -115,11 +119,8 @@ def class_errors(
 
 def run_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
     """Sum integers over the rows of every subtree."""
-    order = np.argsort(ends, kind="stable")
-    reached = np.append(0, np.cumsum(units[order]))
-    sorted_ends = ends[order]
-    first, last = (np.searchsorted(sorted_ends, at) for at in (np.arange(len(tree)), tree.arrays.ends))
-    return np.asarray(reached[last] - reached[first])
+    reached = np.append(0, np.cumsum(np.bincount(ends, units, len(tree)).astype(np.int64)))
+    return np.asarray(reached[tree.arrays.ends] - reached[:-1])
 
 
 def class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints, wanted: Ints) -> Ints:

@@ -14,22 +14,20 @@ The sum has at every alpha a slope of at least the number of children, the line 
 once, at alpha_t, where t becomes a leaf, and beyond it f_t is the line. The pieces of f_t are kept as a heap of the
 corners below t, largest alpha first: the crossing is found by going down from there, and a corner above alpha_t is
 gone for good. Each corner is pushed once, popped once, and moved when the smaller of two heaps joins the larger:
-O(n log² n) for n nodes, whatever the depth.
+O(n log² n) for n nodes, whatever the depth. The core does it (``prune.cpp``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from math import inf
 
 import numpy as np
 
+from treewise import _core
 from treewise.prune.risk import node_risks, training_risk
-from treewise.prune.verdict import ROUNDING, Bools, Floats, Ints, inner
+from treewise.prune.verdict import ROUNDING, Bools, Floats, Ints
 from treewise.tree import Tree
-
-Corner = tuple[float, int, float, int]  # −alpha, node, what its best subtree risks less, its leaves less one
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +71,14 @@ def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """
     risks = node_risks(tree, risk)
     weight = float(tree.arrays.weight[0])
-    alphas, less_risk, less_leaves = crossings(tree, risks)
     root = float(risks[0])
+    alphas, more_risk, fewer_leaves = _core.crossings(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]
     at = alphas[events]
-    risk_after = training_risk(tree, risks) + np.cumsum(less_risk[events])
-    leaves_after = tree.n_leaves - np.cumsum(less_leaves[events])
+    risk_after = training_risk(tree, risks) + np.cumsum(more_risk[events])
+    leaves_after = tree.n_leaves - np.cumsum(fewer_leaves[events])
     last = np.append(at[1:] - at[:-1] > ROUNDING * root, True)[: len(at)]  # of those with the same alpha
     group = np.cumsum(last) - last  # alphas that are equal but for rounding become the largest of them
     shared = at[last][group] if len(at) else at
@@ -96,49 +94,3 @@ def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
         leaf_from=leaf_from,
         path=(np.append(0.0, at) / weight, np.append(whole, risk_after) / weight),
     )
-
-
-def crossings(tree: Tree, risks: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return the alpha at which each node becomes a leaf (inf: one above it does so first, or it is one), in total
-    risk; and what that adds to the risk and takes from the number of leaves at that moment.
-    """
-    n = len(tree)
-    parents, risk, asks = tree.arrays.parent.tolist(), risks.tolist(), inner(tree).tolist()
-    alphas, more_risk, fewer = [inf] * n, [0.0] * n, [0] * n
-    heaps: list[list[Corner] | None] = [None] * n
-    lines, leaves = [0.0] * n, [0] * n  # Σ over the children of their lines: R(child), and how many there are
-    tie = ROUNDING * risk[0]
-    for node in range(n - 1, -1, -1):
-        heap = heaps[node]
-        heaps[node] = None
-        if asks[node]:
-            line, count, mine = lines[node], leaves[node], risk[node]
-            alpha = (mine - line) / (count - 1)
-            if heap is None:
-                heap = []
-            while heap and -heap[0][0] >= alpha - tie:
-                _, below, less, fewer_by = heappop(heap)
-                alphas[below] = inf
-                line -= less
-                count += fewer_by
-                alpha = (mine - line) / (count - 1)
-            alphas[node], more_risk[node], fewer[node] = alpha, mine - line, count - 1
-            heappush(heap, (-alpha, node, mine - line, count - 1))
-        if node:
-            parent = parents[node]
-            lines[parent] += risk[node]
-            leaves[parent] += 1
-            if heap is not None:
-                heaps[parent] = joined(heaps[parent], heap)
-    return np.array(alphas), np.array(more_risk), np.array(fewer, np.int64)
-
-
-def joined(one: list[Corner] | None, other: list[Corner]) -> list[Corner]:
-    """Put the smaller of two heaps into the larger."""
-    if one is None:
-        return other
-    if len(one) < len(other):
-        one, other = other, one
-    for corner in other:
-        heappush(one, corner)
-    return one

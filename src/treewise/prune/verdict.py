@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise import _core
 from treewise.nodes import LEAF
 from treewise.tree import Tree
 
@@ -62,18 +63,7 @@ def from_the_leaves_up(
     each inner node cost when it was looked at. Without slack this finds, of all prunings, the smallest of least cost:
     what is best below one branch does not depend on the others.
     """
-    parents, costs = tree.arrays.parent.tolist(), as_leaf.tolist()
-    asks = inner(tree).tolist()
-    below = [0.0] * len(tree) if of_its_own is None else np.where(inner(tree), of_its_own, 0.0).tolist()
-    cut = [False] * len(tree)
-    for node in range(len(tree) - 1, -1, -1):
-        cost = costs[node]
-        if asks[node]:
-            subtree = below[node]
-            if cost <= subtree + ROUNDING * abs(subtree) + slack:
-                cut[node] = True
-            else:
-                cost = subtree
-        if node:
-            below[parents[node]] += cost
-    return np.array(cut, bool), np.where(inner(tree), below, as_leaf)
+    asks = inner(tree)
+    own = np.where(asks, 0.0 if of_its_own is None else of_its_own, 0.0)
+    cut, below = _core.fold_up(tree.arrays.parent, np.ascontiguousarray(as_leaf, np.float64), own, slack, ROUNDING)
+    return cut.astype(bool), np.where(asks, below, as_leaf)
