@@ -75,7 +75,7 @@ def wide_table(rng, n):
 @pytest.mark.parametrize("weighted", [False, True], ids=["unit", "weighted"])
 def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     rng = np.random.default_rng([len(criterion), weighted])
-    n = 6000
+    n = 2500
     data = wide_table(rng, n)
     signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(3 * np.array(data["x"])) + rng.normal(size=n)
     regression = criterion in ("squared_error", "poisson")
@@ -87,7 +87,7 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     problem = growth.problem_for(data, "y", **options)
     plain = nodes(problem, plain=True)
     assert len(plain["parent"]) > 100
-    for tuning in ({}, {"cluster_cells": 2**13, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
+    for tuning in ({}, {"cluster_cells": 2**12, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
         assert not difference(plain, nodes(problem, **tuning)), tuning
 
 
