@@ -33,23 +33,31 @@ def middling_table(rng, n):
         "x": x.tolist(),
         "twin": (x if rng.random() < 0.3 else np.exp(x + rng.normal(size=n) / 9)).tolist(),
         "gaps": np.where(rng.random(n) < 0.15, np.nan, x + rng.normal(size=n)).tolist(),
+        "half": np.where(x <= 0.25, "lo", "hi").tolist(),  # ties with a threshold, but is summed in another order
         "few": rng.integers(0, 9, n).astype(float).tolist(),
+        "close": np.where(rng.random(n) < 0.05, 1e300, 1 + rng.integers(0, 900, n) * 2.0**-50).tolist(),
         "whole": (rng.integers(0, 700, n) + 2**60).tolist(),
-        "letter": rng.choice([*"abcdefghijkl"], n, p=np.arange(1, 13) / 78).tolist(),
+        "letter": np.where(
+            rng.random(n) < 0.1, None, rng.choice([*"abcdefghijkl"], n, p=np.arange(1, 13) / 78)
+        ).tolist(),
         "place": [None if v > 280 else f"p{v}" for v in rng.integers(0, 300, n)],
     }
     kept = rng.permutation(list(data))[: int(rng.integers(2, 5))]
-    return {name: data[name] for name in data if name in kept}, np.nan_to_num(np.array(data["gaps"])) + np.sin(4 * x)
+    step = np.where(x <= 0.25, 0, rng.choice([0, 0, 4]))
+    signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(4 * x) + step
+    return {name: data[name] for name in data if name in kept}, signal
 
 
 def drawn(criterion, seed):
     rng = np.random.default_rng([seed, CRITERIA.index(criterion), 31])
-    n = int(rng.integers(300, 600))
+    n = int(rng.choice([300, 500, 1000]))
     data, signal = middling_table(rng, n)
     regression = criterion in ("squared_error", "poisson")
     noisy = signal + rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
     if regression:
         y = np.exp(noisy) * rng.choice([0, 1], n, p=[0.2, 0.8]) if criterion == "poisson" else noisy
+        if criterion == "poisson" and "gaps" in data and rng.random() < 0.5:  # missing rows alone would predict 0
+            y = np.where(np.isnan(data["gaps"]), 0, y)
         data["y"] = (y.round(1) if rng.random() < 0.3 else y * rng.choice([1.0, 1e9, 2.0**-40])).tolist()
     else:
         n_classes = int(rng.choice([2, 2, 3, 6]))
