@@ -4,6 +4,8 @@ Each test is about one promise that random tables seldom touch: sums that differ
 branches of exactly the least size, the edges of what the core accepts.
 """
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from tests.oracles.readable import build, facts, facts_of
 from treewise import _core
 from treewise.growth import grow_problem, problem_for
 from treewise.split import midpoint
+
+MAX = 1.7976931348623157e308
 
 
 def the_same_in_both(data, **options):
@@ -35,6 +39,12 @@ def root_column(data, **options):
         (0.29999999999999993, 0.3, 0.29999999999999993),  # the middle is 0.3 in 15 digits, which is b: it will not
         (-1.7e308, 1.7e308, 0.0),  # b - a is infinite
         (-1.6e308, 1.7e308, 5e306),
+        (1.0, 1.0000000000000002, 1.0),  # neighbours: the middle is rounded to b, so a will do
+        (1.0000000000000002, 1.0000000000000004, 1.0000000000000002),
+        (-math.inf, -1.0, -MAX),
+        (-math.inf, -MAX, -math.inf),
+        (1.0, math.inf, 1.0),
+        (MAX, math.inf, MAX),
     ],
 )
 def test_the_middle_is_rounded_only_where_it_stays_in_the_middle(a, b, t):
@@ -63,6 +73,32 @@ def test_equal_ginis_of_unequal_branches_are_a_tie(counts, one, other):
         assert root_column(data, criterion="gini", max_depth=1) == "x1"
         drawn = {root_column(data, criterion="gini", max_depth=1, ties="random", random_state=s) for s in range(20)}
         assert drawn == {"x1", "x2"}
+
+
+@pytest.mark.parametrize(("counts", "one", "other"), [((4, 8), (1, 2), (2, 4)), ((5, 25), (1, 5), (2, 10))])
+def test_splits_that_leave_all_rates_alike_are_a_tie_and_gain_nothing(counts, one, other):
+    """Their logarithms are rounded otherwise: the raw gains are some units of the last bit above and below 0."""
+    for first, second in ((one, other), (other, one)):
+        data = two_columns(counts, first, second)
+        tree = the_same_in_both(data, criterion="entropy", max_depth=1)
+        assert tree[0].split.column == "x1"
+        assert tree[0].gain == 0.0
+
+
+def test_who_is_within_both_roundings_of_the_best_may_win():
+    offers = [[10, 1, 1, 0], [8, 1, 0, 0]]  # merit, slack, column, position: 10 may be 9, and so may 8
+    assert offers[_core.winner(offers, False, 0)] == [8, 1, 0, 0]
+    assert offers[::-1][_core.winner(offers[::-1], False, 0)] == [8, 1, 0, 0]
+
+
+def test_a_limit_is_met_where_only_rounding_stands_between():
+    """One light row among rows of 2^46: its 48 bits are known to some 2^-17 of them."""
+    heavy = 3.0 * 2**45
+    data = {"x": [0, 0, 1], "y": ["n", "n", "p"]}
+    options = {"criterion": "entropy", "sample_weight": [heavy, heavy, 1.0]}
+    gain = the_same_in_both(data, **options)[0].gain
+    assert len(the_same_in_both(data, min_impurity_decrease=gain * (1 + 2**-20), **options)) == 3
+    assert len(the_same_in_both(data, min_impurity_decrease=gain * (1 + 2**-10), **options)) == 1
 
 
 def test_equal_deviances_of_unequal_branches_are_a_tie():
@@ -103,6 +139,43 @@ def test_levels_are_ordered_by_the_middle_of_two_medians():
         levels = [level for level in "abcd" for _ in range(2)]
         data = {"x": levels, "y": rng.integers(0, 20, 8).astype(float)}
         the_same_in_both(data, task="regression", criterion="absolute_error", max_depth=1)
+
+
+CLASSES = ["entropy", "gini", "error", "gain_ratio", "c45"]
+
+
+def categories_with_gaps(rng, n, regression):
+    """Few rows of a number and of two categories, one of them of three to twelve levels, all with missing cells."""
+    data = {"number": rng.integers(0, 12, n).astype(float).tolist()}
+    for name, most in (("many", int(rng.integers(3, 13))), ("few", 3)):
+        data[name] = rng.choice(list("abcdefghijkl")[:most], n).tolist()
+    for cells in data.values():
+        for row in np.flatnonzero(rng.random(n - 1) < rng.choice([0, 0.3])):
+            cells[row + 1] = None
+    n_classes = int(rng.integers(2, 5))
+    data["y"] = (rng.integers(0, 6, n) / 2).tolist() if regression else [f"c{v}" for v in rng.integers(0, n_classes, n)]
+    return data
+
+
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value", "ordinal", "any"])
+@pytest.mark.parametrize("criterion", [*CLASSES, "squared_error", "absolute_error", "poisson"])
+def test_categories_with_gaps_by_every_rule(criterion, categorical):
+    regression = criterion not in CLASSES
+    for seed in range(8):
+        rng = np.random.default_rng([seed, len(criterion), len(categorical), 41])
+        n = int(rng.integers(8, 26))
+        options = {
+            "task": "regression" if regression else "classification",
+            "max_depth": 2,
+            "missing": ["learn", "branch"][seed % 2],
+            "min_samples_leaf": int(rng.choice([1, 2, 3])),
+        }
+        if seed % 4 == 3:
+            options["sample_weight"] = rng.integers(1, 6, n) / 2
+        data = categories_with_gaps(rng, n, regression)
+        if criterion == "poisson":
+            data["y"][1] = 1.0
+        the_same_in_both(data, criterion=criterion, categorical=categorical, **options)
 
 
 # -- what the core accepts --------------------------------------------------------------------------------------------
