@@ -1,8 +1,12 @@
 """Fences as code: imports point one way, heavy modules load only when used, public names are the ones we mean."""
 
 import ast
+import doctest
+import inspect
+import re
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import treewise
@@ -124,3 +128,44 @@ def test_every_file_says_what_it_is_and_none_is_long():
         text = path.read_text(encoding="utf-8")
         assert ast.get_docstring(ast.parse(text)), f"{path.name} has no docstring"
         assert len(text.splitlines()) <= 600, f"{path.name} is long"
+
+
+def public_things():
+    """Every public function and class with its name, and every public member of a public class with the class."""
+    for name in treewise.__all__:
+        thing = getattr(treewise, name)
+        if inspect.isclass(thing):
+            yield name, thing, None
+            for member, value in inspect.getmembers(thing):
+                made_by = [c.__module__ for c in thing.__mro__ if member in vars(c)]
+                ours = made_by and all(m.startswith("treewise") for m in made_by) and not member.endswith("_request")
+                if ours and member[0] != "_" and (callable(value) or isinstance(value, (property, cached_property))):
+                    yield f"{name}.{member}", value, thing
+        elif callable(thing):
+            yield name, thing, None
+
+
+def examples_in(thing):
+    return "".join(e.source for e in doctest.DocTestParser().get_examples(inspect.getdoc(thing) or ""))
+
+
+def test_everything_public_is_documented_with_an_example():
+    """In its own docstring; or, for a member, by name in the example of its class (``test_doctests.py`` runs them)."""
+    for name, thing, owner in public_things():
+        if not inspect.isclass(thing) or owner is None:
+            assert inspect.getdoc(thing), f"{name} has no docstring"
+        shown = examples_in(thing)
+        if owner is not None:
+            beside = "".join(examples_in(c) for c in owner.__mro__ if c.__module__.startswith("treewise"))
+            shown = shown or re.search(rf"\.{name.split('.')[1]}\b", beside)
+        assert shown, f"{name} has no example"
+
+
+def test_everything_public_is_typed():
+    """mypy --strict checks the types; this, that no public function hides what it takes."""
+    for name, thing, _ in public_things():
+        made = getattr(thing, "func", None) or getattr(thing, "fget", None) or thing
+        if inspect.isfunction(made):
+            bare = [p.name for p in inspect.signature(made).parameters.values() if p.annotation is p.empty]
+            assert set(bare) <= {"self", "cls"}, f"{name}: {bare}"
+            assert inspect.signature(made).return_annotation is not inspect.Signature.empty, name

@@ -21,15 +21,35 @@ LONGEST_VALUE = 60  # characters of a value in a message
 
 
 class TreewiseError(Exception):
-    """Every error treewise raises on purpose."""
+    """Every error treewise raises on purpose.
+
+    >>> import treewise as tw
+    >>> try:
+    ...     tw.grow("penguins", target="specis")
+    ... except tw.TreewiseError as error:
+    ...     print(str(error)[:67])
+    no column "specis" in penguins. Did you mean "species"? Columns: sp
+    """
 
 
 class DataError(TreewiseError, ValueError):
-    """Something in the table cannot be used as it is."""
+    """Something in the table cannot be used as it is.
+
+    >>> import treewise as tw
+    >>> tw.grow({"x": [1, 2], "y": ["a", None]}, "y")
+    Traceback (most recent call last):
+    treewise.errors.DataError: target "y" is missing in 1 row (2). Remove them first, or drop_missing_target=True ...
+    """
 
 
 class ColumnError(DataError, KeyError):
-    """A column is asked for that the table does not have."""
+    """A column is asked for that the table does not have.
+
+    >>> import treewise as tw
+    >>> tw.read({"age": [31]})["agee"]
+    Traceback (most recent call last):
+    treewise.errors.ColumnError: no column "agee" in the table. Did you mean "age"? Columns: age.
+    """
 
     def __str__(self) -> str:
         # KeyError would print the repr of its argument: quotes around a sentence.
@@ -37,15 +57,33 @@ class ColumnError(DataError, KeyError):
 
 
 class ParameterError(TreewiseError, ValueError):
-    """An argument is out of range, or does not go with another one."""
+    """An argument is out of range, or does not go with another one.
+
+    >>> import treewise as tw
+    >>> tw.grow("penguins", max_depth=-1)
+    Traceback (most recent call last):
+    treewise.errors.ParameterError: max_depth=-1: must be a whole number, 0 or more, or None for no limit.
+    """
 
 
 class ParseError(TreewiseError, ValueError):
-    """A tree in text form cannot be read; the message names the line."""
+    """A tree in text form cannot be read; the message names the line.
+
+    >>> import treewise as tw
+    >>> tw.parse("x <= 1 -> a\\nx > 2 -> b")
+    Traceback (most recent call last):
+    treewise.errors.ParseError: line 2: ...
+    """
 
 
 class ModelFormatError(TreewiseError, ValueError):
-    """A model file is damaged, not ours, or written by a newer version."""
+    """A model file is damaged, not ours, or written by a newer version.
+
+    >>> import treewise as tw
+    >>> tw.load(__file__)
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: errors.py is not a treewise model: it does not begin with ...
+    """
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

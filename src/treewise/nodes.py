@@ -197,7 +197,13 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Node:
-    """One node, as a reader wants it. ``tree[3]`` makes it."""
+    """One node, as a reader wants it. ``tree[3]`` makes it.
+
+    >>> import treewise as tw
+    >>> node = tw.grow("admissions", preset="id3")[1]
+    >>> node.is_leaf, node.prediction, node.counts, node.stop, node.parent
+    (True, 'N', {'N': 4.0}, 'pure', 0)
+    """
 
     id: int
     parent: int | None

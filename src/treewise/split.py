@@ -33,7 +33,17 @@ Value = float | int | str | None  # one decoded cell; None is missing
 
 @dataclass(frozen=True, slots=True)
 class Split(ABC):
-    """What all splits share: the column asked about, and where missing values go."""
+    """What all splits share: the column asked about, and where missing values go.
+
+    >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
+    >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own
+    >>> split.named, split.own_branches, split.n_branches, split.asks_presence(city)
+    (('Bari', 'Rome'), 2, 3, False)
+    >>> split.branch("Rome", city), split.branch(None, city), split.words(2, city)
+    (0, 2, 'city missing')
+    >>> split.present_branch("Turin", city), split.present_words(1, "city", city)
+    (1, 'city = Turin')
+    """
 
     column: str
     missing: int = field(default=0, kw_only=True)  # the branch missing values take

@@ -41,6 +41,19 @@ class Tree:
     <Tree Class: N, P · 12 rows · 6 leaves · depth 3>
     >>> tree[2].split
     Multiway(column='Published', missing=0, levels=('no', 'yes'), other=False)
+    >>> tree.task, tree.classes, tree.columns
+    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'))
+    >>> tree.n_leaves, tree.depth, tree.depths.tolist(), len(tree.nodes)
+    (6, 3, [0, 1, 1, 2, 3, 3, 3, 2, 1], 9)
+
+    What a node knows, by its number (``tree[2]`` has all of it):
+
+    >>> tree.words(2), tree.children(2), tree.branch(2), tree.heavier(2), tree.number(2)
+    ('GPA = 3.7', (3, 7), 1, 0, 2)
+    >>> tree.counts(2), tree.prediction(2), tree.probabilities(2).tolist()
+    ({'N': 2.0, 'P': 3.0}, 'P', [0.4, 0.6])
+    >>> tree.split_at(1) is None, tree.encoding_of("Published").levels, tree.with_(notes=()).notes
+    (True, ('no', 'yes'), ())
     """
 
     encodings: tuple[Encoding, ...]
@@ -254,7 +267,12 @@ class Tree:
 
     @cached_property
     def walk(self) -> Walk:
-        """The tree prepared for single rows."""
+        """The tree prepared for single rows.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").walk.node({"GPA": "4.0", "University": "top10", "Published": "no"})
+        8
+        """
         from treewise.row import Walk
 
         return Walk(self)
@@ -308,7 +326,12 @@ class Tree:
 
     @property
     def cost(self) -> CostMatrix | None:
-        """The costs the tree predicts by; None where every mistake counts 1."""
+        """The costs the tree predicts by; None where every mistake counts 1.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").cost is None
+        True
+        """
         from treewise.costs import cost_of
 
         return cost_of(self)

@@ -92,7 +92,12 @@ MOST_CLASSES_OF_WHOLE_NUMBERS = 20  # a target with more different numbers than 
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a column is: its name, its kind, its levels in order (categories) or its unit (datetimes)."""
+    """What a column is: its name, its kind, its levels in order (categories) or its unit (datetimes).
+
+    >>> size = Encoding("size", "ordered", ("S", "M", "L"))
+    >>> size.categorical, size.say("M"), Encoding("born", "datetime", unit="D").say(19797)
+    (True, 'M', '2024-03-15')
+    """
 
     name: str
     kind: Kind

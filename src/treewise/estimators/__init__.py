@@ -41,7 +41,15 @@ Ints = npt.NDArray[np.int64]
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the two have in common: fit, and everything that only looks at the tree."""
+    """What the two have in common: fit, and everything that only looks at the tree.
+
+    >>> from treewise import TreeRegressor
+    >>> model = TreeRegressor().fit([[1, 0], [2, 0], [3, 0]], [1.5, 4.0, 4.5])
+    >>> model.get_depth(), model.get_n_leaves(), model.feature_importances_.tolist()
+    (2, 3, [1.0, 0.0])
+    >>> model.apply([[1, 0], [3, 0]]).tolist(), model.decision_path([[3, 0]]).toarray().tolist()
+    ([1, 4], [[1, 0, 1, 0, 1]])
+    """
 
     _task: Task
     tree_: Tree
@@ -195,6 +203,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     4  └─ flipper_length_mm > 206.5 or missing  → Gentoo       131       3          5     123
     >>> round(model.score(X, y), 3)
     0.948
+    >>> model.predict(X[:2]).tolist(), model.predict_proba(X[:1]).round(3).tolist()
+    (['Adelie', 'Adelie'], [[0.967, 0.033, 0.0]])
+    >>> model.predict_log_proba(X[:1]).round(1).tolist()
+    [[-0.0, -3.4, -inf]]
 
     Attributes
     ----------

@@ -74,17 +74,29 @@ class Table:
         return f"<Table {self.name} · {size}: {names}>"
 
     def take(self, rows: npt.NDArray[Any]) -> Table:
-        """Return these rows (numbers from 0, or a mask), in this order."""
+        """Return these rows (numbers from 0, or a mask), in this order.
+
+        >>> read({"age": [31, 54, 40]}).take(np.array([2, 0]))["age"].values
+        array([40, 31])
+        """
         rows = np.flatnonzero(rows) if rows.dtype.kind == "b" else rows
         makers = {name: partial(_take, self.columns, name, rows) for name in self.columns}
         return replace(self, columns=Columns(makers, len(rows)), n_rows=len(rows))
 
     def head(self, n: int = 5) -> Table:
-        """Return the first n rows."""
+        """Return the first n rows.
+
+        >>> read({"age": [31, 54, 40]}).head(2)["age"].values
+        array([31, 54])
+        """
         return self.take(np.arange(min(n, self.n_rows)))
 
     def drop(self, names: Iterable[str]) -> Table:
-        """Return the table without these columns."""
+        """Return the table without these columns.
+
+        >>> read({"age": [31], "town": ["Rome"]}).drop(["age"])
+        <Table the table · 1 row · 1 column: town>
+        """
         out = set(names)
         for name in out - set(self.columns):
             self[name]  # says what is wrong
@@ -94,7 +106,13 @@ class Table:
         return replace(self, columns=Columns(makers, self.n_rows))
 
     def convert(self, names: Iterable[str]) -> None:
-        """Convert several columns at once, in threads, before they are asked for one by one."""
+        """Convert several columns at once, in threads, before they are asked for one by one.
+
+        >>> table = read({"age": [31], "town": ["Rome"]})
+        >>> table.convert(["town"])
+        >>> table["town"].labels
+        ('Rome',)
+        """
         if isinstance(self.columns, Columns):
             self.columns.convert(names)
 
@@ -109,7 +127,11 @@ class Table:
         return to_polars(self.columns)
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas dataframe (pandas must be installed)."""
+        """Return the table as a pandas dataframe (pandas must be installed).
+
+        >>> read({"age": [31, 54]}).to_pandas().shape
+        (2, 1)
+        """
         from treewise.table.reading import to_pandas
 
         return to_pandas(self.columns)
