@@ -69,6 +69,20 @@ def test_imports_point_one_way():
             assert floor(other) <= floor(here), f"{here} imports {other}, which stands above it"
 
 
+def test_only_doors_open_upwards():
+    """Inside functions, too: but for a tree's own methods, and ``parse``, which knows the complete text by its head."""
+    doors = {"tree.py", "written/parse.py"}
+    for path in PACKAGE.rglob("*.py"):
+        here = home(path)
+        if here in BESIDE or path.relative_to(PACKAGE).as_posix() in doors:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for other in imported(ast.Module([node], [])):
+                assert other in BESIDE or floor(other) <= floor(here), (
+                    f"{path.name} opens {other}, which stands above it"
+                )
+
+
 def test_only_the_table_knows_dataframes():
     libraries = {"polars", "pandas", "narwhals", "pyarrow", "duckdb"}
     for path in PACKAGE.rglob("*.py"):
