@@ -20,6 +20,7 @@
 #include "frame.hpp"
 #include "levels.hpp"
 #include "sorted.hpp"
+#include "tally.hpp"
 
 namespace treewise {
 
@@ -61,6 +62,7 @@ public:
             frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
             tick_(0);
         }
+        if (S == Shape::two && frame.unit) lay_out_tally();
         take_a_spine();
     }
 
@@ -88,6 +90,7 @@ public:
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node, whole);
         whole_ = &whole;
+        if (tally_.width()) take_tally(node);
         for (size_t c = 0; c < frame_.columns.size(); ++c) {
             if (node.size() > kPlenty || c % 64 == 63) tick_(0);
             if (frame_.columns[c].is_code())
@@ -238,6 +241,21 @@ private:
             own.of_row[i] = static_cast<uint32_t>(found - own.names.begin());  // missing: past the last
         }
     }
+    void lay_out_tally() {
+        std::vector<size_t> n_levels;
+        for (Levels& own : codes_) {
+            if (own.names.empty() || own.names.size() > Tally::kMost) continue;
+            own.tallied = n_levels.size();
+            n_levels.push_back(own.names.size());
+        }
+        tally_.prepare(rows_.size(), n_levels);
+        for (Levels& own : codes_) {
+            if (own.tallied == kNone) continue;
+            for (size_t i = 0; i < rows_.size(); ++i)
+                tally_.level(i, own.tallied) = static_cast<uint8_t>(own.of_row[i]);
+            own.of_row = {};
+        }
+    }
 
     // -- scores -------------------------------------------------------------------------------------------------------
 
@@ -361,25 +379,33 @@ private:
 
     struct Levels {
         std::vector<int32_t> names;    // the codes that occur
-        std::vector<uint32_t> of_row;  // a row's place among them; names.size(): missing
+        std::vector<uint32_t> of_row;  // a row's place among them; names.size(): missing …
+        size_t tallied = kNone;        // … or its place in the tally
     };
+    uint32_t level_of(const Levels& own, uint32_t row) const {
+        return own.tallied == kNone ? own.of_row[row] : tally_.level(row, own.tallied);
+    }
 
     // Many classes times many levels: too many statistics to keep; the exact scan moves rows then.
     bool by_rows(size_t n_levels) const { return S == Shape::many && (width_ > 64 || n_levels * width_ > (1u << 20)); }
 
+    void take_tally(Segment node) {
+        const uint32_t* entries = members();
+        const int64_t piece = std::max<int64_t>(1, (1 << 20) / static_cast<int64_t>(tally_.width()));
+        tally_.clear();
+        for (int64_t begin = node.begin; begin < node.end; begin += piece) {
+            if (begin > node.begin) tick_(0);
+            tally_.count(
+                at(begin), at(std::min(node.end, begin + piece)), [&](size_t i) { return row_of(entries[i]); },
+                [&](size_t i) { return class_of(entries[i]); });
+        }
+    }
     void count_levels(size_t column, Segment node) {
         const Levels& own = codes_[column];
+        if (own.tallied != kNone) return counts_.unpack(tally_.of(own.tallied));  // counted when the node was surveyed
         const uint32_t* entries = members() + node.begin;
-        if constexpr (S == Shape::two) {
-            if (frame_.unit && own.names.size() <= 4 * at(node.size()) + 64) {
-                packed_.assign(own.names.size() + 1, 0);
-                for (int64_t i = 0; i < node.size(); ++i)
-                    packed_[own.of_row[row_of(entries[i])]] += 1 + (class_of(entries[i]) << 32);
-                return counts_.unpack(packed_);
-            }
-        }
         counts_.count(
-            node.size(), own.names.size(), width_, [&](int64_t i) { return own.of_row[row_of(entries[i])]; },
+            node.size(), own.names.size(), width_, [&](int64_t i) { return level_of(own, row_of(entries[i])); },
             [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
     }
     void survey_levels(size_t column, Segment node) {
@@ -434,7 +460,7 @@ private:
         branch_of_.back() = static_cast<uint32_t>(chosen.missing);
         for (int64_t i = node.begin; i < node.end; ++i) {
             const uint32_t row = row_of(members()[at(i)]);
-            side_[row] = branch_of_[own.of_row[row]];
+            side_[row] = branch_of_[level_of(own, row)];
             ++sizes[side_[row]];
         }
     }
@@ -498,6 +524,7 @@ private:
     std::vector<std::vector<uint32_t>> lists_;  // of each column of numbers; none where all are the same
     std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
     std::vector<Levels> codes_;
+    Tally tally_;
     std::vector<uint32_t> side_;
     static constexpr int64_t kPlenty = 1 << 14;  // rows: more than a moment for a column
     static constexpr size_t kNone = ~size_t{0};
@@ -512,7 +539,7 @@ private:
 
     // scratch
     Sorter sorter_;
-    std::vector<int64_t> keys_, places_, start_, packed_;
+    std::vector<int64_t> keys_, places_, start_;
     LevelCounts counts_;
     std::vector<uint32_t> spare_, order_, branch_of_;
     std::vector<Row> named_;

@@ -35,7 +35,7 @@ public:
     }
 
     // Two classes of unit weight, counted in one word a level: rows below, ones above; the last is the missing.
-    void unpack(const std::vector<int64_t>& packed) {
+    void unpack(std::span<const int64_t> packed) {
         levels.clear(), stats.clear();
         for (size_t l = 0; l < packed.size(); ++l) {
             const int64_t rows = packed[l] & 0xFFFFFFFF, ones = packed[l] >> 32;
@@ -192,18 +192,20 @@ private:
     }
 
     void order_by_rate(int64_t cls) {
+        if (whole_[kWeight] < (int64_t{1} << 26) && n_classes_) {  // such fractions are told apart by doubles
+            quick_.resize(n_);
+            for (size_t i = 0; i < n_; ++i) {
+                const Rate r = rate(stat(i), cls);
+                quick_[i] = {static_cast<double>(static_cast<int64_t>(r.over)) / static_cast<double>(r.under), i};
+            }
+            std::sort(quick_.begin(), quick_.end());
+            for (size_t i = 0; i < n_; ++i) order_[i] = quick_[i].second;
+            return;
+        }
         rates_.resize(n_);
         for (size_t i = 0; i < n_; ++i) rates_[i] = rate(stat(i), cls);
         std::iota(order_.begin(), order_.end(), size_t{0});
-        if (whole_[kWeight] < (int64_t{1} << 26) && n_classes_) {  // such fractions are told apart by doubles
-            quick_.resize(n_);
-            for (size_t i = 0; i < n_; ++i)
-                quick_[i] = static_cast<double>(rates_[i].over) / static_cast<double>(rates_[i].under);
-            std::sort(order_.begin(), order_.end(),
-                      [&](size_t a, size_t b) { return quick_[a] != quick_[b] ? quick_[a] < quick_[b] : a < b; });
-        } else {
-            std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return rates_[a] < rates_[b]; });
-        }
+        std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return rates_[a] < rates_[b]; });
     }
     Rate rate(const int64_t* s, int64_t cls) const {
         if (n_classes_) return {s[kCounts + static_cast<size_t>(cls)], s[kWeight]};
@@ -240,7 +242,7 @@ private:
     Stat left_, right_;
     std::vector<size_t> order_;
     std::vector<Rate> rates_;
-    std::vector<double> quick_;
+    std::vector<std::pair<double, size_t>> quick_;
     // of the column at hand
     const int64_t* stats_ = nullptr;
     size_t n_ = 0;
