@@ -24,6 +24,7 @@ SIZES = {
     "seven_rows": (7, "Y"),
     "outlier": (20, "y"),
     "outlier_validation": (10, "y"),
+    "noisy": (200, "y"),
     "penguins": (344, "species"),
 }
 

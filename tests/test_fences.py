@@ -31,6 +31,7 @@ FLOORS = [
     {"written"},
     {"edit", "files"},
     {"prune"},
+    {"curves"},
     {"draw", "explain", "export"},
     {"estimators", "rivals"},
     {"cli", "__main__"},
@@ -129,7 +130,7 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "candidates", "against", "parse", "load", "TreeClassifier",
+        "__version__", "read", "datasets", "grow", "candidates", "curve", "against", "parse", "load", "TreeClassifier",
         "TreeRegressor", "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree",
         "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
         "ParameterError", "ParseError", "ModelFormatError",

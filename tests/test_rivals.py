@@ -17,7 +17,7 @@ from treewise.intervals import wilson
 from treewise.predict import find_nodes
 from treewise.rivals import mean_test, sign_test
 from treewise.rivals.features import Features
-from treewise.rivals.models import Neighbours, losses
+from treewise.rivals.models import Neighbours, losses_on
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
@@ -168,7 +168,7 @@ def test_the_test_of_a_mean_is_the_normal_one():
 
 def test_losses_by_hand():
     problem = problem_for(MIXED, "y")
-    assert losses(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
+    assert losses_on(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
 
 
 def test_plain_values_go_into_json():

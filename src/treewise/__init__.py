@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from treewise.criteria import entropy as entropy
     from treewise.criteria import gini as gini
     from treewise.criteria import information_gain as information_gain
+    from treewise.curves import curve as curve
     from treewise.encode import Encoding as Encoding
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
@@ -61,6 +62,7 @@ _HOMES = {
     "datasets": "",
     "grow": "growth",
     "candidates": "explain.trace",
+    "curve": "curves",
     "against": "rivals",
     "parse": "written.parse",
     "load": "files",

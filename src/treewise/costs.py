@@ -166,6 +166,16 @@ def checked(cost: object, what: str) -> float:
     return float(cost)
 
 
+def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: CostMatrix | None) -> Floats:
+    """Return what each answer loses: 1 for a wrong class, or its price; the squared error of a number."""
+    if task == "regression":
+        return np.asarray((said - truth) ** 2, np.float64)
+    if cost is None:
+        return np.asarray(said != truth, np.float64)
+    prices = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class nobody priced costs 1
+    return np.asarray(prices[np.minimum(truth, len(cost.classes)), said], np.float64)
+
+
 # -- trees with costs -------------------------------------------------------------------------------------------------
 
 

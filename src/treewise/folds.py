@@ -6,6 +6,7 @@ models. A part keeps the encodings, units and weights of the whole, so that all 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -46,3 +47,20 @@ def fold_numbers(problem: Problem, folds: int = 10, random_state: int = 0) -> In
     numbers = np.empty(n, np.int64)
     numbers[order] = np.arange(n) % count
     return numbers
+
+
+def held_out(problem: Problem, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
+    """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
+    if not 0 < share < 1:
+        raise ParameterError(f"validation={shown(share)}: must be a table, or a share between 0 and 1, such as 0.3.")
+    order = np.random.default_rng(random_state).permutation(len(problem))
+    if problem.target.task == "classification":
+        order = order[np.argsort(problem.y[order], kind="stable")]
+    # Every row advances a counter by the share; where it passes a whole number, the row is held out.
+    passed = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
+    chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
+    if chosen.all() or not chosen.any():
+        raise DataError(
+            f"{problem.table_name} has {len(problem)} rows that count: too few to hold out {share:g} of them."
+        )
+    return np.sort(order[~chosen]), np.sort(order[chosen])

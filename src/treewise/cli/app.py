@@ -50,6 +50,7 @@ VERBS = {
     "trace": "Show how every split was chosen, with its arithmetic.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
+    "curve": "Choose the size of a tree: training error against validation error.",
 }
 
 EPILOG = """\

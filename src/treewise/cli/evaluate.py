@@ -34,7 +34,7 @@ AT_ONCE = 1000  # lines
     examples=(
         "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
         "treewise evaluate stnordaf.txt admissions --paths",
-        "treewise evaluate model.json grown_on.csv --against knn,logistic,majority",
+        "treewise evaluate model.json yours.csv --against knn,logistic,majority",
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
     about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"

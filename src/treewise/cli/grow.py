@@ -73,22 +73,10 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
 def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
-    from treewise.growth import grow_problem, problem_for
+    from treewise.growth import grow_problem
 
-    asked = dict(asked)
-    table = read_data(data, asked.pop("na_values", ()), form)
-    try:
-        n_jobs = asked.pop("n_jobs", None)
-        problem = problem_for(table, asked.pop("target", None), **asked)
-    except DataError:
-        for note in table.notes if not quiet else ():  # how the file was read may be why
-            remark("note", in_options(note))
-        raise
-    if not quiet:
-        remark("", table_line(table, problem))
-        for note in problem.notes:  # before a long growth, for whoever wants to stop it
-            remark("note", in_options(note))
-        remark("task", task_line(problem))
+    n_jobs = asked.get("n_jobs")
+    problem = prepared_aloud(data, asked, form, quiet)
     started = time.monotonic()
     with bar("grow") as progress:
         tree = grow_problem(problem, progress, n_jobs)
@@ -100,6 +88,26 @@ def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = F
                 remark("note", in_options(note))
         remark("", "")
     return problem, tree
+
+
+def prepared_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> Problem:
+    """Prepare a table for growing, saying on standard error what was understood."""
+    from treewise.growth import problem_for
+
+    asked = {name: value for name, value in asked.items() if name != "n_jobs"}
+    table = read_data(data, asked.pop("na_values", ()), form)
+    try:
+        problem = problem_for(table, asked.pop("target", None), **asked)
+    except DataError:
+        for note in table.notes if not quiet else ():  # how the file was read may be why
+            remark("note", in_options(note))
+        raise
+    if not quiet:
+        remark("", table_line(table, problem))
+        for note in problem.notes:  # before a long growth, for whoever wants to stop it
+            remark("note", in_options(note))
+        remark("task", task_line(problem))
+    return problem
 
 
 def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:

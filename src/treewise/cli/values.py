@@ -23,6 +23,18 @@ def read_names(text: str) -> list[str]:
     return split_outside_quotes(text, ",")
 
 
+def read_numbers(text: str) -> list[float]:
+    """Read numbers, whole ones as such.
+
+    >>> read_numbers("1, 2,0.5")
+    [1, 2, 0.5]
+    """
+    try:
+        return [int(part) if part.strip().lstrip("+-").isdigit() else float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not numbers separated by commas, such as 1,2,4,8.') from None
+
+
 def read_kind(text: str) -> tuple[str, Any]:
     """Read what a column is: a kind by name, levels in their order, or a set of levels.
 

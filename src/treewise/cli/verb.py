@@ -18,9 +18,9 @@ Function = Callable[..., Any]
 
 # The sections of --help, in the order in which a newcomer needs them.
 SHOWN, TABLE, OUTPUT, JUDGED = "What to show", "The table", "Output", "Yes or no"
-RIVALS = "Other models"
+RIVALS, JUDGES = "Other models", "What to follow, and who judges"
 LEARNING, LIMITS, WEIGHTS = "How it learns", "How far it grows", "Weights and ties"
-SECTIONS = (SHOWN, TABLE, OUTPUT, RIVALS, JUDGED, LEARNING, LIMITS, WEIGHTS)
+SECTIONS = (SHOWN, JUDGES, TABLE, OUTPUT, RIVALS, JUDGED, LEARNING, LIMITS, WEIGHTS)
 
 
 class SectionOption(click.Option):

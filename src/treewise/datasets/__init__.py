@@ -28,6 +28,7 @@ from treewise.table import Table, read
 
 __all__ = [
     "NAMES",
+    "TRUTHS",
     "Sampler",
     "admissions",
     "food",
@@ -72,8 +73,10 @@ NAMES: Mapping[str, Callable[[], Table]] = {
     "seven_rows": seven_rows,
     "outlier": outlier,
     "outlier_validation": outlier_validation,
+    "noisy": noisy,
     "penguins": penguins,
 }
+TRUTHS: Mapping[str, Callable[[], Sampler]] = {"noisy": sampler}  # where a table's rows come from
 
 
 def load(name: str) -> Table:

@@ -6,13 +6,12 @@ ahead, so a smaller tree is the beginning of a larger one.
 
 from __future__ import annotations
 
-import heapq
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from treewise.edit import best_first
 from treewise.errors import ParameterError, shown
 from treewise.prune.verdict import Bools, Verdict, inner
 from treewise.settings import whole
@@ -67,29 +66,10 @@ def max_depth(tree: Tree, max_depth: int) -> Verdict:
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
     """Keep the splits of largest total gain that best-first growth makes first, and end where one does not fit."""
     whole("max_leaf_nodes", max_leaf_nodes, least=1)
-    asks, leaves = inner(tree), 1
-    waiting = [(priority(tree, 0), 0)] if asks[0] else []
-    cut = np.zeros(len(tree), bool)
-    start, child = tree.arrays.child_lists
-    while waiting:
-        node = waiting[0][1]
-        children = child[start[node] : start[node + 1]].tolist()
-        if leaves + len(children) - 1 > max_leaf_nodes:
-            cut[[node for _, node in waiting]] = True
-            break
-        heapq.heappop(waiting)
-        leaves += len(children) - 1
-        for below in children:
-            if asks[below]:
-                heapq.heappush(waiting, (priority(tree, below), below))
+    order = best_first(tree)
+    start, _ = tree.arrays.child_lists
+    leaves = 1 + np.cumsum(np.diff(start)[order] - 1)
+    split = np.zeros(len(tree), bool)
+    split[order[leaves <= max_leaf_nodes]] = True
+    cut = inner(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
     return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, "gains less than those kept")
-
-
-def priority(tree: Tree, node: int) -> tuple[float, float]:
-    """Order nodes as best-first growth does: larger total gain first, gains equal to twelve digits in pre-order."""
-    total = float(tree.arrays.gain[node]) * float(tree.arrays.weight[node])
-    if not total > 0:
-        return (math.inf, 0.0)
-    mantissa, exponent = math.frexp(total)
-    rounded, carried = math.frexp(round(math.ldexp(mantissa, 40)))
-    return (-(exponent + carried), -rounded)

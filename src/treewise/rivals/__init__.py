@@ -24,7 +24,7 @@ from treewise.folds import fold_numbers, part
 from treewise.growth import problem_for
 from treewise.intervals import beta_share, wilson
 from treewise.problem import Problem
-from treewise.rivals.models import Model, TreeModel, facts_in_words, losses, rivals_named, size_of
+from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
 from treewise.wording import display_width, figure, pad, percent, plural, rough_percent, safe
 
 __all__ = ["Comparison", "Outcome", "against", "compare"]
@@ -148,7 +148,7 @@ def against(
     >>> import treewise as tw
     >>> found = tw.against("penguins", models="majority", folds=5, max_leaf_nodes=4)
     >>> [(o.name, round(found.error(o), 2)) for o in found.outcomes]
-    [('tree', 0.05), ('majority', 0.56)]
+    [('tree', 0.07), ('majority', 0.56)]
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Record:
         said = model.predict(test)
         self.predict += time.perf_counter() - fitted
         self.fit += fitted - start
-        self.losses[rows] = losses(test, said, cost)
+        self.losses[rows] = losses_on(test, said, cost)
         self.bytes += size_of(model)
         self.facts += (model.fact,)
 
@@ -224,7 +224,7 @@ class Record:
 def sign_test(better: int, worse: int) -> float:
     """Return how often a fair coin would be as lopsided as this, on either side.
 
-    >>> sign_test(0, 5), sign_test(3, 3)
+    >>> round(sign_test(0, 5), 4), sign_test(3, 3)
     (0.0625, 1.0)
     """
     fewer, n = min(better, worse), better + worse

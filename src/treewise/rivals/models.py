@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.costs import CostMatrix
+from treewise.costs import CostMatrix, losses
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.folds import fold_numbers, part
 from treewise.growth import grow_problem
@@ -161,7 +161,7 @@ class Neighbours(Fitted):
             tried = []
             for k in [k for k in NEIGHBOURS if k <= len(train)]:
                 self.learn(train, kind(n_neighbors=k, n_jobs=self.n_jobs), weighted=False)
-                tried.append((float(losses(valid, self.predict(valid), self.cost).mean()), -k))
+                tried.append((float(losses_on(valid, self.predict(valid), self.cost).mean()), -k))
             self.fact = float(-min(tried)[1])
         self.learn(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
 
@@ -227,14 +227,9 @@ def targets(rows: Problem) -> npt.NDArray[Any]:
     return rows.raw if rows.target.task == "regression" else rows.y
 
 
-def losses(rows: Problem, said: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
-    """Return what each answer costs: 1 for a wrong class, or its price; the squared error of a number."""
-    truth = targets(rows)
-    if rows.target.task == "regression":
-        return np.asarray((said - truth) ** 2, np.float64)
-    if cost is None:
-        return np.asarray(said != truth, np.float64)
-    return np.asarray(cost.matrix[truth, said], np.float64)
+def losses_on(rows: Problem, said: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
+    """Return what each answer loses."""
+    return losses(targets(rows), said, rows.target.task, cost)
 
 
 def facts_in_words(about: str, facts: Sequence[float], rows: Problem) -> str:

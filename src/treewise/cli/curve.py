@@ -1,0 +1,113 @@
+"""``treewise curve``: training error against validation error along one parameter, as a chart and as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treewise.cli.grow import prepared_aloud
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.streams import check_place, deliver, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.values import read_numbers
+from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
+from treewise.wording import plural, safe
+
+OVER = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha", "min_samples_leaf", "rows")
+
+
+@verb(
+    "curve",
+    "DATA --target COLUMN --over PARAMETER [options]",
+    examples=(
+        "treewise curve penguins --over max_leaf_nodes",
+        "treewise curve noisy --over max_leaf_nodes --folds 0",
+        "treewise curve yours.csv --target COLUMN --over ccp_alpha -o curve.csv",
+        "treewise curve yours.csv --target COLUMN --over rows --validation 0.3",
+    ),
+    about="Chooses the size of a tree by rows it has not seen. Of max_leaf_nodes, max_depth, min_samples_split and"
+    " ccp_alpha all values are read off one tree a fold; min_samples_leaf and rows are grown for each value."
+    " The built-in table noisy knows its true error.",
+)
+@click.argument("data")
+@option(
+    "--over",
+    type=click.Choice(OVER),
+    default="max_leaf_nodes",
+    metavar="PARAMETER",
+    section=JUDGES,
+    help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
+)
+@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Look at these values only.")
+@option(
+    "--validation",
+    metavar="FILE|SHARE",
+    section=JUDGES,
+    help="Judge by another table, or by a share of the rows that is held out, such as 0.3.",
+)
+@option(
+    "--folds", type=int, metavar="N", section=JUDGES, help="Judge by so many folds (default 10); 0 by the truth only."
+)
+@grow_options
+@text_options
+@format_option("text", "csv", "json")
+@output_option("Write all points to a CSV file.")
+@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+def command(
+    data: str,
+    over: str,
+    values: list[float] | None,
+    validation: str | None,
+    folds: int | None,
+    form: str,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Follow the errors, draw them, write them."""
+    from treewise.cli.progress import bar
+    from treewise.curves import curve_of, truth_of
+
+    check_place(output, data, validation)
+    text = take_text_options(options)
+    asked = take_grow_options(options)
+    problem = prepared_aloud(data, asked, text, quiet)
+    judges: Any = validation
+    if validation is not None:
+        share = as_share(validation)
+        judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
+    with bar("curve") as progress:
+        found = curve_of(
+            problem,
+            over,
+            values=values,
+            validation=judges,
+            folds=folds,
+            truth=truth_of(data),
+            random_state=asked.get("random_state", 0),
+            n_jobs=asked.get("n_jobs"),
+            progress=progress,
+        )
+    if form == "text" and output != "-":
+        say(str(found) if quiet else f"\n{found}")
+    elif form == "json":
+        deliver(json_text(found.to_dict()), None)
+    else:
+        deliver(found.to_csv(), None)
+    if output not in (None, "-"):
+        deliver(found.to_csv(), output)
+        if not quiet:
+            remark("", f"{plural(len(found), 'point')} → {safe(output)}")
+
+
+def as_share(text: str) -> float | None:
+    """Tell a share from the name of a file."""
+    if Path(text).exists():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,266 @@
+"""Errors along a parameter: the same as growing anew for each value; and what is chosen from them."""
+
+import csv
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import treewise as tw
+from treewise.cli.curve import OVER as CLI_OVER
+from treewise.curves import OVER, curve_of
+from treewise.curves.growing import spread
+from treewise.curves.judging import Judges, Sums
+from treewise.curves.ladder import Ladder
+from treewise.curves.result import chosen
+from treewise.errors import DataError, ParameterError
+from treewise.folds import fold_numbers, held_out, part
+from treewise.growth import grow_problem, problem_for
+
+NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
+VALUES = {
+    "max_leaf_nodes": [1, 2, 3, 4, 5, 7, 10, 15],
+    "max_depth": [0, 1, 2, 3, 4, 6, 9],
+    "min_samples_split": [2, 3, 4, 6, 9, 14, 40],
+    "ccp_alpha": [0, 0.001, 0.01, 0.03, 0.05, 0.1, 0.5],
+    "min_samples_leaf": [1, 2, 3, 5, 9],
+    "rows": [2, 4, 6],
+}
+
+
+@st.composite
+def problems(draw):
+    n = draw(st.integers(12, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    task = draw(st.sampled_from(["classification", "regression"]))
+    data = {
+        "x1": rng.integers(0, 5, n),
+        "x2": np.where(rng.random(n) < 0.1, np.nan, rng.random(n)),
+        "town": np.array(["Bari", "Rome", "Turin", "Pisa"])[rng.integers(0, 4, n)],
+        "y": rng.choice(["a", "b", "c"], n) if task == "classification" else rng.normal(size=n).round(1) + 0.05,
+        "w": rng.integers(1, 4, n) / 2,
+    }
+    options = {
+        "categorical": draw(st.sampled_from(["multiway", "subset", "any"])),
+        "empty_branch": draw(st.sampled_from(["parent", "root"])),
+        "missing": draw(st.sampled_from(["learn", "branch"])),
+        "sample_weight": draw(st.sampled_from([None, "w"])),
+    }
+    if task == "classification":
+        options["criterion"] = draw(st.sampled_from(["entropy", "gini", "c45"]))
+        options["cost"] = draw(st.sampled_from([None, rng.integers(0, 6, (3, 3))]))
+    else:
+        options["criterion"] = draw(st.sampled_from(["squared_error", "absolute_error"]))
+    try:
+        return problem_for(data, "y", task=task, **options)
+    except ParameterError:  # a class that did not come up has a cost
+        return problem_for(data, "y", task=task, **{**options, "cost": None})
+
+
+def grown(problem, over, value, seed=0):
+    """The tree for one value, grown for it."""
+    if over == "ccp_alpha":
+        return problem, grow_problem(problem).prune("cost_complexity", ccp_alpha=value)
+    if over == "rows":
+        rows = np.random.default_rng(seed).permutation(len(problem))[:value]
+        problem = part(problem, np.sort(rows))
+    else:
+        problem = replace(problem, settings=replace(problem.settings, **{over: value}))
+    return problem, grow_problem(problem)
+
+
+def loss_of(rows, tree):
+    return float(Judges.of(rows).judge(tree).mean[0])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(problems(), st.sampled_from(OVER), st.integers(2, 4))
+def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
+    values = VALUES[over]
+    found = curve_of(problem, over, values=values, folds=folds, random_state=1)
+    assert sorted(point.value for point in found.points) == values
+    number = fold_numbers(problem, folds, 1)
+    for point in found.points:
+        sums, own, leaves = Sums.nothing(1), [], []
+        for fold in range(folds):
+            mine, tree = grown(part(problem, np.flatnonzero(number != fold)), over, point.value, seed=1)
+            sums.add(Judges.of(part(problem, np.flatnonzero(number == fold))).judge(tree))
+            own.append(loss_of(mine, tree))
+            leaves.append(tree.n_leaves)
+        root = math.sqrt if found.measure == "rmse" else float
+        assert point.validation == pytest.approx(root(sums.mean[0]), rel=1e-9, abs=1e-9)
+        error = sums.standard_error[0]
+        if found.measure == "rmse":
+            error = error / (2 * point.validation) if point.validation else 0.0
+        assert point.standard_error == pytest.approx(error, rel=1e-4, abs=1e-6)
+        if over == "rows":
+            assert point.training == pytest.approx(root(np.mean(own)), rel=1e-9, abs=1e-9)
+            assert point.leaves == pytest.approx(np.mean(leaves))
+        else:
+            mine, tree = grown(problem, over, point.value)
+            assert point.training == pytest.approx(root(loss_of(mine, tree)), rel=1e-9, abs=1e-9)
+            assert point.leaves == tree.n_leaves
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(), st.sampled_from(NESTED))
+def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
+    ladder = Ladder(grow_problem(problem), over)
+    for value in VALUES[over]:
+        _, wanted = grown(problem, over, value)
+        got = ladder.tree_at(value)
+        assert [node.split for node in got] == [node.split for node in wanted]
+        assert ladder.leaves[ladder.splits_at(value)] == wanted.n_leaves
+    sizes = [ladder.leaves[ladder.splits_at(value)] for value in ladder.values()]
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] == 1
+
+
+@pytest.mark.parametrize("over", NESTED[1:])
+def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
+    """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
+    problem = problem_for("penguins", max_leaf_nodes=6)
+    found = curve_of(problem, over, values=VALUES[over], validation=0.3)
+    train = part(problem, held_out(problem, 0.3)[0])
+    for point in found.points:
+        assert point.leaves == grown(train, over, point.value)[1].n_leaves
+
+
+def test_more_leaves_fit_better_and_ties_go_to_the_simplest():
+    found = tw.curve("penguins", folds=5)
+    training = [point.training for point in found.points]
+    assert [point.value for point in found.points] == list(range(1, 14))
+    assert training == sorted(training, reverse=True)
+    assert training[-1] == 0
+    least = min(point.validation for point in found.points)
+    assert found.best == next(p for p in found.points if p.validation == least)
+    within = [p for p in found.points if p.validation <= found.best.validation + found.best.standard_error]
+    assert found.one_se == within[0]
+
+
+def test_the_choice_by_hand():
+    sums = Sums(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
+    # least 3/30 at place 2; its standard error is √(0.1·0.9/30) = 0.0548: 0.1548 lets 4/30 in, not 5/30
+    assert sums.standard_error[2] == pytest.approx(math.sqrt(0.09 / 30))
+    assert chosen(sums, allowance=True) == (2, 1)
+    assert chosen(sums, allowance=False) == (2, 2)
+
+
+def test_validation_tables_and_shares():
+    table = tw.datasets.penguins()
+    rows = np.arange(344)
+    train, test = table.take(rows[rows % 3 > 0]), table.take(rows[rows % 3 == 0])
+    found = tw.curve(train, over="max_depth", validation=test)
+    assert "115 rows of penguins" in found.judged_by
+    for point in found.points:
+        tree = tw.grow(train, max_depth=int(point.value))
+        assert point.validation == pytest.approx(tree.evaluate(test).error)
+        assert point.training == pytest.approx(tree.evaluate(train).error)
+    share = tw.curve(table, over="max_depth", validation=0.25)
+    assert share.judged_by == "86 rows held out"
+
+
+def test_a_share_is_of_every_class():
+    problem = problem_for("penguins")
+    train, test = held_out(problem, 0.25, 3)
+    assert np.array_equal(np.sort(np.append(train, test)), np.arange(344))
+    assert np.bincount(problem.y[test]).tolist() == [38, 17, 31]
+
+
+def test_the_truth_is_the_samplers():
+    world = tw.datasets.sampler(noise=0.1)
+    table = world.sample(300, seed=1)
+    found = tw.curve(table, over="max_leaf_nodes", truth=world, folds=0)
+    for point in found.points[::7]:
+        tree = tw.grow(table, max_leaf_nodes=int(point.value))
+        assert point.true == pytest.approx(world.true_error(tree))
+        assert point.validation is None
+    assert found.best == found.one_se == min(found.points, key=lambda p: p.true)
+    assert found.best.true < found.points[-1].true - 0.05  # overfitting (ID3 notes)
+    assert tw.curve("noisy", folds=3).points[0].true == pytest.approx(0.4)
+
+
+def test_more_data_helps():
+    world = tw.datasets.sampler(noise=0.1)
+    found = tw.curve(world.sample(2000, seed=3), over="rows", truth=world, folds=4, min_samples_leaf=5)
+    true = [point.true for point in found.points]
+    assert true[-1] < true[len(true) // 2] < true[0]
+    gap = [point.true - point.training for point in found.points]
+    assert gap[-1] < 0.05 < gap[2]  # the training error approaches the true one
+
+
+def test_rows_of_a_class_the_sample_does_not_have_are_errors():
+    world = tw.datasets.Sampler(np.array([0.0, 0.25]))
+    table = tw.read({"x1": [0, 1, 0, 1], "y": [0, 0, 0, 0]})
+    found = tw.curve(table, "y", truth=world, folds=0)
+    assert found.points[0].true == pytest.approx(0.125)
+    with pytest.raises(ParameterError, match='truth knows no column "z"'):
+        tw.curve({"z": [0, 1], "y": [0, 1]}, "y", truth=world, folds=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"over": "depth"}, "over='depth': must be one of max_leaf_nodes"),
+        ({"values": []}, "values is empty"),
+        ({"values": [1.5]}, "max_leaf_nodes is looked at in whole numbers"),
+        ({"values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),
+        ({"over": "ccp_alpha", "values": [-1]}, "ccp_alpha is a number, 0 or more"),
+        ({"over": "rows", "values": [400]}, "there are 1 to 309 rows to grow on"),
+        ({"validation": 0.2, "folds": 3}, "validation and folds are two ways to judge"),
+        ({"folds": 0}, "nothing is left to judge by"),
+        ({"folds": 1}, "must be a whole number, 2 or more"),
+        ({"validation": 1.5}, "must be a table, or a share between 0 and 1"),
+        ({"max_deep": 3}, "no option max_deep"),
+        ({"max_leaf_nodes": 3}, "max_leaf_nodes is what the curve goes over. Leave it out"),
+    ],
+)
+def test_what_makes_no_sense_is_said(options, said):
+    with pytest.raises((ParameterError, DataError)) as error:
+        tw.curve("penguins", **options)
+    assert said in str(error.value)
+
+
+def test_progress_is_told_and_ctrl_c_is_answered():
+    told = []
+    tw.curve("penguins", over="min_samples_leaf", values=[1, 5], folds=2, progress=told.append)
+    assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tw.curve("penguins", folds=2, progress=stop)
+
+
+def test_long_sequences_are_thinned_and_drawn_within_the_page():
+    rng = np.random.default_rng(0)
+    data = {"x": rng.random(5000), "y": rng.choice(["a", "b"], 5000)}
+    found = tw.curve(data, "y", validation=0.5)
+    assert found.points[-1].value > 1000 >= len(found)
+    assert max(map(len, str(found).splitlines())) <= 100
+    assert len(str(found).splitlines()) < 40
+
+
+def test_one_leaf_makes_a_curve_of_one_point():
+    found = tw.curve({"x": [1, 1, 1, 1], "y": ["a", "b", "a", "b"]}, "y", folds=2)
+    assert len(found) == 1
+    assert "best      max_leaf_nodes = 1" in str(found)
+
+
+def test_plain_values():
+    found = tw.curve("penguins", over="ccp_alpha", folds=3)
+    assert json.loads(json.dumps(found.to_dict()))["points"][0]["leaves"] == 1
+    lines = list(csv.DictReader(found.to_csv().splitlines()))
+    assert [float(line["ccp_alpha"]) for line in lines] == [point.value for point in found.points]
+    assert [float(line["validation"]) for line in lines] == [point.validation for point in found.points]
+    assert {line["true"] for line in lines} == {""}
+
+
+def test_names_and_steps():
+    assert CLI_OVER == OVER
+    assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
