@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from math import inf, sqrt
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -137,7 +136,8 @@ class Grower:
             same = problem is self.whole
             ladder = self.ladder if same else self._ladder(problem)
             told(1.0)
-            return Nested(ladder, values if same or self.given else self._for_others(values), problem)
+            ask = same or self.given or self.over != "ccp_alpha"
+            return Nested(ladder, values if ask else [self.ladder.middle(value) for value in values], problem)
         made = []
         for value in values:
             rows = self._under(problem, value)
@@ -152,12 +152,6 @@ class Grower:
             return part(problem, np.sort(order[: int(value)]))
         changed: dict[str, Any] = {self.over: value}
         return replace(problem, settings=replace(problem.settings, **changed))
-
-    def _for_others(self, values: Sequence[float]) -> list[float]:
-        """Return what to ask of the trees of folds: the alpha in the middle of where the whole tree is such (rpart)."""
-        if self.over != "ccp_alpha":
-            return list(values)
-        return [inf, *(sqrt(low * high) for high, low in pairwise(values))]
 
 
 def spread(low: int, high: int, most: int) -> list[int]:

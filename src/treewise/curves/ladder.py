@@ -9,6 +9,10 @@ running sum.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Decimal
+from itertools import pairwise
+from math import inf, sqrt
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,6 +71,14 @@ class Ladder:
         """The number of leaves after each number of splits, from none to all."""
         return np.append(1, 1 + np.cumsum(self._more_leaves()[self.nodes]))
 
+    def middle(self, alpha: float) -> float:
+        """Return the alpha in the middle of those that give the same tree as this one: what rpart asks of its folds."""
+        assert self.nested is not None
+        entry = self.nested.find(alpha)
+        if entry == len(self.nested) - 1:
+            return inf
+        return sqrt(float(self.nested.alpha[entry]) * float(self.nested.alpha[entry + 1]))
+
     def along(self, as_leaf: Floats, staying: Floats) -> Floats:
         """Return a sum over the leaves after each number of splits, from none to all.
 
@@ -92,11 +104,26 @@ class Ladder:
     def values(self) -> list[float]:
         """Return the values at which this tree changes, from the root alone to the whole of it."""
         if self.nested is not None:
-            return [float(alpha) for alpha in np.unique(self.nested.alpha)[::-1]]
+            alphas = [*np.unique(self.nested.alpha).tolist(), inf]
+            return [short_between(low, high) for low, high in pairwise(alphas)][::-1]
         steps = np.unique(self.keys)
         if self.over == "min_samples_split":
             return [float(self.tree.arrays.rows[0]) + 1, *(-steps).tolist()]
         return [0.0 if self.over == "max_depth" else 1.0, *steps.tolist()]
+
+
+def short_between(low: float, high: float) -> float:
+    """Return a number from low on and below high that is short to write, and low itself if there is no shorter one.
+
+    >>> short_between(0.022203, 0.030235), short_between(4163000123.0, inf), short_between(0.0, 1.0)
+    (0.0223, 4170000000.0, 0.0)
+    """
+    for digits in range(1, 17):
+        step = Decimal(1).scaleb(Decimal(low).adjusted() - digits) if low > 0 else Decimal(1)
+        short = float((Decimal(low) / step).to_integral_value(ROUND_CEILING) * step)
+        if low <= short < high and (digits > 1 or short == low):
+            return short
+    return low
 
 
 def least_above(parent: Ints, values: Floats) -> Floats:

@@ -9,7 +9,8 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import sqrt
+from functools import cached_property
+from math import floor, log10, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from treewise.curves.judging import Sums
 from treewise.problem import Problem
-from treewise.wording import figure, plural, safe
+from treewise.wording import number, plural, safe
 
 Floats = npt.NDArray[np.float64]
 EQUAL = 1e-12  # losses nearer than this are equal
@@ -89,7 +90,7 @@ class Curve:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([self.over, *list(Point.__dataclass_fields__)[1:]])
         for point in self.points:
-            writer.writerow(["" if number is None else written(number) for number in asdict(point).values()])
+            writer.writerow(["" if each is None else number(each) for each in asdict(point).values()])
         return out.getvalue()
 
     def __str__(self) -> str:
@@ -110,8 +111,14 @@ class Curve:
         return f"{value}: {self.measure} {self.number(error)}{about}{' %' if self.measure == 'error' else ''}"
 
     def number(self, error: float) -> str:
-        """Write an error: a share in percent, a cost or a deviation as it is."""
-        return f"{100 * error:.1f}" if self.measure == "error" else figure(error)
+        """Write an error: a share in percent, a cost or a deviation with the digits that its standard error allows."""
+        return f"{100 * error:.1f}" if self.measure == "error" else f"{error:,.{self.decimals}f}"
+
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimals a cost or a deviation has: two digits of its standard error, or four of itself."""
+        largest = max(point.training for point in self.points) or 1.0
+        return max(0, 1 - exponent(self.best.standard_error) if self.best.standard_error else 3 - exponent(largest))
 
     @property
     def title(self) -> str:
@@ -142,14 +149,18 @@ def chosen(judges: Sums, allowance: bool) -> tuple[int, int]:
     return best, int(np.argmax(mean <= limit + EQUAL * max(1.0, least)))
 
 
+def exponent(number: float) -> int:
+    """Return the place of a number's first digit.
+
+    >>> exponent(0.033), exponent(1092.2)
+    (-2, 3)
+    """
+    return floor(log10(number))
+
+
 def said(value: float) -> str:
     """Write a value of a parameter: whole numbers whole, alphas in short."""
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:.4g}"
-
-
-def written(number: float) -> str:
-    """Write a number into a file, to the last bit."""
-    return str(int(number)) if float(number).is_integer() else repr(float(number))
+    return f"{int(value):,}" if isinstance(value, int) else number(value)
 
 
 def leaves_in_words(leaves: float) -> str:
