@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
@@ -17,7 +17,7 @@ from treewise.intervals import wilson
 from treewise.predict import find_nodes
 from treewise.rivals import mean_test, sign_test
 from treewise.rivals.features import Features
-from treewise.rivals.models import Neighbours, losses_on
+from treewise.rivals.models import NEIGHBOURS, Neighbours, losses_on
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
@@ -100,6 +100,22 @@ def test_rivals_are_scikit_learns(penguins):
     neighbours.fit(train)
     said = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
     assert np.array_equal(found["knn"].losses[number == 1], (said != held.y).astype(float))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_k_is_the_one_that_errs_least_on_a_quarter(task, penguins):
+    rows = penguins if task == "classification" else problem_for("penguins", "body_mass_g", drop_missing_target=True)
+    neighbours = Neighbours(None, None)
+    neighbours.fit(rows)
+    held = fold_numbers(rows, 4) == 0
+    train, valid = part(rows, np.flatnonzero(~held)), part(rows, np.flatnonzero(held))
+    features, kind = Features(train), KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    X, Z, y = features.write(train), features.write(valid), rows.y if task == "classification" else rows.raw
+    error = {}
+    for k in NEIGHBOURS:
+        said = kind(k).fit(X, y[~held]).predict(Z)
+        error[k] = float(losses_on(valid, said, None).mean())
+    assert neighbours.fact == max(k for k in NEIGHBOURS if error[k] <= min(error.values()) + 1e-12)
 
 
 def test_numbers_are_compared_by_squared_errors():

@@ -176,7 +176,7 @@ def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int
         asked.empty_branch,
         history=(step,),
     )
-    if "cost" in step:
+    if step.get("cost") is not None:
         tree = labelled(tree)
     return tree.with_(notes=(*problem.notes, *notes_on(tree)))
 

@@ -2,6 +2,8 @@
 
 import json
 
+import treewise as tw
+
 
 def test_evaluate_against_others(run, model):
     answer = run(f"evaluate {model} penguins --against knn,majority --folds 4")
@@ -17,6 +19,13 @@ def test_evaluate_against_others(run, model):
 def test_as_json(run, model):
     found = json.loads(run(f"evaluate {model} penguins --against majority --folds 3 --format json").out)
     assert [m["model"] for m in found["against"]] == ["tree", "majority"]
+
+
+def test_costs_that_came_later_count_too(run, model):
+    tw.load(model).with_cost({"Adelie": {"Gentoo": 3}}).save("dear.json")
+    answer = run("evaluate dear.json penguins --against majority --folds 3")
+    assert answer.err == ""
+    assert any(line.split()[:1] == ["cost"] and "interval" in line for line in answer.lines)
 
 
 def test_a_written_tree_is_not_grown_anew(run, officials):

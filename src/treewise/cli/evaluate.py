@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ AT_ONCE = 1000  # lines
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
     about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
-    " interval (Wilson), log loss in nats and the confusion matrix; for numbers: RMSE, MAE and R².",
+    " interval (Wilson), what mistakes cost, log loss in nats and the confusion matrix; for numbers: RMSE, MAE and R².",
 )
 @click.argument("model")
 @click.argument("data")
@@ -123,6 +124,7 @@ def command(
 def compared(found: Model, table: Table, against: str, folds: int) -> Comparison:
     """Compare the way the tree was grown with other models, on folds of the table."""
     from treewise.cli.progress import bar
+    from treewise.costs import cost_of
     from treewise.growth import problem_like
     from treewise.rivals import compare
     from treewise.rivals.models import rivals_named
@@ -136,8 +138,10 @@ def compared(found: Model, table: Table, against: str, folds: int) -> Comparison
     later = [str(step.get("did")) for step in tree.history if step.get("did") not in ("grow", "with_cost")]
     if later:
         remark("note", f"the trees of the folds are grown as {found.name} was; not repeated: {', '.join(later)}")
+    problem, cost = problem_like(tree, table), cost_of(tree)
+    now = {"cost": None if cost is None else cost.to_dict()}
     with bar("against") as progress:
-        return compare(problem_like(tree, table), against, folds=folds, progress=progress)
+        return compare(replace(problem, asked={**problem.asked, **now}), against, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from treewise.growth import problem_for
 from treewise.intervals import beta_share, wilson
 from treewise.problem import Problem
 from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
-from treewise.wording import display_width, figure, pad, percent, plural, rough_percent, safe
+from treewise.wording import display_width, pad, percent, plural, rough_percent, safe
 
 __all__ = ["Comparison", "Outcome", "against", "compare"]
 
@@ -105,7 +105,8 @@ class Comparison:
             if self.measure == "error":
                 said, between = rough_percent(self.error(o)), f"{percent(low)} to {percent(high)}"
             else:
-                said, between = figure(self.error(o)), f"{figure(low)} to {figure(high)}"
+                digits = self.decimals
+                said, between = f"{self.error(o):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
         widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
@@ -114,6 +115,12 @@ class Comparison:
             cells = "".join(" " * (w - display_width(c) + 3) + c for w, c in zip(widths[1:-1], middle, strict=True))
             lines.append(f"{pad(first, widths[0])}{cells}   {last}".rstrip())
         return "\n".join([*lines, *map(self._verdict, self.outcomes[1:])])
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals a cost or a deviation has: those of two digits of the tree's interval."""
+        low, high = self.interval(self.outcomes[0])
+        return max(0, 1 - math.floor(math.log10((high - low) / 2))) if high > low else 4
 
     def _verdict(self, rival: Outcome) -> str:
         """Say whether the data prefer a rival to the tree."""

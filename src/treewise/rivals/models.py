@@ -17,6 +17,7 @@ from treewise.costs import CostMatrix, losses
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.folds import fold_numbers, part
 from treewise.growth import grow_problem
+from treewise.nodes import Target
 from treewise.predict import answers_of, find_nodes, nodes_that_speak
 from treewise.problem import Problem
 from treewise.rivals.features import Features
@@ -154,16 +155,28 @@ class Neighbours(Fitted):
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor  # type: ignore[import-untyped]
 
         kind = KNeighborsRegressor if rows.target.task == "regression" else KNeighborsClassifier
-        self.fact = 1.0
-        if len(rows) >= 2 * QUARTER:
-            held_out = fold_numbers(rows, QUARTER) == 0
-            train, valid = part(rows, np.flatnonzero(~held_out)), part(rows, np.flatnonzero(held_out))
-            tried = []
-            for k in [k for k in NEIGHBOURS if k <= len(train)]:
-                self.learn(train, kind(n_neighbors=k, n_jobs=self.n_jobs), weighted=False)
-                tried.append((float(losses_on(valid, self.predict(valid), self.cost).mean()), -k))
-            self.fact = float(-min(tried)[1])
+        self.fact = float(self.choose(rows, kind)) if len(rows) >= 2 * QUARTER else 1.0
         self.learn(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
+
+    def choose(self, rows: Problem, kind: Any) -> int:
+        """Return the k that loses least on rows held out: the neighbours are found once, for the largest k."""
+        held_out = fold_numbers(rows, QUARTER) == 0
+        train, valid = part(rows, np.flatnonzero(~held_out)), part(rows, np.flatnonzero(held_out))
+        tried = [k for k in NEIGHBOURS if k <= len(train)]
+        self.learn(train, kind(n_neighbors=tried[-1], n_jobs=self.n_jobs), weighted=False)
+        X, answers = self.features.write(valid), targets(train)
+        parts = (X[i : i + AT_ONCE] for i in range(0, len(valid), AT_ONCE))
+        near = answers[np.concatenate([self.model.kneighbors(part, return_distance=False) for part in parts])]
+        said = {k: vote(near[:, :k], rows.target, self.cost) for k in tried}
+        return min(tried, key=lambda k: (float(losses_on(valid, said[k], self.cost).mean()), -k))
+
+
+def vote(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt.NDArray[Any]:
+    """Return what neighbours answer together: their mean, the class most of them have, or the one of least cost."""
+    if target.task == "regression":
+        return np.asarray(near.mean(axis=1))
+    counts = np.stack([(near == place).sum(axis=1) for place in range(len(target.classes))], axis=1)
+    return np.asarray((cost or CostMatrix.of_mistakes(target.classes)).predict_class(counts))
 
 
 class Linear(Fitted):
