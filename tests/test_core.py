@@ -1,6 +1,7 @@
 """The core's small parts against their readable twins."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -85,7 +86,8 @@ def test_columns_must_be_of_one_length():
 
 
 def candidate(merit, slack, column, position):
-    return Candidate(Threshold("x", 0.0), (), 0, (column, 0, position, 0), merit, merit, slack, eligible=True)
+    key = (column, 0, position, 0)
+    return Candidate(partial(Threshold, "x", 0.0), 0, (), 0, key, merit, merit, slack, eligible=True)
 
 
 def drawn_at(node):

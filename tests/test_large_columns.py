@@ -164,3 +164,16 @@ def test_whole_numbers_of_any_width_give_one_tree():
             tree = tw.grow(np.array(x, dtype, order=order), y)
             assert tree == wanted
             assert tree.predict(np.array(x, dtype, order=order)).tolist() == wanted.predict(x.astype(float)).tolist()
+
+
+def test_a_column_of_very_many_categories_is_traced_and_said_in_short():
+    """Its candidates are listed in time that grows with the categories, not with their square, and fit on a line."""
+    n = 3_000
+    data = {"x": [f"key {i}" for i in range(n)], "y": [i % 10 < 5 for i in range(n)]}
+    tree = tw.grow(data, "y", max_depth=1)
+    trace = tree.trace(data)
+    assert trace[0]["x"].tried == n - 1
+    assert max(map(len, str(trace).splitlines())) < 300
+    assert tree.words(1).endswith(f", +{n // 2 - 10}}}")
+    one = tw.candidates(data, "y", categorical="one_value")["x"]
+    assert one.tried == n

@@ -116,7 +116,7 @@ def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Spli
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
     parting = Parting(0, groups, partial(replace, split), tuple(named))
     ways = [
-        judge.score(parting.make(missing=branch), parts, away.rows, (0, 0, 0, place))
+        judge.score(parting.make, branch, parts, away.rows, (0, 0, 0, place))
         for place, (branch, parts) in enumerate(place_missing(parting, away, judge.sets_apart(away)))
     ]
     judged = [way for way in ways if way is not None]

@@ -77,7 +77,7 @@ class Parting:
 
     position: int
     branches: tuple[Group, ...]
-    make: Callable[..., Split]  # the split, once it is told where missing values go
+    make: Callable[..., Split]  # makes the split, once it is told where missing values go
     placements: tuple[int, ...]  # branches in which missing rows are tried, in order
 
 
@@ -137,10 +137,15 @@ def two_sides(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
 
 def thresholds(scene: Scene) -> Iterator[Parting]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
-    between: Callable[[Any, Any], float] = midpoint if scene.encoding.kind == "number" else midpoint_int
     for i, low, high in two_sides([b.group for b in scene.buckets]):
-        cut = between(scene.buckets[i - 1].value, scene.buckets[i].value)
-        yield Parting(i - 1, (low, high), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))
+        yield Parting(i - 1, (low, high), partial(threshold_after, scene, i - 1), placements=(0, 1))
+
+
+def threshold_after(scene: Scene, place: int, *, missing: int) -> Threshold:
+    """Return the threshold between a bucket and the next."""
+    between: Callable[[Any, Any], float] = midpoint if scene.encoding.kind == "number" else midpoint_int
+    cut = between(scene.buckets[place].value, scene.buckets[place + 1].value)
+    return Threshold(scene.encoding.name, cut, missing=missing)
 
 
 def ordinals(scene: Scene) -> Iterator[Parting]:
@@ -154,10 +159,12 @@ def one_values(scene: Scene) -> Iterator[Parting]:
     """``x = level`` against all others (figure 8.2 b)."""
     if len(scene.buckets) < 2:
         return
+    groups = [b.group for b in scene.buckets]
+    before = list(accumulate(groups, add, initial=Group()))
+    after = list(accumulate(reversed(groups), add, initial=Group()))[::-1]
     for i, bucket in enumerate(scene.buckets):
-        others = [b.group for b in scene.buckets if b is not bucket]
         make = partial(OneValue, scene.encoding.name, scene.level(bucket))
-        yield Parting(i, (bucket.group, reduce(add, others)), make, placements=(0, 1))
+        yield Parting(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
 
 
 def subsets(scene: Scene) -> Iterator[Parting]:
@@ -175,26 +182,32 @@ def subsets(scene: Scene) -> Iterator[Parting]:
             moved = [i > 0 and bool(mask >> (i - 1) & 1) for i in range(len(buckets))]
             near = [b for b, m in zip(buckets, moved, strict=True) if not m]
             far = [b for b, m in zip(buckets, moved, strict=True) if m]
-            yield subset(scene, mask, near, far)
+            sides = (reduce(add, (b.group for b in near)), reduce(add, (b.group for b in far)))
+            yield subset(scene, mask, sides, [*near, *far], len(near))
         return
     for place, key in subset_orders(scene):
         ordered = sorted(buckets, key=key)  # stable: equal rates stay in the order of the levels
-        for i in range(1, len(ordered)):
-            yield subset(scene, place * len(buckets) + i, ordered[:i], ordered[i:])
+        for i, before, after in two_sides([b.group for b in ordered]):
+            yield subset(scene, place * len(buckets) + i, (before, after), ordered, i)
 
 
-def subset(scene: Scene, position: int, near: Sequence[Bucket], far: Sequence[Bucket]) -> Parting:
-    """Make the subset test of two sides; the lighter side is listed and is branch 0."""
-    sides = [(reduce(add, (b.group for b in side)), side) for side in (near, far)]
-    swap = sides[1][0].weight < sides[0][0].weight
-    (first, listed), (second, _) = reversed(sides) if swap else sides
-    levels = tuple(scene.encoding.levels[code] for code in sorted(b.value for b in listed))
+def subset(scene: Scene, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int) -> Parting:
+    """Make the subset test of the buckets before and after a cut; the lighter side is listed and is branch 0."""
+    near, far = sides
+    swap = far.weight < near.weight
+    listed = slice(cut, None) if swap else slice(cut)
     return Parting(
         position,
-        (first, second),
-        partial(Subset, scene.encoding.name, levels),
+        (far, near) if swap else (near, far),
+        partial(subset_of, scene, ordered, listed),
         placements=(1, 0) if swap else (0, 1),
     )
+
+
+def subset_of(scene: Scene, ordered: Sequence[Bucket], listed: slice, *, missing: int) -> Subset:
+    """Return the test that lists some of the buckets."""
+    levels = tuple(scene.encoding.levels[code] for code in sorted(b.value for b in ordered[listed]))
+    return Subset(scene.encoding.name, levels, missing=missing)
 
 
 def subset_orders(scene: Scene) -> list[tuple[int, Callable[[Bucket], Any]]]:

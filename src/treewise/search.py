@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 
 import numpy as np
@@ -35,7 +35,8 @@ RATIO_BITS, RATIO_SLACK = 60, 1 << 15
 class Candidate:
     """One possible split of a node: the test, what each branch would hold, and what it gains."""
 
-    split: Split
+    make: Callable[..., Split]
+    missing: int  # the branch missing values take
     branches: tuple[Group, ...]
     missing_rows: int
     key: tuple[int, int, int, int]  # column, kind, position, placement of missing rows: decides ties
@@ -43,6 +44,11 @@ class Candidate:
     merit: int  # what it competes by
     slack: int  # by how much rounding may have moved the merit
     eligible: bool  # whether every branch with rows meets the limits
+
+    @property
+    def split(self) -> Split:
+        """The test; made when asked for, since of many candidates few are looked at."""
+        return self.make(missing=self.missing)
 
     @property
     def filled(self) -> list[Group]:
@@ -79,9 +85,14 @@ class Judge:
         return wanted and self.measure.valid(gone) and self.fits(gone)
 
     def score(
-        self, split: Split, branches: tuple[Group, ...], missing_rows: int, key: tuple[int, int, int, int]
+        self,
+        make: Callable[..., Split],
+        missing: int,
+        branches: tuple[Group, ...],
+        missing_rows: int,
+        key: tuple[int, int, int, int],
     ) -> Candidate | None:
-        """Score one way of splitting; None when it sends all rows one way."""
+        """Score the split that ``make(missing=…)`` makes; None when it sends all rows one way."""
         measure = self.measure
         filled = [g for g in branches if g.rows]
         if len(filled) < 2 or not all(map(measure.valid, filled)):
@@ -90,7 +101,8 @@ class Judge:
         slack = measure.slack(len(filled))
         gain = computed if abs(computed) > slack else 0
         merit, slack = self.merit(computed, slack, filled)
-        return Candidate(split, branches, missing_rows, key, gain, merit, slack, all(map(self.fits, filled)))
+        eligible = all(map(self.fits, filled))
+        return Candidate(make, missing, branches, missing_rows, key, gain, merit, slack, eligible)
 
     def merit(self, gain: int, slack: int, branches: Sequence[Group]) -> tuple[int, int]:
         """Return what a split of this gain competes by (the criterion's rule), and by how much that may be off."""
@@ -118,14 +130,15 @@ def candidates(judge: Judge, rows: Rows, column: int) -> Iterator[Candidate]:
         for parting in PARTINGS[kind](scene):
             for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
                 key = (column, PLACE[kind], parting.position, placement)
-                made = judge.score(parting.make(missing=branch), branches, gone.rows, key)
+                made = judge.score(parting.make, branch, branches, gone.rows, key)
                 if made:
                     yield made
     if gone.rows:
         present = reduce(add, (b.group for b in scene.buckets))
         split = presence(scene, kinds[0])
         sides = (present, gone) if split.missing == 1 else (gone, present)
-        made = judge.score(split, sides, gone.rows, (column, PLACE["presence"], 0, 0))
+        key = (column, PLACE["presence"], 0, 0)
+        made = judge.score(partial(replace, split), split.missing, sides, gone.rows, key)
         if made:
             yield made
 

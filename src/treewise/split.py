@@ -30,6 +30,8 @@ from treewise.wording import safe
 
 Value = float | int | str | None  # one decoded cell; None is missing
 
+MOST_SAID, FEW_SAID = 200, 10  # of a set of more levels than the one, the other is said
+
 
 @dataclass(frozen=True, slots=True)
 class Split(ABC):
@@ -267,10 +269,17 @@ def say_equal(name: str, level: str, encoding: Encoding) -> str:
 
 
 def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
-    """Say that a column is one of several levels."""
+    """Say that a column is one of several levels; of very many the first few, and how many more there are.
+
+    >>> say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
+    'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, +990}'
+    """
     if len(levels) == 1:
         return say_equal(name, levels[0], encoding)
-    return f"{name} in {{{', '.join(map(quote, levels))}}}"
+    said = list(map(quote, levels[:MOST_SAID]))
+    if len(levels) > MOST_SAID:
+        said = [*said[:FEW_SAID], f"+{len(levels) - FEW_SAID}"]
+    return f"{name} in {{{', '.join(said)}}}"
 
 
 def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:

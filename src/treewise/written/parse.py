@@ -198,9 +198,16 @@ def _nodes(
             weights = [facts[child].get("weight", 0.0) for child in children]
             split, branches = decide(families[at], encodings[column], weights)
             node |= split_entries(split, column, places[column])
+            if node.get("rows") and says_of_the_heavier(families[at], weights):
+                node["missing_rows"] = 1  # there were some; how many is not printed
             todo.extend((children[i], len(nodes)) for i in reversed(branches))
         nodes.append(node)
     return nodes
+
+
+def says_of_the_heavier(siblings: Sequence[Condition], weights: Sequence[float]) -> bool:
+    """Tell whether ``or missing`` stands on the branch they would take anyway, as it does where some were missing."""
+    return siblings[weights.index(max(weights))].or_missing
 
 
 class _Predictions:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -72,7 +73,8 @@ def own_split(lens: Lens, place: Place) -> CandidateTrace | None:
     column = next(i for i, e in enumerate(problem.encodings) if e.name == split.column)
     groups = tuple(group_of(problem, part) for part in place.parts)
     key = (column, PLACE[split.kind], OWN, 0)
-    made = Judge(problem, lens.node, lens.measure).score(split, groups, place.missing_rows, key)
+    judge = Judge(problem, lens.node, lens.measure)
+    made = judge.score(partial(replace, split), split.missing, groups, place.missing_rows, key)
     return CandidateTrace(lens, made, problem.encodings[column], place.parts) if made else None
 
 
