@@ -46,7 +46,8 @@ public:
           bits_(row_bits(frame.n_classes())),
           mask_(frame.n_classes() ? (1u << bits_) - 1 : ~0u),
           appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
-          sorted_(frame.settings, frame.tables, appraiser_),
+          pulse_([this] { tick_(0); }),
+          sorted_(frame.settings, frame.tables, appraiser_, pulse_),
           levels_(frame.settings, appraiser_, frame.n_classes()),
           members_(rows_.size()),
           lists_(frame.columns.size()),
@@ -201,7 +202,7 @@ private:
         ++n_lists_;
         list.resize(rows_.size());
         std::iota(list.begin(), list.end(), 0u);
-        sorter_.sort(keys_, list);
+        sorter_.sort(keys_, list, pulse_);
         auto& ranks = ranks_[c];
         ranks.resize(list.size());
         for (uint32_t i = 0, rank = 0; i < list.size(); ++i) {
@@ -515,6 +516,7 @@ private:
     int bits_;  // of an entry that number the row
     uint32_t mask_;
     Appraiser<S> appraiser_;
+    Pulse pulse_;
     SortedScan<S> sorted_;
     LevelScan<S> levels_;
     const Column presence_only_{};  // a column tested by presence alone

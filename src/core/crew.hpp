@@ -20,6 +20,12 @@
 
 namespace treewise {
 
+struct Cancelled {};  // thrown in a thread whose work nobody waits for any more
+
+// What long loops call now and then: in the calling thread it asks Python whether to go on, in others the crew.
+using Pulse = std::function<void()>;
+inline constexpr size_t kBetweenPulses = 1 << 20;  // rows: some milliseconds
+
 class Crew {
 public:
     explicit Crew(int n_workers) {
@@ -42,6 +48,13 @@ public:
 
     int size() const { return static_cast<int>(threads_.size()) + 1; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+    // tick: what the calling thread, worker 0, has for a pulse.
+    Pulse pulse(int worker, const Pulse& tick) const {
+        if (worker == 0) return tick;
+        return [this] {
+            if (stopped()) throw Cancelled{};
+        };
+    }
 
     // Calls work(piece, worker) for every piece below n, in order of number, each once, by whoever is free.
     void share(size_t n, const std::function<void(size_t, int)>& work, const std::function<void()>& tick) {

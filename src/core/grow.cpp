@@ -16,8 +16,6 @@
 namespace treewise {
 namespace {
 
-struct Cancelled {};  // another worker has met with trouble and reports it
-
 // -- the result -------------------------------------------------------------------------------------------------------
 
 class Writer {
@@ -116,7 +114,9 @@ private:
         } else if constexpr (std::derived_from<Side, Sums>) {
             if (!exactly) return fast<Side, Shape::sums>();
         }
-        SortedLists lists(columns_, target_.n_rows, monitor_);
+        const auto tick = ticker(nullptr);
+        const std::function<void()> still = [&] { tick(0); };
+        SortedLists lists(columns_, target_.n_rows, still);
         return grow_alone<Side>(lists);
     }
     template <class Side>

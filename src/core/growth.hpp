@@ -71,7 +71,9 @@ public:
           tick_(tick),
           desk_(desk),
           engine_(engine),
-          finder_(desk, engine, columns, settings, total_weight) {}
+          finder_(desk, engine, columns, settings, total_weight) {
+        desk.pulse = [this] { tick_(0); };
+    }
 
     Block run() {
         Draft root;
@@ -111,6 +113,12 @@ private:
     Draft& draft(int64_t id) { return block_.drafts[static_cast<size_t>(id)]; }
     const Draft& draft(int64_t id) const { return block_.drafts[static_cast<size_t>(id)]; }
 
+    // Between two passes over many rows: Ctrl-C should not wait for both.
+    void breathe(Segment node) const {
+        constexpr int64_t kMany = 1 << 16;
+        if (node.size() >= kMany) tick_(0);
+    }
+
     // -- one node -----------------------------------------------------------------------------------------------------
 
     // Says what the node predicts; returns whether it may be split.
@@ -121,11 +129,13 @@ private:
             return false;
         }
         const auto rows = sit(d.segment, known);
+        breathe(d.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool pure = same_targets(rows);
         const Side& whole = finder_.whole;
         d.weight = whole.weight;
         d.summary = summarise(whole, desk_, first, last);
+        breathe(d.segment);
         if (target_.n_classes == 0 && pure) d.summary.value = target_.raw[*first];
         keep_counts(d);
         d.stop = leaf_condition(d, pure);
@@ -140,6 +150,7 @@ private:
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         Side& whole = finder_.whole;
         desk_.sit(first, last);
+        breathe(node);
         Side::open(desk_, first, last);
         whole.clear();
         if constexpr (requires { whole.add(whole_.data()); }) {
@@ -209,6 +220,7 @@ private:
         const Segment segment = draft(id).segment;
         std::vector<int64_t> sizes(k, 0);
         engine_.divide(segment, draft(id).chosen, sizes);
+        breathe(segment);
 
         const auto first_child = static_cast<int64_t>(block_.drafts.size());
         draft(id).first_child = first_child;

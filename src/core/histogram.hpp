@@ -35,7 +35,8 @@ public:
           appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
           rows_(frame.target.n_rows),
           bins_(frame, crew, tick) {
-        for (int w = 0; w < crew_.size(); ++w) benches_.push_back(std::make_unique<Bench>(frame_, appraiser_));
+        for (int w = 0; w < crew_.size(); ++w)
+            benches_.push_back(std::make_unique<Bench>(frame_, appraiser_, crew_.pulse(w, tick_)));
     }
 
     Segment all() const override { return rows_.all(); }
@@ -143,13 +144,15 @@ private:
         double most;
     };
     struct Bench {
-        Bench(const Frame& frame, const Appraiser<S>& appraiser)
-            : sorted(frame.settings, frame.tables, appraiser),
+        Bench(const Frame& frame, const Appraiser<S>& appraiser, const Pulse& p)
+            : pulse(p),
+              sorted(frame.settings, frame.tables, appraiser, p),
               levels(frame.settings, appraiser, frame.n_classes()),
               left(frame.width()),
               right(frame.width()),
               gone(frame.width()),
               bin(frame.width()) {}
+        Pulse pulse;
         SortedScan<S> sorted;
         LevelScan<S> levels;
         LevelCounts counts;
@@ -334,11 +337,13 @@ private:
             bench.found.assign(list(node).begin(), list(node).end());
         }
         bench.keys.resize(bench.found.size());
+        bench.pulse();
         read_keys(frame_.columns[column], bench.found, bench.keys.data());
+        bench.pulse();
         if (!marked) drop_missing(bench);
         bench.order.resize(bench.found.size());
         std::iota(bench.order.begin(), bench.order.end(), 0u);
-        bench.sorter.sort(bench.keys, bench.order);
+        bench.sorter.sort(bench.keys, bench.order, bench.pulse);
     }
     static void drop_missing(Bench& bench) {
         size_t n = 0;

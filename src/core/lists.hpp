@@ -24,8 +24,9 @@ namespace treewise {
 
 class SortedLists : public Engine {
 public:
-    SortedLists(const std::vector<Column>& columns, int64_t n_rows, const Monitor& monitor)
-        : n_rows_(n_rows),
+    SortedLists(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& tick)
+        : tick_(tick),
+          n_rows_(n_rows),
           order_(columns.size() + 1),
           rank_(columns.size()),
           numbers_(columns.size()),
@@ -35,7 +36,7 @@ public:
         if (n_rows >= static_cast<int64_t>(kNoRank)) throw std::length_error("more than 4,294,967,294 rows");
         for (size_t c = 0; c < columns.size(); ++c) {
             rank(columns[c], c);
-            monitor(0.0);
+            tick_();
         }
         order_.back().resize(n_rows);
         std::iota(order_.back().begin(), order_.back().end(), Row{0});
@@ -89,6 +90,7 @@ public:
             Row* entries = list.data() + node.begin;
             for (int64_t i = 0; i < node.size(); ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
             std::copy_n(scratch_.data(), node.size(), entries);
+            tick_();
         }
     }
 
@@ -116,7 +118,10 @@ private:
         std::iota(order.begin(), order.end(), Row{0});
         const auto gone =
             std::stable_partition(order.begin(), order.end(), [&](Row r) { return !is_missing(values[r]); });
-        std::sort(order.begin(), gone, [&](Row a, Row b) { return values[a] < values[b]; });
+        std::sort(order.begin(), gone, [&, asked = size_t{0}](Row a, Row b) mutable {
+            if (++asked % (1 << 20) == 0) tick_();
+            return values[a] < values[b];
+        });
         for (auto it = order.begin(); it != gone; ++it) {
             if (distinct.empty() || distinct.back() != values[*it]) distinct.push_back(values[*it] + T{0});
             ranks[*it] = static_cast<uint32_t>(distinct.size() - 1);
@@ -136,6 +141,7 @@ private:
         }
     }
 
+    const std::function<void()>& tick_;
     int64_t n_rows_;
     std::vector<std::vector<Row>> order_;       // one list a column, and the rows themselves
     std::vector<std::vector<uint32_t>> rank_;   // of each row; for a category its code

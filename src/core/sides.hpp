@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "fixed.hpp"
@@ -28,19 +29,20 @@ struct Desk {
 
     const Target& target;
     Nlogn nlogn;
-    const int64_t* y;             // regression: the target in the node's units …
-    int scale = 0;                // … of 2^-scale
-    int64_t low = 0, high = 0;    // regression: smallest and largest y of the node
-    int128 rounding = 0;          // by how many units a gain may be off …
-    int128 per_branch = 0;        // … and by how many more for each branch
-    double worth = 1.0;           // what one unit is, in total impurity of y …
-    int degree = 0;               // … which grows by this power of y
-    int128 mean = 0;              // squared error: targets are taken about the node's mean …
-    int shift = 0;                // … and cut to the bits that matter at this node,
-    int fraction = 0;             // with so many more after the point
-    std::vector<uint32_t> rank;   // absolute error: a row's place among the node's distinct targets, from 1 …
-    std::vector<int64_t> values;  // … which are these, ascending
-    std::vector<int64_t> finer;   // y of the node's rows, where it has units of its own
+    const int64_t* y;                     // regression: the target in the node's units …
+    int scale = 0;                        // … of 2^-scale
+    int64_t low = 0, high = 0;            // regression: smallest and largest y of the node
+    int128 rounding = 0;                  // by how many units a gain may be off …
+    int128 per_branch = 0;                // … and by how many more for each branch
+    double worth = 1.0;                   // what one unit is, in total impurity of y …
+    int degree = 0;                       // … which grows by this power of y
+    int128 mean = 0;                      // squared error: targets are taken about the node's mean …
+    int shift = 0;                        // … and cut to the bits that matter at this node,
+    int fraction = 0;                     // with so many more after the point
+    std::vector<uint32_t> rank;           // absolute error: a row's place among the node's distinct targets, from 1 …
+    std::vector<int64_t> values;          // … which are these, ascending
+    std::vector<int64_t> finer;           // y of the node's rows, where it has units of its own
+    std::function<void()> pulse = [] {};  // asks between long steps whether to go on
 
     // Begin with a node: its units and the range of its targets. Where targets were rounded to fit beside a far larger
     // one of the table, a node of small ones takes them in finer units (problem: Problem.at).
@@ -317,7 +319,10 @@ public:
         const int64_t* y = desk.y;
         desk.rank.resize(desk.target.n_rows);
         std::vector<uint32_t> order(first, last);
-        std::sort(order.begin(), order.end(), [y](uint32_t a, uint32_t b) { return y[a] < y[b]; });
+        std::sort(order.begin(), order.end(), [&, asked = size_t{0}](uint32_t a, uint32_t b) mutable {
+            if (++asked % (1 << 20) == 0) desk.pulse();
+            return y[a] < y[b];
+        });
         desk.values.clear();
         for (uint32_t row : order) {
             if (desk.values.empty() || desk.values.back() != y[row]) desk.values.push_back(y[row]);

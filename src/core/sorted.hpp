@@ -21,6 +21,7 @@
 
 #include "blocks.hpp"
 #include "contest.hpp"
+#include "crew.hpp"
 #include "frame.hpp"
 
 namespace treewise {
@@ -37,8 +38,8 @@ struct Around {
 template <Shape S>
 class SortedScan {
 public:
-    SortedScan(const Settings& settings, const Tables& tables, const Appraiser<S>& appraiser)
-        : settings_(settings), tables_(tables), appraiser_(appraiser) {}
+    SortedScan(const Settings& settings, const Tables& tables, const Appraiser<S>& appraiser, Pulse pulse)
+        : settings_(settings), tables_(tables), appraiser_(appraiser), pulse_(std::move(pulse)) {}
 
     // load(i), weight(i): of row i; differs(i): whether the values of rows i − 1 and i do. Cuts after row 1 … n_cuts.
     template <class Load, class Weight, class Differs>
@@ -58,6 +59,7 @@ public:
 
 private:
     static constexpr int64_t kBlock = 64;
+    static constexpr size_t kBlocks = kBetweenPulses / kBlock;
 
     template <Criterion C>
     struct Pass {
@@ -65,6 +67,7 @@ private:
             : settings(s.settings_),
               appraiser(s.appraiser_),
               tables(s.tables_),
+              pulse(s.pulse_),
               around(a),
               contest(c),
               run(s.appraiser_.scorer) {
@@ -84,7 +87,8 @@ private:
                 if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.inverses.most())
                     return sweep(i, last, load, differs);
             }
-            while (i < last) {
+            for (size_t blocks = 1; i < last; ++blocks) {
+                if (blocks % kBlocks == 0) pulse();
                 const int64_t stop = std::min(last, i + kBlock);
                 for (; i < stop; ++i) {
                     run.step(load(i), weight(i));
@@ -100,7 +104,8 @@ private:
             const double all = run.left_weight() + run.right_weight();
             const double sum = static_cast<double>(run.left_load() + run.right_load()) - mean * all;
             double prefix[kBlock], scores[kBlock];
-            while (i < last) {
+            for (size_t blocks = 1; i < last; ++blocks) {
+                if (blocks % kBlocks == 0) pulse();
                 const int64_t n = std::min(kBlock, last - i);
                 // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
                 const double enough =
@@ -172,6 +177,7 @@ private:
         const Settings& settings;
         const Appraiser<S>& appraiser;
         const Tables& tables;
+        const Pulse& pulse;
         const Around& around;
         Contest& contest;
         Run<C, S> run;
@@ -182,6 +188,7 @@ private:
     const Settings& settings_;
     const Tables& tables_;
     const Appraiser<S>& appraiser_;
+    Pulse pulse_;
 };
 
 struct UnitWeight {
@@ -193,24 +200,27 @@ struct UnitWeight {
 // unsorted (values that agree in those) by comparison. `rows` are indices into `keys`, in any order.
 class Sorter {
 public:
-    void sort(const std::vector<int64_t>& keys, std::vector<uint32_t>& rows) {
+    void sort(const std::vector<int64_t>& keys, std::vector<uint32_t>& rows, const Pulse& pulse) {
         const size_t n = rows.size();
         if (n < 64) return by_comparison(keys, rows.begin(), rows.end());
         uint64_t low = ~uint64_t{0}, high = 0;
-        for (uint32_t r : rows) low = std::min(low, flat(keys[r])), high = std::max(high, flat(keys[r]));
+        in_pieces(n, pulse, [&](size_t i) {
+            const uint64_t key = flat(keys[rows[i]]);
+            low = std::min(low, key), high = std::max(high, key);
+        });
         const int bits = 64 - std::countl_zero((high - low) | 1), shift = std::max(0, bits - 32);
         a_.resize(n), b_.resize(n);
         for (auto& digit : starts_) digit.fill(0);
-        for (size_t i = 0; i < n; ++i) {
+        in_pieces(n, pulse, [&](size_t i) {
             const auto key = static_cast<uint32_t>((flat(keys[rows[i]]) - low) >> shift);
             a_[i] = {key, rows[i]};
             for (int d = 0; d < kDigits; ++d) ++starts_[d][key >> (d * kDigit) & kMask];
-        }
+        });
         for (int d = 0; d < kDigits; ++d) {
             auto& start = starts_[d];
             if (start[a_[0].key >> (d * kDigit) & kMask] == n) continue;  // all the same
             std::exclusive_scan(start.begin(), start.end(), start.begin(), 0u);
-            for (const Entry& e : a_) b_[start[e.key >> (d * kDigit) & kMask]++] = e;
+            in_pieces(n, pulse, [&](size_t i) { b_[start[a_[i].key >> (d * kDigit) & kMask]++] = a_[i]; });
             std::swap(a_, b_);
         }
         for (size_t i = 0; i < n; ++i) rows[i] = a_[i].row;
@@ -220,6 +230,7 @@ public:
             while (j < n && a_[j].key == a_[i].key) ++j;
             if (j - i > 1)
                 by_comparison(keys, rows.begin() + static_cast<int64_t>(i), rows.begin() + static_cast<int64_t>(j));
+            if (j / kBetweenPulses != i / kBetweenPulses) pulse();
             i = j;
         }
     }
@@ -230,6 +241,13 @@ private:
     struct Entry {
         uint32_t key, row;
     };
+    template <class Work>
+    static void in_pieces(size_t n, const Pulse& pulse, const Work& work) {
+        for (size_t begin = 0; begin < n; begin += kBetweenPulses) {
+            if (begin) pulse();
+            for (size_t i = begin; i < std::min(n, begin + kBetweenPulses); ++i) work(i);
+        }
+    }
     static uint64_t flat(int64_t key) { return static_cast<uint64_t>(key) ^ (uint64_t{1} << 63); }
     template <class It>
     static void by_comparison(const std::vector<int64_t>& keys, It first, It last) {
