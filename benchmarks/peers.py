@@ -14,7 +14,8 @@ from typing import Any
 from benchmarks.workloads import Array, Workload, text_columns
 
 THREADS = 2
-MOST_LEAVES = 131_072  # LightGBM's limit
+MOST_LEAVES = 131_072  # LightGBM's limit …
+POOL = 2048  # … and MB for its histograms, which otherwise fill the memory of a small machine
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ def lightgbm_fit(workload: Workload, x: Any, y: Array) -> Any:
         num_leaves=2**depth if depth > 0 else min(MOST_LEAVES, len(y) // least),
         min_child_samples=least,
         min_child_weight=0.0,
+        histogram_pool_size=POOL,
         n_jobs=THREADS,
         verbose=-1,
     )

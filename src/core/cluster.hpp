@@ -16,11 +16,11 @@
 #include <span>
 #include <vector>
 
+#include "census.hpp"
 #include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
 #include "sorted.hpp"
-#include "tally.hpp"
 
 namespace treewise {
 
@@ -63,7 +63,7 @@ public:
             frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
             tick_(0);
         }
-        if (S == Shape::two && frame.unit) lay_out_tally();
+        if (S == Shape::two && frame.unit) lay_out_census();
         take_a_spine();
     }
 
@@ -91,7 +91,7 @@ public:
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node, whole);
         whole_ = &whole;
-        if (tally_.width()) take_tally(node);
+        if (census_.width()) take_census(node);
         for (size_t c = 0; c < frame_.columns.size(); ++c) {
             if (node.size() > kPlenty || c % 64 == 63) tick_(0);
             if (frame_.columns[c].is_code())
@@ -242,18 +242,18 @@ private:
             own.of_row[i] = static_cast<uint32_t>(found - own.names.begin());  // missing: past the last
         }
     }
-    void lay_out_tally() {
+    void lay_out_census() {
         std::vector<size_t> n_levels;
         for (Levels& own : codes_) {
-            if (own.names.empty() || own.names.size() > Tally::kMost) continue;
-            own.tallied = n_levels.size();
+            if (own.names.empty() || own.names.size() > Census::kMost) continue;
+            own.in_census = n_levels.size();
             n_levels.push_back(own.names.size());
         }
-        tally_.prepare(rows_.size(), n_levels);
+        census_.prepare(rows_.size(), n_levels);
         for (Levels& own : codes_) {
-            if (own.tallied == kNone) continue;
+            if (own.in_census == kNone) continue;
             for (size_t i = 0; i < rows_.size(); ++i)
-                tally_.level(i, own.tallied) = static_cast<uint8_t>(own.of_row[i]);
+                census_.level(i, own.in_census) = static_cast<uint8_t>(own.of_row[i]);
             own.of_row = {};
         }
     }
@@ -381,29 +381,30 @@ private:
     struct Levels {
         std::vector<int32_t> names;    // the codes that occur
         std::vector<uint32_t> of_row;  // a row's place among them; names.size(): missing …
-        size_t tallied = kNone;        // … or its place in the tally
+        size_t in_census = kNone;      // … or its place in the census
     };
     uint32_t level_of(const Levels& own, uint32_t row) const {
-        return own.tallied == kNone ? own.of_row[row] : tally_.level(row, own.tallied);
+        return own.in_census == kNone ? own.of_row[row] : census_.level(row, own.in_census);
     }
 
     // Many classes times many levels: too many statistics to keep; the exact scan moves rows then.
     bool by_rows(size_t n_levels) const { return S == Shape::many && (width_ > 64 || n_levels * width_ > (1u << 20)); }
 
-    void take_tally(Segment node) {
+    void take_census(Segment node) {
         const uint32_t* entries = members();
-        const int64_t piece = std::max<int64_t>(1, (1 << 20) / static_cast<int64_t>(tally_.width()));
-        tally_.clear();
+        const int64_t piece = std::max<int64_t>(1, (1 << 20) / static_cast<int64_t>(census_.width()));
+        census_.clear();
         for (int64_t begin = node.begin; begin < node.end; begin += piece) {
             if (begin > node.begin) tick_(0);
-            tally_.count(
+            census_.count(
                 at(begin), at(std::min(node.end, begin + piece)), [&](size_t i) { return row_of(entries[i]); },
                 [&](size_t i) { return class_of(entries[i]); });
         }
     }
     void count_levels(size_t column, Segment node) {
         const Levels& own = codes_[column];
-        if (own.tallied != kNone) return counts_.unpack(tally_.of(own.tallied));  // counted when the node was surveyed
+        if (own.in_census != kNone)
+            return counts_.unpack(census_.of(own.in_census));  // counted when the node was surveyed
         const uint32_t* entries = members() + node.begin;
         counts_.count(
             node.size(), own.names.size(), width_, [&](int64_t i) { return level_of(own, row_of(entries[i])); },
@@ -526,7 +527,7 @@ private:
     std::vector<std::vector<uint32_t>> lists_;  // of each column of numbers; none where all are the same
     std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
     std::vector<Levels> codes_;
-    Tally tally_;
+    Census census_;
     std::vector<uint32_t> side_;
     static constexpr int64_t kPlenty = 1 << 14;  // rows: more than a moment for a column
     static constexpr size_t kNone = ~size_t{0};

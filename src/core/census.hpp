@@ -15,7 +15,7 @@
 
 namespace treewise {
 
-class Tally {
+class Census {
 public:
     static constexpr size_t kMost = 255;  // levels, beside the missing values
 
