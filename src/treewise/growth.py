@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
 from treewise.problem.roles import Roles
-from treewise.settings import Settings, as_written, index
+from treewise.settings import PRESET_PRUNING, Settings, as_written, index
 from treewise.table import KindSpec
 from treewise.table.column import brief, option
 from treewise.tree import Tree
 from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.prune.in_growth import Pruning
 
 Progress = Callable[[float], None]
 
@@ -40,6 +43,7 @@ ROLES = (
     "priors",
     "drop_missing_target",
 )
+PRUNING = ("pruning", "validation", "ccp_alpha")
 MOST_WORKERS = 1024
 
 
@@ -65,6 +69,9 @@ def grow(
     min_weight_fraction_leaf: float = 0.0,
     min_impurity_decrease: float = 0.0,
     sufficient_accuracy: float = 1.0,
+    pruning: Any = None,
+    validation: Any = None,
+    ccp_alpha: float = 0.0,
     sample_weight: Any = None,
     class_weight: Mapping[Label, float] | str | None = None,
     priors: Any = None,
@@ -104,6 +111,11 @@ def grow(
     max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
         limits, as in scikit-learn.
     sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
+    pruning : ``"cv"`` chooses the size by cross-validation (cost complexity, ten folds, 1-SE rule), ``"reduced_error"``
+        by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``, ``"cost_complexity"``; with
+        options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset prunes (c45).
+    validation : for ``"reduced_error"``: a table the tree has not seen, or the share of the rows to hold back.
+    ccp_alpha : the price of a leaf, as in scikit-learn; above 0 it prunes by cost complexity.
     sample_weight : a weight for each row: the name of a column, or an array.
     class_weight : ``{"yes": 5}`` or ``"balanced"``.
     priors : the share that each class has where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the
@@ -113,11 +125,28 @@ def grow(
         splits do not change.
     drop_missing_target : leave out rows whose target is missing, instead of refusing them.
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
-    random_state : the seed for random ties.
+    random_state : the seed for random ties, folds and rows that are held back.
     n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "target", "n_jobs")}
-    return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
+    options = {name: value for name, value in locals().items() if name not in ("data", "target", "n_jobs", *PRUNING)}
+    wanted = pruning_for(preset, pruning, validation, ccp_alpha)
+    if wanted is None:
+        return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
+    from treewise.prune.in_growth import grow_and_prune
+
+    return grow_and_prune(problem_for(data, target, **options), wanted, n_jobs)
+
+
+def pruning_for(
+    preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
+) -> Pruning | None:
+    """Read what is to be done with the tree once it is grown; None: nothing."""
+    asked = PRESET_PRUNING.get(preset) if pruning is None and isinstance(preset, str) and not ccp_alpha else pruning
+    if asked is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
+        return None
+    from treewise.prune.in_growth import Pruning
+
+    return Pruning.of(asked, validation, ccp_alpha)
 
 
 def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:

@@ -12,7 +12,7 @@ from typing import Any
 
 from treewise.wording import clip, count, display_width, figure, pad, plural, safe
 
-MOST_LINES = 60  # of the decisions of a pruning
+MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
 HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
 LEFT = (2, 6, 7)  # columns of words
@@ -75,19 +75,23 @@ def fits(decision: Mapping[str, Any]) -> bool:
     return all(isinstance(decision[name], kind) for name, kind in KINDS.items())
 
 
-def table_lines(step: Mapping[str, Any], most: int | None = MOST_LINES) -> list[str]:
-    """Lay out the decisions of a pruning: what was done, then a line for each node that was looked at."""
+def table_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
+    """Lay out the decisions of a pruning: what was done, then a line for each node that was looked at.
+
+    Of many only those at nodes that are still there, unless all are asked for.
+    """
     decisions = step["decisions"]
     lines = [in_words(step), *step.get("facts", ())]
-    shown = decisions if most is None else decisions[:most]
+    many = len(decisions) > MOST_LINES and not whole
+    there = [decision for decision in decisions if decision["now"] is not None]
+    shown = there[:MOST_LINES] if many else decisions
     if shown:
         rows = [list(HEADINGS), *(cells(decision) for decision in shown)]
         lines += [f"before and after: {step['measure']}", *aligned(rows)]
     left = step.get("looked_at", len(decisions)) - len(shown)
     if left > 0:
-        kept = len(decisions) - len(shown)
-        where = f", {kept:,} of them in history[-1]" if kept else ""
-        lines.append(f"… {plural(left, 'more decision', 'more decisions')}{where}")
+        where = ", below nodes that were cut" if len(shown) >= len(there) else ""
+        lines.append(f"… {plural(left, 'more decision')}{where}")
     return lines
 
 

@@ -26,8 +26,9 @@ LARGEST = sys.float_info.max
 PRESETS: dict[str, dict[str, Any]] = {
     "id3": {"criterion": "entropy", "categorical": "multiway"},  # Quinlan 1986; CS221 notes 6, ID3 notes
     "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
-    "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993, unpruned
+    "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993
 }
+PRESET_PRUNING: dict[str, str] = {}  # how a book prunes, unless the user says otherwise
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from treewise.costs import CostMatrix
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
+    from treewise.prune.cp_table import CpTable
     from treewise.row import Walk
 
 
@@ -463,9 +464,9 @@ class Tree:
     def prune(self, method: str | None = None, **options: Any) -> Tree:
         """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
 
-        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=,
-        risk=), ``"pessimistic"`` (confidence=), ``"mdl"``, ``"collapse"``; or without a method ``max_leaf_nodes=``,
-        ``max_depth=``, ``at=[nodes]``.
+        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, or
+        data= and folds=; risk=), ``"pessimistic"`` (confidence=), ``"mdl"``, ``"collapse"``; or without a method
+        ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")
@@ -478,6 +479,23 @@ class Tree:
         from treewise.prune import prune
 
         return prune(self, method, **options)
+
+    @property
+    def cp_table(self) -> CpTable:
+        """The trees nested in this one, as rpart's ``printcp`` lists them; with held-out errors where these chose it.
+
+        >>> import treewise as tw
+        >>> print(tw.grow("penguins", max_leaf_nodes=4).cp_table)
+        cp table of species: errors relative to the root's, 0.55814 per row
+              cp  nsplit  leaves  rel_error
+         0.59375       0       1     1.0000
+         0.30729       1       2     0.4062
+        0.015625       2       3     0.0990
+               0       3       4     0.0833
+        """
+        from treewise.prune.cp_table import cp_table
+
+        return cp_table(self)
 
     def steps(self) -> Iterator[Tree]:
         """Go through the growth one split at a time, from the root alone to the whole tree.

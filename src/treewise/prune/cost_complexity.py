@@ -1,4 +1,4 @@
-"""Cost complexity: a tree of the nested sequence, by the price of a leaf (Breiman et al. 1984)."""
+"""Cost complexity: a tree of the nested sequence, by the price of a leaf or by folds (Breiman et al. 1984)."""
 
 from __future__ import annotations
 
@@ -7,33 +7,119 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, shown
+from treewise.folds import fold_numbers
+from treewise.growth import Progress, problem_like
+from treewise.problem import Problem
+from treewise.prune.cp_table import from_folds
+from treewise.prune.cross_validation import cross_validate
 from treewise.prune.sequence import NestedTrees, nested_trees
-from treewise.prune.verdict import Verdict, inner
-from treewise.settings import within
+from treewise.prune.verdict import Bools, Ints, Verdict, inner
+from treewise.settings import one_of, within
 from treewise.tree import Tree
 from treewise.wording import figure
 
+RULES = ("1-SE", "best")
+USUAL_FOLDS = 10
 
-def decide(tree: Tree, ccp_alpha: float | None = None, risk: str | None = None) -> Verdict:
-    """Cut to the cheapest tree at a price of ``ccp_alpha`` a leaf (scikit-learn's parameter)."""
+
+def decide(
+    tree: Tree,
+    ccp_alpha: float | None = None,
+    risk: str | None = None,
+    data: Any = None,
+    folds: Any = None,
+    rule: str = "1-SE",
+    sample_weight: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Verdict:
+    """Cut to the cheapest tree at a price of ``ccp_alpha`` a leaf (scikit-learn's); or to the size that folds choose.
+
+    ``risk`` is by default impurity with a price, as in scikit-learn, and error with folds, as in rpart.
+    """
+    one_of("rule", rule, RULES)
     if ccp_alpha is None:
-        raise ParameterError('prune("cost_complexity") needs ccp_alpha=…, the price of a leaf.')
+        if data is None:
+            raise ParameterError(
+                'prune("cost_complexity") needs a price a leaf, ccp_alpha=…; or the table the tree was grown on,'
+                " data=…, to choose one by cross-validation."
+            )
+        if not any(step.get("did") == "grow" for step in tree.history):
+            raise ParameterError("cross-validation grows trees as this one was grown, and it was not. Give ccp_alpha.")
+        problem = problem_like(tree, data, sample_weight)
+        return by_folds(tree, problem, risk or "error", folds, rule, random_state, n_jobs)
+    if data is not None or folds is not None:
+        raise ParameterError("ccp_alpha is a choice; data and folds would make another. Leave one of them out.")
     within("ccp_alpha", ccp_alpha, 0.0, math.inf)
     nested = nested_trees(tree, risk or "impurity")
     cut = nested.leaf_from <= nested.alpha[nested.find(float(ccp_alpha))]
     return verdict(tree, nested, cut, {"ccp_alpha": float(ccp_alpha), "risk": nested.risk_name})
 
 
-def verdict(tree: Tree, nested: NestedTrees, cut: Any, options: dict[str, Any]) -> Verdict:
+def by_folds(
+    tree: Tree,
+    problem: Problem,
+    risk: str = "error",
+    folds: Any = None,
+    rule: str = "1-SE",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
+    nested = nested_trees(tree, risk)
+    numbers = read_folds(problem, folds, random_state)
+    held = cross_validate(tree, nested, problem, numbers, n_jobs, progress)
+    chosen = held.best if rule == "best" else held.within_one_se
+    entry, count = int(held.entry[chosen]), len(np.unique(numbers))
+    error, se = (held.root_error * float(of[chosen]) for of in (held.xerror, held.xstd))
+    options = {"ccp_alpha": float(nested.alpha[entry]), "risk": risk, "folds": count, "rule": rule}
+    table = from_folds(tree, held, chosen)
+    facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se)}"]
+    more = {"cp_table": table.to_dict(), "error": [error, se]}
+    return verdict(tree, nested, nested.cut_at(entry), options, facts, more)
+
+
+def read_folds(problem: Problem, folds: Any, random_state: int) -> Ints:
+    """Return the fold of each row: dealt out at random, so many, or as given, a number a row."""
+    if folds is None:
+        return fold_numbers(problem, max(2, min(USUAL_FOLDS, len(problem))), random_state)
+    if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
+        return fold_numbers(problem, int(folds), random_state)
+    given = np.asarray(folds)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(problem) or len(np.unique(given)) < 2:
+        raise ParameterError(
+            f"folds={shown(folds)}: must be a whole number, 2 or more, or the number of a fold for each of the"
+            f" {len(problem):,} rows."
+        )
+    return given.astype(np.int64)
+
+
+def error_in_words(tree: Tree, error: float, se: float) -> str:
+    """Say an error with its standard error: in percent of rows, or for numbers as a mean square."""
+    if tree.task == "classification":
+        return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}"
+    return f"cross-validated squared error {figure(error)} ± {figure(se)} (RMSE {figure(math.sqrt(error))})"
+
+
+def verdict(
+    tree: Tree,
+    nested: NestedTrees,
+    cut: Bools,
+    options: dict[str, Any],
+    facts: list[str] | None = None,
+    more: dict[str, Any] | None = None,
+) -> Verdict:
     """Lay out the alphas at which each node becomes a leaf beside the one that was chosen."""
-    alphas = nested.leaf_from
+    alphas, risk = nested.leaf_from, nested.risk_name
     return Verdict(
         cut,
         inner(tree) & np.isfinite(alphas),
         before=alphas,
         after=np.full(len(tree), options["ccp_alpha"]),
-        measure=f"alpha from which on the node is a leaf ({nested.risk_name} a leaf), and the chosen alpha",
+        measure=f"the price from which on the node is a leaf ({risk} per row and leaf), and the price",
         options=options,
-        facts=[f"{len(nested)} trees in the nested sequence, alpha 0 to {figure(float(nested.alpha[-1]))}"],
+        facts=[f"nested sequence of {len(nested)} trees, alpha 0 to {figure(float(nested.alpha[-1]))}", *(facts or [])],
+        more=more or {},
     )

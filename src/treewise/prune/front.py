@@ -41,12 +41,17 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Ver
     if method is not None and sizes:
         raise ParameterError(f'{sizes[0]} goes without a method, and method="{method}" is given. Prune twice.')
     if method is not None:
-        return METHODS[method], f"pruned({method})"
+        return METHODS[method], stop_of(method)
     if len(sizes) != 1:
         raise ParameterError(
             f"prune needs one of the methods {', '.join(METHODS)}, or one of the sizes {', '.join(SIZES)}=…"
         )
     return SIZES[sizes[0]]
+
+
+def stop_of(method: str) -> str:
+    """Return the reason to stop of the leaves a method makes."""
+    return f"pruned({method})"
 
 
 def check_options(method: str | None, decide: Callable[..., Verdict], options: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 
 from treewise import _core
 from treewise.prune.risk import node_risks, training_risk
-from treewise.prune.verdict import ROUNDING, Bools, Floats, Ints
+from treewise.prune.verdict import ROUNDING, Bools, Floats, Ints, inner
 from treewise.tree import Tree
 
 
@@ -44,6 +44,7 @@ class NestedTrees:
     risk: Floats  # per unit of weight
     root_risk: float  # per unit of weight
     leaf_from: Floats  # of each node: the alpha from which on it is a leaf; inf: it never is, or is a leaf already
+    above: Ints  # of each node: the nearest node above it that becomes a leaf, which ends its time; -1: there is none
     path: tuple[Floats, Floats]  # scikit-learn's: alphas and risks, one entry a cut, equal alphas included
 
     def __len__(self) -> int:
@@ -51,7 +52,7 @@ class NestedTrees:
 
     def find(self, alpha: float) -> int:
         """Return the entry that is the cheapest at an alpha (from 0 on splits that gain nothing are cut)."""
-        return max(0, int(np.searchsorted(self.alpha, alpha + ROUNDING * self.root_risk, side="right")) - 1)
+        return max(0, int(np.searchsorted(self.alpha, alpha + self.tie, side="right")) - 1)
 
     def cut_at(self, entry: int) -> Bools:
         """Tell which nodes are cut in an entry: ``edit.cut(tree, np.flatnonzero(…))`` makes that tree."""
@@ -59,6 +60,32 @@ class NestedTrees:
             return np.zeros(len(self.leaf_from), bool)
         found: Bools = self.leaf_from <= self.alpha[entry]
         return found
+
+    @property
+    def tie(self) -> float:
+        """How near alphas are that differ by rounding only."""
+        return ROUNDING * self.root_risk
+
+    def entries(self, prices: Floats, alphas: Floats) -> Ints:
+        """Return for alphas the place among increasing prices from which on they are reached."""
+        return np.asarray(np.searchsorted(prices, alphas - self.tie, side="left"))
+
+    def totals(self, tree: Tree, as_leaf: Floats, at_inner: Floats | None = None) -> Floats:
+        """Return the sum over the leaves of each entry, and over its inner nodes where these have something too.
+
+        With what each node errs on some rows (``seen.py``) this is what every tree of the sequence errs on them.
+        """
+        places = np.append(self.entries(self.alpha[1:], self.leaf_from) + 1, len(self))  # the last is node -1's: never
+        born = np.where(inner(tree), places[:-1], 0)
+        dies = places[self.above]
+        known = born < dies
+        change = np.bincount(born[known], as_leaf[known], len(self) + 1).astype(np.float64)
+        change -= np.bincount(dies[known], as_leaf[known], len(self) + 1)
+        if at_inner is not None:
+            asks = np.flatnonzero(inner(tree))
+            change[0] += at_inner[asks].sum()
+            change -= np.bincount(np.minimum(places[asks], dies[asks]), at_inner[asks], len(self) + 1)
+        return np.cumsum(change[:-1])
 
 
 def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
@@ -70,21 +97,17 @@ def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """
     risks = node_risks(tree, risk)
-    weight = float(tree.arrays.weight[0])
-    root = float(risks[0])
+    weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), training_risk(tree, risks)
     alphas, more_risk, fewer_leaves = _core.crossings(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]
     at = alphas[events]
-    risk_after = training_risk(tree, risks) + np.cumsum(more_risk[events])
+    risk_after = whole + np.cumsum(more_risk[events])
     leaves_after = tree.n_leaves - np.cumsum(fewer_leaves[events])
     last = np.append(at[1:] - at[:-1] > ROUNDING * root, True)[: len(at)]  # of those with the same alpha
-    group = np.cumsum(last) - last  # alphas that are equal but for rounding become the largest of them
-    shared = at[last][group] if len(at) else at
     leaf_from = np.full(len(tree), inf)
-    leaf_from[events] = shared / weight
-    whole = training_risk(tree, risks)
+    leaf_from[events] = at[last][np.cumsum(last) - last] / weight if len(at) else at
     return NestedTrees(
         risk_name=risk,
         alpha=np.append(0.0, at[last]) / weight,
@@ -92,5 +115,14 @@ def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
         risk=np.append(whole, risk_after[last]) / weight,
         root_risk=root / weight,
         leaf_from=leaf_from,
+        above=nearest_above(tree.arrays.parent, leaf_from < inf),
         path=(np.append(0.0, at) / weight, np.append(whole, risk_after) / weight),
     )
+
+
+def nearest_above(parent: Ints, wanted: Bools) -> Ints:
+    """Return the nearest wanted node above each node, -1 where there is none."""
+    above = parent.copy()
+    while (passed := (above >= 0) & ~wanted[above]).any():
+        above[passed] = above[above[passed]]
+    return above

@@ -1,0 +1,130 @@
+"""The cp table, as rpart's users know it: the trees of a nested sequence, each with its price and its errors.
+
+Stands beside ``cost_complexity.py``, which writes one into the history when folds choose a size; ``tree.cp_table``
+reads it there, or makes one without held-out errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treewise.prune.cross_validation import HeldOut
+from treewise.prune.risk import node_risks
+from treewise.prune.sequence import nested_trees
+from treewise.prune.verdict import inner
+from treewise.tree import Tree
+from treewise.wording import figure, plural, safe
+
+MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
+MOST_SHOWN = 40
+
+
+class CpRow(NamedTuple):
+    """One tree: ``cp`` is its alpha divided by the root's error, and errors are relative to that too."""
+
+    cp: float
+    nsplit: int
+    leaves: int
+    rel_error: float
+    xerror: float | None
+    xstd: float | None
+
+
+@dataclass(frozen=True)
+class CpTable(Sequence[CpRow]):
+    """The rows from the root alone to the largest tree; ``best`` and ``chosen`` are places in it."""
+
+    target: str
+    root_error: float
+    rows: tuple[CpRow, ...]
+    best: int | None = None
+    chosen: int | None = None
+    left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.rows[place]
+
+    def __iter__(self) -> Iterator[CpRow]:
+        return iter(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as the history keeps them."""
+        rows = [list(row) for row in self.rows[:MOST_KEPT]]
+        return {
+            "root_error": self.root_error,
+            "columns": list(CpRow._fields),
+            "rows": rows,
+            "best": self.best,
+            "chosen": self.chosen,
+            "left_out": len(self) - len(rows),
+        }
+
+    def __str__(self) -> str:
+        head = [f"cp table of {safe(self.target)}: errors relative to the root's, {figure(self.root_error)} per row"]
+        tried = bool(self.rows) and self.rows[0].xerror is not None
+        names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
+        last = max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
+        shown = [self._cells(i, row, tried) for i, row in enumerate(self.rows[: last + 1])]
+        widths = [max(len(line[i]) for line in [names, *shown]) for i in range(len(names))]
+        lines = ["  ".join(cell.rjust(w) for cell, w in zip(cells, widths, strict=False)) for cells in [names, *shown]]
+        marked = [line + self._mark(i - 1) for i, line in enumerate(lines)]
+        more = len(self) - len(shown) + self.left_out
+        return "\n".join([*head, *marked, *([f"… {plural(more, 'larger tree')}"] if more else [])])
+
+    def _cells(self, place: int, row: CpRow, tried: bool) -> list[str]:
+        cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
+        return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if tried else cells
+
+    def _mark(self, place: int) -> str:
+        words = ["least xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen)
+        return f"  ◄ {', '.join(words)}" if words and place >= 0 else ""
+
+
+def from_folds(tree: Tree, held: HeldOut, chosen: int) -> CpTable:
+    """Make the table of a cross-validation."""
+    n, scale = len(held.alpha), held.root_error
+    columns = (held.alpha / scale, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
+    rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
+    return CpTable(tree.target.name, scale, tuple(rows), n - 1 - held.best, n - 1 - chosen)
+
+
+def cp_table(tree: Tree) -> CpTable:
+    """Return the table that chose the tree's size; or one of the tree as it is, by errors, without held-out ones."""
+    for step in reversed(tree.history):
+        if is_table(step.get("cp_table")):
+            found = step["cp_table"]
+            rows = tuple(CpRow(*row) for row in found["rows"])
+            return CpTable(
+                tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]
+            )
+    nested = nested_trees(tree, "error")
+    root = nested.root_risk or 1.0
+    splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)
+    rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
+    first = 1 if len(nested) > 1 and nested.alpha[1] == 0 else 0
+    rows = tuple(
+        CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
+        for i in range(len(nested) - 1, first - 1, -1)
+    )
+    return CpTable(tree.target.name, nested.root_risk, rows)
+
+
+def is_table(found: Any) -> bool:
+    """Tell whether a step, perhaps from a file, holds a cp table."""
+    if not isinstance(found, Mapping) or found.get("columns") != list(CpRow._fields):
+        return False
+    rows, places = found.get("rows"), [found.get(name) for name in ("best", "chosen", "left_out")]
+    return (
+        isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
+        and all(isinstance(cell, int | float) for row in rows for cell in row)
+        and all(type(place) is int for place in places)
+        and isinstance(found.get("root_error"), float)
+    )

@@ -1,0 +1,149 @@
+"""Which tree of the nested sequence errs least on rows it has not seen: by folds (Breiman et al. 1984, section 3.4.2).
+
+For each fold a tree is grown without it, with its own nested sequence; the price of a leaf links the sequences. Between
+two alphas of the whole table's sequence their geometric mean is the price, and each fold's tree at that price is tried
+on the rows held out. So every row is predicted once at every price by a tree that has not seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewise.costs import cost_of, with_cost
+from treewise.folds import part
+from treewise.growth import Progress, grow_problem
+from treewise.predict import find_nodes, nodes_that_speak
+from treewise.problem import Problem
+from treewise.prune.risk import node_risks
+from treewise.prune.sequence import NestedTrees, nested_trees
+from treewise.prune.verdict import Bools, Floats, Ints, inner
+from treewise.tree import Tree
+
+Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → what each row costs when its node answers
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """For some trees of a sequence, from the largest: its entry, and its errors on held-out rows as rpart scales them.
+
+    ``xerror`` is relative to the root's error on the whole table, ``xstd`` its standard error.
+    """
+
+    entry: Ints
+    alpha: Floats
+    n_leaves: Ints
+    n_splits: Ints
+    rel_error: Floats
+    xerror: Floats
+    xstd: Floats
+    root_error: float
+
+    @property
+    def best(self) -> int:
+        """The smallest tree of least error."""
+        return int(np.flatnonzero(self.xerror <= self.xerror.min() * (1 + 1e-12))[-1])
+
+    @property
+    def within_one_se(self) -> int:
+        """The smallest tree whose error is within one standard error of the least (the 1-SE rule)."""
+        limit = self.xerror[self.best] + self.xstd[self.best]
+        return int(np.flatnonzero(self.xerror <= limit * (1 + 1e-12))[-1])
+
+
+def cross_validate(
+    tree: Tree,
+    nested: NestedTrees,
+    problem: Problem,
+    folds: Ints,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> HeldOut:
+    """Try every tree of a sequence on rows held out, fold by fold."""
+    first = 1 if len(nested) > 1 and nested.alpha[1] == 0 else 0  # splits that gain nothing are in no tree
+    entry = np.arange(first, len(nested))
+    alpha = nested.alpha[entry]
+    prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
+    total, squares = np.zeros(len(entry)), np.zeros(len(entry))
+    numbers = np.unique(folds)
+    for i, fold in enumerate(numbers.tolist()):
+        ticks = None if progress is None else step_of(progress, i, len(numbers))
+        found = one_fold(tree, nested.risk_name, problem, folds == fold, prices, n_jobs, ticks)
+        total, squares = total + found[0], squares + found[1]
+    errors = node_risks(tree, "error")
+    root = float(errors[0]) or 1.0
+    weight = float(tree.arrays.weight[0])
+    variance = np.maximum(squares - total**2 / weight, 0.0)
+    return HeldOut(
+        entry,
+        alpha,
+        nested.n_leaves[entry],
+        nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float))[entry].round().astype(np.int64),
+        nested.totals(tree, errors)[entry] / root,
+        total / root,
+        np.sqrt(variance) / root,
+        root / weight,
+    )
+
+
+def step_of(progress: Progress, fold: int, folds: int) -> Progress:
+    """Return the progress of one fold among all."""
+    return lambda share: progress((fold + share) / folds)
+
+
+def one_fold(
+    whole: Tree,
+    risk: str,
+    problem: Problem,
+    held: Bools,
+    prices: Floats,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> tuple[Floats, Floats]:
+    """Grow without a fold, and sum errors and their squares on it at every price."""
+    tree = grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs)
+    cost = cost_of(whole)
+    if cost is not None:
+        tree = with_cost(tree, cost)
+    rows = np.flatnonzero(held)
+    ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
+    weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
+    if problem.target.task == "regression":
+        truth = problem.raw[rows]
+
+        def errors(of: Ints, nodes: Ints) -> Floats:
+            return np.asarray((truth[of] - tree.arrays.value[nodes]) ** 2)
+    else:
+        classes, matrix = problem.y[rows].astype(np.int64), None if cost is None else cost.matrix
+
+        def errors(of: Ints, nodes: Ints) -> Floats:
+            said = tree.arrays.label[nodes]
+            return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
+
+    return along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
+
+
+def along(
+    tree: Tree, nested: NestedTrees, ends: Ints, prices: Floats, errors: Errors, weight: Floats
+) -> tuple[Floats, Floats]:
+    """Sum the errors of rows, and their squares, at every price of a leaf.
+
+    As the price rises a row's answer moves up: from the node where it ends to the next one above that becomes a leaf.
+    All rows climb together, and each answer counts from its price to that of the next.
+    """
+    k = len(prices)
+    sums, squares = np.zeros(k + 1), np.zeros(k + 1)
+    place = nested.entries(prices, nested.leaf_from)
+    rows, speaker, start = np.arange(len(ends)), nodes_that_speak(tree, ends), np.zeros(len(ends), np.int64)
+    following = np.where(nested.leaf_from[ends] < np.inf, ends, nested.above[ends])
+    while len(rows):
+        stop = np.where(following >= 0, place[following], k)
+        each = errors(rows, speaker)
+        for total, amount in ((sums, each * weight[rows]), (squares, each * each * weight[rows])):
+            total += np.bincount(start, amount, k + 1) - np.bincount(stop, amount, k + 1)
+        more = following >= 0
+        rows, speaker, start = rows[more], following[more], stop[more]
+        following = nested.above[speaker]
+    return np.cumsum(sums)[:k], np.cumsum(squares)[:k]

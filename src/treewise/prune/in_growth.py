@@ -1,0 +1,141 @@
+"""Growing and pruning in one go: ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``.
+
+Above ``growth.py``, which asks here when any of them is given; the estimators and the command line come the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.folds import part
+from treewise.growth import Progress, grow_problem
+from treewise.predict import find_nodes
+from treewise.problem import Problem
+from treewise.prune.cost_complexity import by_folds
+from treewise.prune.front import carried_out, check_options, prune, stop_of
+from treewise.prune.methods import METHODS
+from treewise.prune.reduced_error import judged
+from treewise.prune.seen import count
+from treewise.prune.verdict import Bools
+from treewise.settings import within
+from treewise.tree import Tree
+
+BY_FOLDS = ("risk", "folds", "rule")
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What is to be done with the tree once it is grown."""
+
+    method: str | None = None  # None: nothing; "cv": cost complexity, the size chosen by folds
+    options: dict[str, Any] = field(default_factory=dict)
+    validation: Any = None
+
+    @classmethod
+    def of(cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0) -> Pruning:
+        """Read and check the parameters, before anything is grown."""
+        within("ccp_alpha", ccp_alpha, 0.0, math.inf)
+        method, options = read_pruning(pruning)
+        if ccp_alpha > 0:
+            if method not in (None, "cost_complexity"):
+                raise ParameterError(f'ccp_alpha is for pruning="cost_complexity", not "{method}". Leave one out.')
+            method, options = "cost_complexity", {**options, "ccp_alpha": ccp_alpha}
+        if method == "cost_complexity" and "ccp_alpha" not in options:
+            raise ParameterError('pruning="cost_complexity" needs ccp_alpha=…, a price a leaf; pruning="cv" finds one.')
+        if method == "reduced_error" and validation is None:
+            raise ParameterError(
+                'pruning="reduced_error" needs rows the tree has not seen: validation="valid.csv" or validation=0.3.'
+            )
+        if method != "reduced_error" and validation is not None:
+            raise ParameterError('validation is for pruning="reduced_error". Leave it out, or ask for that.')
+        if is_share(validation) and not 0 < validation < 1:
+            raise ParameterError(f"validation={shown(validation)}: must be a table, or a share between 0 and 1.")
+        return cls(method, options, validation)
+
+
+def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
+    """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
+    options = dict(pruning) if isinstance(pruning, Mapping) else {}
+    method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
+    if method is None or method == "none":
+        if options:
+            raise ParameterError(f'pruning={shown(pruning)}: names no method. {{"method": "gain", "threshold": 0.02}}')
+        return None, {}
+    known = ("none", "cv", *METHODS)
+    if not isinstance(method, str) or method not in known:
+        raise ParameterError(
+            f"pruning={shown(method)}: must be one of {', '.join(known)}.{did_you_mean(method, known)}"
+        )
+    if method != "cv":
+        check_options(method, METHODS[method], options)
+    for name in options:
+        if (method == "cv" and name not in BY_FOLDS) or name in ("data", "validation"):
+            raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, BY_FOLDS)}')
+    return method, options
+
+
+def is_share(validation: Any) -> bool:
+    """Tell a share of the rows from a table."""
+    return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
+
+
+def grow_and_prune(
+    problem: Problem,
+    pruning: Pruning,
+    n_jobs: int | None = None,
+    growing: Progress | None = None,
+    cutting: Progress | None = None,
+) -> Tree:
+    """Grow a tree on a prepared problem, and prune it as asked."""
+    if pruning.method == "reduced_error" and is_share(pruning.validation):
+        held = held_back(problem, float(pruning.validation))
+        tree = grow_problem(part(problem, np.flatnonzero(~held)), growing, n_jobs)
+        return prune_by_rows(tree, problem, held, pruning)
+    return prune_grown(grow_problem(problem, growing, n_jobs), problem, pruning, n_jobs, cutting)
+
+
+def prune_grown(
+    tree: Tree, problem: Problem, pruning: Pruning, n_jobs: int | None = None, progress: Progress | None = None
+) -> Tree:
+    """Prune a tree that was grown on a problem."""
+    if pruning.method is None:
+        return tree
+    if pruning.method == "cv":
+        seed = problem.settings.random_state
+        verdict = by_folds(tree, problem, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
+        return carried_out(tree, verdict, "cost_complexity", stop_of("cost_complexity"))
+    given = {"validation": pruning.validation} if pruning.validation is not None else {}
+    return prune(tree, pruning.method, **pruning.options, **given)
+
+
+def held_back(problem: Problem, share: float) -> Bools:
+    """Choose the rows to hold back for validation: at random, and the same share of each class."""
+    n = len(problem)
+    order = np.random.default_rng(problem.settings.random_state).permutation(n)
+    if problem.target.task == "classification":
+        order = order[np.argsort(problem.y[order], kind="stable")]
+    marks = np.floor(np.arange(1, n + 1) * share + 0.5)
+    held = np.zeros(n, bool)
+    held[order] = np.diff(marks, prepend=math.floor(0.5)) > 0
+    if not 0 < np.count_nonzero(held) < n:
+        raise DataError(
+            f"validation={share:g} of {n} rows leaves one side without any. Give another share, or a table."
+        )
+    return held
+
+
+def prune_by_rows(tree: Tree, problem: Problem, held: Bools, pruning: Pruning) -> Tree:
+    """Prune by rows that were held back."""
+    rows = np.flatnonzero(held)
+    ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
+    truth = problem.raw[rows] if problem.target.task == "regression" else problem.y[rows].astype(np.int64)
+    weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
+    name = f"{100 * float(pruning.validation):g} % of {problem.table_name}"
+    verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
+    return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))
