@@ -147,7 +147,7 @@ def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
     k, order = len(classes), listing([safe(label) for label in classes])
     try:
         matrix = np.array(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.shape != (k, k):
         raise ParameterError(

@@ -20,6 +20,7 @@ from treewise import _core, encode
 from treewise.costs import cost_of, labelled
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.growth import core_columns, core_settings, core_target, problem_like
+from treewise.history import Step
 from treewise.nodes import LEAF, STOPS, Arrays, split_entries
 from treewise.predict import find_nodes
 from treewise.problem import Problem
@@ -59,7 +60,7 @@ def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
     stop[empty & ~written] = NO_ROWS
     stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
-    history = (*tree.history, {**step, "rows": len(problem)})
+    history = (*tree.history, Step({**step, "rows": len(problem)}))
     fitted = replace(tree, arrays=read_only(arrays), history=history, notes=problem.notes)
     return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
 

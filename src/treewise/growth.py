@@ -17,6 +17,7 @@ from treewise import _core
 from treewise._version import __version__
 from treewise.costs import CostMatrix, labelled
 from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
 from treewise.problem.roles import Roles
@@ -203,7 +204,7 @@ def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int
         Arrays(**grown),
         asked.criterion,
         asked.empty_branch,
-        history=(step,),
+        history=(Step(step),),
     )
     if step.get("cost") is not None:
         tree = labelled(tree)

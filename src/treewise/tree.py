@@ -26,6 +26,7 @@ from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.costs import CostMatrix
+    from treewise.draw.summary import Summary
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
     from treewise.prune.cp_table import CpTable
@@ -507,6 +508,18 @@ class Tree:
         from treewise.edit import steps
 
         return steps(self)
+
+    def summary(self) -> Summary:
+        """Say in a few lines how large the tree is, why its leaves stopped, what it needs and how it was made.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=3, min_samples_leaf=10)
+        >>> tree.summary().stops
+        {'pure': 1, 'max_depth': 4, 'min_samples_leaf': 1}
+        """
+        from treewise.draw.summary import Summary
+
+        return Summary(self)
 
     def show(self, max_lines: int = 60, max_depth: int | None = None, node: int = 0, width: int | None = None) -> None:
         """Print the tree, bounded: same-class subtrees folded, long lists shortened, with a header and notes.

@@ -119,7 +119,7 @@ def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
     assert "lines shown of" in answer.lines[-1]
     assert "every line: --all" in answer.lines[-1]
     assert "memorised" in answer.err
-    assert "--max-leaf-nodes" in answer.err
+    assert "--pruning cv" in answer.err
     assert len(run("grow t.csv --target y --all").lines) > 100
 
 

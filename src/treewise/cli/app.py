@@ -46,6 +46,7 @@ VERBS = {
     "demo": "See it work: a tree, its arithmetic and a prediction.",
     "data": "List the built-in tables, or print one.",
     "grow": "Grow a tree on a table, print it, and save it.",
+    "prune": "Cut a tree back, and show why; or list the trees nested in it.",
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
     "trace": "Show how every split was chosen, with its arithmetic.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",

@@ -22,6 +22,7 @@ from treewise.wording import count, plural, safe
 
 if TYPE_CHECKING:
     from treewise.problem import Problem
+    from treewise.prune.in_growth import Pruning
     from treewise.table import Table
     from treewise.tree import Tree
 
@@ -38,7 +39,7 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
     examples=(
         "treewise grow admissions --target Class --preset id3",
         "treewise grow penguins --target species --max-leaf-nodes 4 -o model.json",
-        "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --min-samples-leaf 20",
+        "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --pruning cv",
     ),
     about='DATA is a CSV, TSV or Parquet file (.gz too), "-" for CSV on standard input, or a built-in table'
     " (treewise data lists them). Nothing has to be said about column types; --kind corrects a wrong guess.",
@@ -73,15 +74,24 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
 def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
-    from treewise.growth import grow_problem
+    from treewise.growth import PRUNING, grow_problem, pruning_for
 
+    later = {name: asked[name] for name in PRUNING if name in asked}
+    if isinstance(later.get("validation"), str):
+        later["validation"] = read_data(later["validation"], asked.get("na_values", ()), form)
+    wanted = pruning_for(asked.get("preset"), **later)
     n_jobs = asked.get("n_jobs")
-    problem = prepared_aloud(data, asked, form, quiet)
+    growing = {name: value for name, value in asked.items() if name not in PRUNING}
+    problem = prepared_aloud(data, growing, form, quiet)
     started = time.monotonic()
-    with bar("grow") as progress:
-        tree = grow_problem(problem, progress, n_jobs)
+    if wanted is None:
+        with bar("grow") as progress:
+            tree = grow_problem(problem, progress, n_jobs)
+        lines = grown_lines(tree, time.monotonic() - started)
+    else:
+        tree, lines = grow_and_cut(problem, wanted, n_jobs)
     if not quiet:
-        for head, line in grown_lines(tree, time.monotonic() - started):
+        for head, line in lines:
             remark(head, line)
         for note in tree.notes:
             if note not in problem.notes:
@@ -110,16 +120,45 @@ def prepared_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool
     return problem
 
 
+def grow_and_cut(problem: Problem, wanted: Pruning, n_jobs: int | None) -> tuple[Tree, list[tuple[str, str]]]:
+    """Grow a tree and prune it, with a bar for each; and what to say of it."""
+    from treewise.cli.progress import bar
+    from treewise.prune.in_growth import grow_first, prune_grown
+
+    started = time.monotonic()
+    with bar("grow") as progress:
+        full, held = grow_first(problem, wanted, n_jobs, progress)
+    grown = time.monotonic()
+    lines = [("grow", f"{grown - started:.1f} s   full tree: {size_in_words(full)}")]
+    with bar("prune") as progress:
+        tree = prune_grown(full, problem, wanted, held, n_jobs, progress)
+    if tree is full:
+        return tree, lines
+    return tree, [*lines, ("prune", f"{time.monotonic() - grown:.1f} s   {pruned_in_words(tree)}")]
+
+
+def pruned_in_words(tree: Tree) -> str:
+    """Say what the last pruning did: its method, the leaves, and the last fact it found out."""
+    step = tree.history[-1]
+    method = step["method"].replace("_", " ") if "method" in step else "to a size"
+    before, after = step["leaves"]
+    return " · ".join([f"{method}: {before:,} → {plural(after, 'leaf', 'leaves')}", *step["facts"][-1:]])
+
+
+def size_in_words(tree: Tree) -> str:
+    """Say how large a tree is, and how well it fits its table."""
+    from treewise.draw.counts import error_in_words
+
+    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)])
+
+
 def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     """Say how large the tree has become, and whether it has memorised its table."""
-    from treewise.draw.counts import error_in_words
     from treewise.draw.text import header
 
-    size = f"{plural(tree.n_leaves, 'leaf', 'leaves')} · depth {tree.depth}"
     warnings = header(tree, ascii=False).split("\n")[1:]
-    facts = " · ".join([size, *error_in_words(tree)])
     return [
-        ("grow", f"{seconds:.1f} s   {facts}"),
+        ("grow", f"{seconds:.1f} s   {size_in_words(tree)}"),
         *(("note", in_options(line)) for line in warnings),
     ]
 

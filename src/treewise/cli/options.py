@@ -16,10 +16,12 @@ from treewise.cli.values import (
     read_costs,
     read_count_or_share,
     read_kind,
+    read_method,
     read_names,
+    read_share_or_name,
     read_shares,
 )
-from treewise.cli.verb import LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
+from treewise.cli.verb import CUT, LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
 from treewise.criteria import names_for
 
 
@@ -132,6 +134,22 @@ GROW_OPTIONS = (
     GrowOption("min_impurity_decrease", LIMITS, "Least gain of a split, per row of the table", "X", float, 0.0),
     GrowOption("min_weight_fraction_leaf", LIMITS, "Least share of all weight in a leaf", "X", float, 0.0),
     GrowOption("sufficient_accuracy", LIMITS, "Share of one class at which a node is left alone", "X", float, 1.0),
+    GrowOption(
+        "pruning",
+        CUT,
+        "cv (size by cross-validation), reduced_error, pessimistic, mdl, gain, collapse, cost_complexity, or none;"
+        " with options gain:threshold=0.02",
+        "METHOD",
+        read_method,
+    ),
+    GrowOption(
+        "validation",
+        CUT,
+        "For reduced_error: a table the tree has not seen, or the share of rows to hold back",
+        "DATA|X",
+        read_share_or_name,
+    ),
+    GrowOption("ccp_alpha", CUT, "Price of a leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
     GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
     GrowOption(
         "class_weight",
@@ -161,7 +179,7 @@ GROW_OPTIONS = (
         "first|random",
         default="first",
     ),
-    GrowOption("random_state", WEIGHTS, "Seed for random ties", "N", int, 0),
+    GrowOption("random_state", WEIGHTS, "Seed for random ties, folds and rows held back", "N", int, 0),
     GrowOption("n_jobs", WEIGHTS, "Threads that work on it (default: one a processor)", "N", int),
 )
 

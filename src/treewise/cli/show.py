@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,10 @@ from treewise.cli.streams import deliver, is_plain, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
 from treewise.errors import ParameterError
-from treewise.wording import plural, safe
+from treewise.wording import safe
 
 if TYPE_CHECKING:
-    from treewise.encode import Encoding
     from treewise.tree import Tree
-
-MANY_LEVELS = 6
 
 
 @verb(
@@ -81,76 +77,22 @@ def refuse_growing(source: str, asked: dict[str, Any]) -> None:
 
 
 def summary_text(model: Model) -> str:
-    """Say in three lines what a model is, which columns it needs, and how it was made."""
-    tree, facts = model.tree, []
-    saved = model.saved
+    """Say in a few lines what a model is, which columns it needs, and how it was made."""
+    facts, saved = [], model.saved
     if saved:
         facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
     if model.content:
         facts.append(f"sha256 {model.sha256[:12]}…")
-    facts += [f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}", target_in_words(tree)]
-    needed = [encoding_in_words(encoding) for encoding in needs(tree)]
-    made = " → ".join(step_in_words(step) for step in tree.history) or "written by hand"
-    width = max(5, len(safe(model.name)))
-    heads = (safe(model.name), "needs", "made")
-    bodies = (" · ".join(facts), " · ".join(needed) or "no column: it always predicts the same", made)
-    return "\n".join(f"{head:<{width}}  {body}" for head, body in zip(heads, bodies, strict=True))
-
-
-def target_in_words(tree: Tree) -> str:
-    """Say what is predicted."""
-    from treewise.errors import listing
-
-    name = safe(tree.target.name)
-    if tree.task == "regression":
-        return f"target {name}: a number"
-    positive = f" (positive: {safe(tree.target.positive)})" if tree.target.positive is not None else ""
-    return f"target {name}: {listing([safe(label) for label in tree.classes])}{positive}"
-
-
-def needs(tree: Tree) -> list[Encoding]:
-    """Return the columns the tree asks about, in its order."""
-    asked = set(tree.arrays.column.tolist())
-    return [encoding for i, encoding in enumerate(tree.encodings) if i in asked]
-
-
-def encoding_in_words(encoding: Encoding) -> str:
-    """Say what a column must be: ``age number``, ``ward category, 11 levels``."""
-    name = safe(encoding.name)
-    if encoding.kind in ("nominal", "ordered"):
-        levels = [safe(level) for level in encoding.levels]
-        listed = f"({(' < ' if encoding.kind == 'ordered' else ', ').join(levels)})"
-        what = "ordered category" if encoding.kind == "ordered" else "category"
-        many = len(levels) > MANY_LEVELS
-        return f"{name} {what}, {len(levels)} levels" if many else f"{name} {what} {listed}"
-    plain_words = {"integer": "number", "datetime": "date"}
-    return f"{name} {plain_words.get(encoding.kind, encoding.kind)}"
-
-
-def step_in_words(step: Any) -> str:
-    """Say one step of a tree's history: ``grow(criterion="entropy") on 12 rows``."""
-    settings = ", ".join(f"{name}={json.dumps(value)}" for name, value in step.get("settings", {}).items())
-    rows = f" on {plural(step['rows'], 'row')}" if "rows" in step else ""
-    return f"{step.get('did', 'made')}({settings}){rows}"
+    (_, tree), *others = model.tree.summary().lines()
+    lines = [(safe(model.name), " · ".join([*facts, tree])), *others]
+    width = max(len(head) for head, _ in lines)
+    return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 
 
 def summary_of(model: Model) -> dict[str, Any]:
     """Return the summary as plain values."""
-    tree = model.tree
-    return {
-        "model": model.name,
-        **model.saved,
-        "sha256": model.sha256 if model.content else None,
-        "task": tree.task,
-        "target": tree.target.name,
-        "classes": list(tree.classes),
-        "positive": tree.target.positive,
-        "leaves": tree.n_leaves,
-        "depth": tree.depth,
-        "rows": int(tree.arrays.rows[0]),
-        "needs": [{"column": e.name, "kind": e.kind, "levels": list(e.levels)} for e in needs(tree)],
-        "history": [dict(step) for step in tree.history],
-    }
+    sha256 = model.sha256 if model.content else None
+    return {"model": model.name, **model.saved, "sha256": sha256, **model.tree.summary().to_dict()}
 
 
 def nodes_of(tree: Tree) -> dict[str, Any]:

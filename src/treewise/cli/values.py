@@ -62,6 +62,47 @@ def read_count_or_share(text: str) -> int | float:
         raise BadParameter(f'"{text}" is neither a number of rows nor a share of them.') from None
 
 
+def read_share_or_name(text: str) -> float | str:
+    """Read a share of the rows, or the name of a table: ``0.3`` or ``valid.csv``."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_method(text: str) -> str | dict[str, Any]:
+    """Read a pruning method, with its options after a colon.
+
+    >>> read_method("cv"), read_method("gain:threshold=0.02,measure=criterion")
+    ('cv', {'method': 'gain', 'threshold': 0.02, 'measure': 'criterion'})
+    """
+    name, _, options = text.partition(":")
+    if not options:
+        return name
+    return {"method": name, **dict(read_setting(part) for part in split_outside_quotes(options, ",", keep=True))}
+
+
+def read_setting(text: str) -> tuple[str, Any]:
+    """Read an option of a method: a number, yes or no where it is one, else a word."""
+    name, value = split_at_equals(text)
+    if not name or not value:
+        raise BadParameter(f'"{text}" is not OPTION=VALUE, as in gain:threshold=0.02.')
+    for read in (int, float):
+        try:
+            return name, read(value)
+        except ValueError:
+            continue
+    return name, {"true": True, "false": False}.get(value.lower(), value)
+
+
+def read_at(text: str) -> list[int]:
+    """Read node numbers: ``5,9``."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not a list of node numbers, such as 5,9.') from None
+
+
 def read_class_weight(text: str) -> str | dict[str, float]:
     """Read weights of classes.
 
@@ -169,6 +210,12 @@ _ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
 _BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values)\b(?!")')
 
 
+OTHERS = (  # parameters of other verbs, which have the names of their options
+    *("separator", "decimal", "node", "top", "per", "unit", "format"),
+    *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
+)
+
+
 def in_options(message: str) -> str:
     """Say a message of the Python interface in the words of the command line.
 
@@ -183,7 +230,7 @@ def in_options(message: str) -> str:
     from treewise.table.column import option
 
     names = {each.parameter: each.name for each in GROW_OPTIONS}
-    names |= {name: f"--{name}" for name in ("separator", "decimal", "node", "top", "per", "unit", "format")}
+    names |= {name: "--" + name.replace("_", "-") for name in OTHERS}
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found[1], found[2]

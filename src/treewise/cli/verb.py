@@ -19,8 +19,9 @@ Function = Callable[..., Any]
 # The sections of --help, in the order in which a newcomer needs them.
 SHOWN, TABLE, OUTPUT, JUDGED = "What to show", "The table", "Output", "Yes or no"
 RIVALS, JUDGES = "Other models", "What to follow, and who judges"
-LEARNING, LIMITS, WEIGHTS = "How it learns", "How far it grows", "Weights and ties"
-SECTIONS = (SHOWN, JUDGES, TABLE, OUTPUT, RIVALS, JUDGED, LEARNING, LIMITS, WEIGHTS)
+LEARNING, LIMITS, CUT, WEIGHTS = "How it learns", "How far it grows", "How it is pruned", "Weights and ties"
+JUDGED_BY = "Folds"
+SECTIONS = (SHOWN, JUDGES, TABLE, OUTPUT, RIVALS, JUDGED, LEARNING, LIMITS, CUT, JUDGED_BY, WEIGHTS)
 
 
 class SectionOption(click.Option):

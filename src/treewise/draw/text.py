@@ -97,7 +97,7 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
     if counted(tree) and training_error(tree) == 0 and tree.n_leaves >= max(20, rows / 20):
         line += (
             f"\nevery training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
-            "the tree has memorised its table. max_leaf_nodes, min_samples_leaf and max_depth limit its size."
+            'the tree has memorised its table. pruning="cv" (--pruning cv) chooses its size.'
         )
     if tree.cost is not None:
         line += f"\neach node predicts the class of least expected cost: {tree.cost}"

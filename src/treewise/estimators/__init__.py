@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone  # type: ignore[import-untyped]
+from sklearn.utils import Bunch  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise import predict
@@ -27,10 +28,13 @@ from treewise.estimators.inputs import (
     read_later,
     read_quantities,
     read_weights,
+    validation_table,
     with_target,
 )
-from treewise.growth import grow_problem, problem_for
+from treewise.growth import PRUNING, grow_problem, problem_for, pruning_for
 from treewise.nodes import LEAF, Label, Task
+from treewise.prune.in_growth import grow_and_prune
+from treewise.prune.sequence import nested_trees
 from treewise.table import Column, KindSpec, Table
 from treewise.tree import Tree
 
@@ -62,11 +66,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         n_jobs = params.pop("n_jobs")
+        pruning, validation, ccp_alpha = (params.pop(name) for name in PRUNING)
         options = {**params, "random_state": seed(params["random_state"]), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
         problem = problem_for(together, together.target, task=self._task, sample_weight=weights, **options)
-        tree = grow_problem(problem, n_jobs=n_jobs)
+        valid = validation_table(validation, features, problem.target, type(self).__name__)
+        wanted = pruning_for(params["preset"], pruning, valid, ccp_alpha)
+        tree = grow_problem(problem, n_jobs=n_jobs) if wanted is None else grow_and_prune(problem, wanted, n_jobs)
         fitted = {"n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
             fitted["feature_names_in_"] = np.array(features.names, object)
@@ -102,6 +109,20 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             above = self.tree_.arrays.parent[at]
             at, place = above[above >= 0], place[above >= 0] - 1
         return csr_matrix((np.ones(len(passed), np.int64), passed, start), shape=(len(nodes), len(self.tree_)))
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the alphas of the nested sequence of prunings, and the total impurity of the leaves from each on.
+
+        As scikit-learn's: ``ccp_alphas`` and ``impurities``, one entry a cut, of the tree as it is before pruning.
+
+        >>> from treewise import TreeRegressor
+        >>> X, y = [[1], [2], [3]], [1.0, 2.0, 4.0]
+        >>> TreeRegressor().cost_complexity_pruning_path(X, y).ccp_alphas.round(3).tolist()
+        [0.0, 0.167, 1.389]
+        """
+        full = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0).fit(X, y, sample_weight)
+        alphas, impurities = nested_trees(full.tree_).path
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def get_depth(self) -> int:
         """Return the number of tests on the longest path."""
@@ -242,6 +263,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         sufficient_accuracy: float = 1.0,
+        pruning: Any = None,
+        validation: Any = None,
+        ccp_alpha: float = 0.0,
         class_weight: Mapping[Label, float] | str | None = None,
         priors: Any = None,
         cost: Any = None,
@@ -267,6 +291,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.sufficient_accuracy = sufficient_accuracy
+        self.pruning = pruning
+        self.validation = validation
+        self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.priors = priors
         self.cost = cost
@@ -367,6 +394,9 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         max_leaf_nodes: int | None = None,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        pruning: Any = None,
+        validation: Any = None,
+        ccp_alpha: float = 0.0,
         drop_missing_target: bool = False,
         ties: str = "first",
         random_state: int | np.random.RandomState | None = 0,
@@ -387,6 +417,9 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         self.max_leaf_nodes = max_leaf_nodes
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.pruning = pruning
+        self.validation = validation
+        self.ccp_alpha = ccp_alpha
         self.drop_missing_target = drop_missing_target
         self.ties = ties
         self.random_state = random_state

@@ -20,7 +20,8 @@ from scipy.sparse import issparse  # type: ignore[import-untyped]
 from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
 
 from treewise import encode
-from treewise.errors import ColumnError, DataError, did_you_mean, listing
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.nodes import Target
 from treewise.table import Column, Table, read, read_markers
 from treewise.table.column import Columns
 from treewise.wording import number, plural, safe
@@ -280,3 +281,15 @@ def read_weights(sample_weight: Any) -> Any:
     if weights.ndim == 1 and weights.dtype.kind in "biuf" and not weights.any():
         raise DataError("sample_weight is zero in every row; there is nothing to learn from.")
     return weights
+
+
+def validation_table(given: Any, features: Features, target: Target, who: str) -> Any:
+    """Read rows to prune by: a pair (X, y) becomes a table with the target in it; a share of the rows stays."""
+    if given is None or isinstance(given, (int, float, np.number)):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ParameterError("validation: must be a pair (X, y) that fit has not seen, or a share between 0 and 1.")
+    X, y = given
+    column = read_classes(y, who).column if target.task == "classification" else read_quantities(y, who)
+    table = read_later(X, features, features.names, who)
+    return with_target(replace(table, name="validation"), replace(column, name=target.name))

@@ -137,7 +137,8 @@ def read_priors(given: Any, target: Target) -> Floats:
     names = [str(label) for label in target.classes]
     order = listing([safe(name) for name in names])
     if not isinstance(given, Mapping):
-        listed = list(given) if hasattr(given, "__len__") and not isinstance(given, str) else []
+        listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
+        listed = list(given) if listable else []
         if len(listed) != len(names):
             raise ParameterError(f"priors={shown(given)}: must be a share for each class, in the order {order}.")
         given = dict(zip(names, listed, strict=True))

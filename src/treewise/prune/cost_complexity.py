@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise.costs import cost_of
 from treewise.errors import ParameterError, shown
 from treewise.folds import fold_numbers
 from treewise.growth import Progress, problem_like
@@ -76,7 +77,7 @@ def by_folds(
     error, se = (held.root_error * float(of[chosen]) for of in (held.xerror, held.xstd))
     options = {"ccp_alpha": float(nested.alpha[entry]), "risk": risk, "folds": count, "rule": rule}
     table = from_folds(tree, held, chosen)
-    facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se)}"]
+    facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se)}; root alone {in_unit(tree, held.root_error)}"]
     more = {"cp_table": table.to_dict(), "error": [error, se]}
     return verdict(tree, nested, nested.cut_at(entry), options, facts, more)
 
@@ -97,10 +98,15 @@ def read_folds(problem: Problem, folds: Any, random_state: int) -> Ints:
 
 
 def error_in_words(tree: Tree, error: float, se: float) -> str:
-    """Say an error with its standard error: in percent of rows, or for numbers as a mean square."""
-    if tree.task == "classification":
-        return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}"
-    return f"cross-validated squared error {figure(error)} ± {figure(se)} (RMSE {figure(math.sqrt(error))})"
+    """Say a held-out error with its standard error."""
+    return f"cross-validated error {in_unit(tree, error)} ± {in_unit(tree, se)}"
+
+
+def in_unit(tree: Tree, error: float) -> str:
+    """Write an error per row: a share of them in percent, what they cost, or a mean square."""
+    if tree.task == "classification" and cost_of(tree) is None:
+        return f"{100 * error:.1f} %"
+    return figure(error)
 
 
 def verdict(

@@ -63,9 +63,11 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
     """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
     options = dict(pruning) if isinstance(pruning, Mapping) else {}
     method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
-    if method is None or method == "none":
+    if method is None or (isinstance(method, str) and method == "none"):
         if options:
-            raise ParameterError(f'pruning={shown(pruning)}: names no method. {{"method": "gain", "threshold": 0.02}}')
+            raise ParameterError(
+                f'pruning={shown(pruning)}: names no method, as {{"method": "gain", "threshold": 0.02}} does.'
+            )
         return None, {}
     known = ("none", "cv", *METHODS)
     if not isinstance(method, str) or method not in known:
@@ -85,27 +87,35 @@ def is_share(validation: Any) -> bool:
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
-def grow_and_prune(
-    problem: Problem,
-    pruning: Pruning,
-    n_jobs: int | None = None,
-    growing: Progress | None = None,
-    cutting: Progress | None = None,
-) -> Tree:
+def grow_and_prune(problem: Problem, pruning: Pruning, n_jobs: int | None = None) -> Tree:
     """Grow a tree on a prepared problem, and prune it as asked."""
-    if pruning.method == "reduced_error" and is_share(pruning.validation):
-        held = held_back(problem, float(pruning.validation))
-        tree = grow_problem(part(problem, np.flatnonzero(~held)), growing, n_jobs)
-        return prune_by_rows(tree, problem, held, pruning)
-    return prune_grown(grow_problem(problem, growing, n_jobs), problem, pruning, n_jobs, cutting)
+    tree, held = grow_first(problem, pruning, n_jobs)
+    return prune_grown(tree, problem, pruning, held, n_jobs)
+
+
+def grow_first(
+    problem: Problem, pruning: Pruning, n_jobs: int | None = None, progress: Progress | None = None
+) -> tuple[Tree, Bools | None]:
+    """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
+    if pruning.method != "reduced_error" or not is_share(pruning.validation):
+        return grow_problem(problem, progress, n_jobs), None
+    held = held_back(problem, float(pruning.validation))
+    return grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs), held
 
 
 def prune_grown(
-    tree: Tree, problem: Problem, pruning: Pruning, n_jobs: int | None = None, progress: Progress | None = None
+    tree: Tree,
+    problem: Problem,
+    pruning: Pruning,
+    held: Bools | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Tree:
     """Prune a tree that was grown on a problem."""
     if pruning.method is None:
         return tree
+    if held is not None:
+        return prune_by_rows(tree, problem, held, pruning)
     if pruning.method == "cv":
         seed = problem.settings.random_state
         verdict = by_folds(tree, problem, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
