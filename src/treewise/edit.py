@@ -179,17 +179,29 @@ def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
     here &= a.kind != LEAF
     visible = ~a.below(here)
     kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
-    new = here[kept]
+    parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
+    return rearranged(tree, kept, parents, here[kept], stop)
+
+
+def rearranged(
+    tree: Tree,
+    nodes: npt.NDArray[np.int64],
+    parents: npt.NDArray[np.int64],
+    leaves: npt.NDArray[np.bool_],
+    stop: int = BY_HAND,
+) -> Tree:
+    """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves."""
+    a = tree.arrays
     blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
     arrays = {}
     for name in per_node(tree):
-        values = getattr(a, name)[kept]
+        values = getattr(a, name)[nodes]
         if name in blanks or name in ("missing_rows", "gain"):
-            values[new] = blanks.get(name, 0)
+            values[leaves] = blanks.get(name, 0)
         arrays[name] = values
-    arrays["parent"] = np.where(arrays["parent"] >= 0, number[arrays["parent"]], -1)
-    arrays["code_start"], codes = taken(a.code_start, kept, empty=new)
-    arrays["count_start"], counts = taken(a.count_start, kept)
+    arrays["parent"] = parents
+    arrays["code_start"], codes = taken(a.code_start, nodes, empty=leaves)
+    arrays["count_start"], counts = taken(a.count_start, nodes)
     arrays |= {"codes": a.codes[codes], "count_class": a.count_class[counts], "count_weight": a.count_weight[counts]}
     unused = {f.name: getattr(a, f.name) for f in fields(Arrays) if f.name not in arrays}
     return replace(tree, arrays=read_only({**unused, **arrays}))

@@ -48,7 +48,7 @@ def in_words(step: Mapping[str, Any]) -> str:
     options = {**step.get("settings", {}), **step.get("options", {})}
     options |= {name: step[name] for name in ("priors", "cost") if name in step}
     said = [json.dumps(step["method"])] if "method" in step else []
-    said += [f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in options.items()]
+    said += [f"{name}={option_in_words(value)}" for name, value in options.items()]
     words = f"{step.get('did', 'made')}({', '.join(said)})"
     if "rows" in step:
         words += f" on {plural(step['rows'], 'row')}"
@@ -56,6 +56,11 @@ def in_words(step: Mapping[str, Any]) -> str:
         before, after = step["leaves"]
         words += f": {before:,} → {plural(after, 'leaf', 'leaves')}"
     return words
+
+
+def option_in_words(value: Any) -> str:
+    """Write the value of an option; a price of five digits is precise enough to read."""
+    return f"{value:.5g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def is_pruning(step: Mapping[str, Any]) -> bool:

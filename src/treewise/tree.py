@@ -466,8 +466,8 @@ class Tree:
         """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
 
         ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, or
-        data= and folds=; risk=), ``"pessimistic"`` (confidence=), ``"mdl"``, ``"collapse"``; or without a method
-        ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
+        data= and folds=; risk=), ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or
+        without a method ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")

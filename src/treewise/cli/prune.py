@@ -15,8 +15,9 @@ from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_at
-from treewise.cli.verb import CUT, JUDGED_BY, LIMITS, SHOWN, format_option, option, output_option, verb
+from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
 from treewise.errors import ParameterError
+from treewise.wording import safe
 
 if TYPE_CHECKING:
     from treewise.tree import Tree
@@ -53,9 +54,9 @@ TABLES = ("validation", "data")
 @option("--folds", type=int, metavar="N", section=JUDGED_BY, help="How many folds choose the size (default 10).")
 @option("--rule", metavar="1-SE|best", section=JUDGED_BY, help="The smallest tree within one standard error, or best.")
 @option("--random-state", type=int, metavar="N", section=JUDGED_BY, help="Seed of the folds (default 0).")
-@option("--max-leaf-nodes", type=int, metavar="N", section=LIMITS, help="Most leaves, as grow keeps them.")
-@option("--max-depth", type=int, metavar="N", section=LIMITS, help="Most tests on a path.")
-@option("--at", type=read_at, metavar="N,N,…", section=LIMITS, help="Cut at these nodes.")
+@option("--max-leaf-nodes", type=int, metavar="N", section=TO_A_SIZE, help="Most leaves, as grow keeps them.")
+@option("--max-depth", type=int, metavar="N", section=TO_A_SIZE, help="Most tests on a path.")
+@option("--at", type=read_at, metavar="N,N,…", section=TO_A_SIZE, help="Cut at these nodes.")
 @na_option
 @text_options
 @option(
@@ -92,6 +93,8 @@ def command(
     show_pruned(pruned, form, whole, quiet, time.monotonic() - started, to_output=output == "-")
     if output is not None:
         deliver(written_form(pruned, output), None if output == "-" else output)
+        if output != "-" and not quiet:
+            remark("", f"saved {safe(output)}")
 
 
 def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:

@@ -44,7 +44,7 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Ver
         return METHODS[method], stop_of(method)
     if len(sizes) != 1:
         raise ParameterError(
-            f"prune needs one of the methods {', '.join(METHODS)}, or one of the sizes {', '.join(SIZES)}=…"
+            f"prune needs one of the methods {', '.join(METHODS)}; or one size: max_leaf_nodes=8, max_depth=3, at=[5]."
         )
     return SIZES[sizes[0]]
 

@@ -2,31 +2,47 @@
 
 A leaf that errs e times on the n rows it was grown from will err more on others. C4.5 takes the e for a sample, and
 counts n times the upper end of its confidence interval, so that the fewer rows a leaf has, the more is added. A subtree
-is replaced by a leaf when that is estimated to err no more (but for 0.1 of a row).
+is replaced by a leaf when that is estimated to err no more (but for 0.1 of a row); with ``raising`` also by its
+largest branch (``raising.py``), for which the rows are needed.
 """
 
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from treewise.errors import ParameterError
+from treewise.growth import problem_like
+from treewise.problem import Problem
+from treewise.prune.raising import Raiser
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
 from treewise.settings import within
 from treewise.tree import Tree
+from treewise.wording import plural
 
 NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much
 
 
-def decide(tree: Tree, confidence: float = 0.25) -> Verdict:
+def decide(
+    tree: Tree, confidence: float = 0.25, raising: bool = False, data: Any = None, sample_weight: Any = None
+) -> Verdict:
     """Cut where a leaf is estimated to err no more than the subtree."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
     within("confidence", confidence, 0.0, 0.5)
     if not confidence > 0:
         raise ParameterError(f"confidence={confidence}: must be above 0, and at most 0.5; C4.5's is 0.25.")
+    if raising and data is None:
+        raise ParameterError(
+            "raising=True sends rows down other branches: give the table the tree was grown on, data=…"
+        )
+    if data is not None and not raising:
+        raise ParameterError("data is for raising=True, which asks for the rows. Leave it out, or ask for that.")
+    if raising:
+        return with_raising(tree, problem_like(tree, data, sample_weight), confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
     cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
     return Verdict(
@@ -34,8 +50,38 @@ def decide(tree: Tree, confidence: float = 0.25) -> Verdict:
         inner(tree),
         before=subtree,
         after=estimated,
-        measure=f"estimated errors (upper end at confidence {confidence:g})",
+        measure=measure_of(confidence),
         options={"confidence": float(confidence)},
+    )
+
+
+def measure_of(confidence: float) -> str:
+    """Say what is compared."""
+    return f"estimated errors (upper end at confidence {confidence:g})"
+
+
+def with_raising(tree: Tree, problem: Problem, confidence: float) -> Verdict:
+    """Cut or raise, with the rows at hand."""
+    work = Raiser(tree, problem, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
+    work.run()
+    outcome, now = work.outcome()
+    raised = int(np.count_nonzero(work.raised >= 0))
+
+    def why(node: int) -> str:
+        return f"replaced by its largest branch, node {work.raised[node]}" if work.raised[node] >= 0 else ""
+
+    return Verdict(
+        work.cut,
+        inner(tree),
+        before=work.before,
+        after=work.after,
+        measure=measure_of(confidence),
+        why=why,
+        options={"confidence": float(confidence), "raising": True},
+        facts=[f"{plural(raised, 'subtree')} raised"],
+        more={"rows": len(problem)},
+        tree=outcome,
+        now=now,
     )
 
 
@@ -48,7 +94,7 @@ def estimated_errors(rows: Floats, wrong: Floats, confidence: float) -> Floats:
     >>> estimated_errors(np.array([6.0, 9.0, 1.0, 16.0]), np.array([0.0, 0.0, 0.0, 1.0]), 0.25).round(3).tolist()
     [1.238, 1.285, 0.75, 2.476]
     """
-    n = np.maximum(rows, np.finfo(float).tiny)
+    n = np.where(rows > 0, rows, 1.0)
     none = n * -np.expm1(np.log(confidence) / n)
     z2 = NormalDist().inv_cdf(1 - confidence) ** 2
 
