@@ -489,10 +489,10 @@ class Tree:
         >>> print(tw.grow("penguins", max_leaf_nodes=4).cp_table)
         cp table of species: errors relative to the root's, 0.55814 per row
               cp  nsplit  leaves  rel_error
-         0.59375       0       1     1.0000
-         0.30729       1       2     0.4062
-        0.015625       2       3     0.0990
-               0       3       4     0.0833
+           0.625       0       1     1.0000
+         0.28125       1       2     0.3750
+        0.026042       2       3     0.0938
+               0       3       4     0.0677
         """
         from treewise.prune.cp_table import cp_table
 
@@ -515,7 +515,7 @@ class Tree:
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_depth=3, min_samples_leaf=10)
         >>> tree.summary().stops
-        {'pure': 1, 'max_depth': 4, 'min_samples_leaf': 1}
+        {'pure': 2, 'max_depth': 3, 'min_samples_leaf': 1}
         """
         from treewise.draw.summary import Summary
 

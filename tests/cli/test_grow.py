@@ -184,11 +184,12 @@ def test_notes_speak_the_command_line(run, tmp_path):
 
 
 def test_show_summary(run, model):
-    head, needs, made = run(f"show {model} --summary").lines
+    head, leaves, needs, made = run(f"show {model} --summary").lines
     assert re.match(
-        r"m\.json  format 1 · treewise \S+ · sha256 \w{12}… · 4 leaves, depth 2 · target species: Adelie",
+        r"m\.json  format 1 · treewise \S+ · sha256 \w{12}… · target species: Adelie, .* · 4 leaves · depth 2",
         head,
     )
+    assert leaves.split("  ")[-1].strip() == "1 pure · 3 max_leaf_nodes"
     assert needs.endswith(
         "island category (Biscoe, Dream, Torgersen) · bill_length_mm number · flipper_length_mm number"
     )

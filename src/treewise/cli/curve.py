@@ -9,7 +9,7 @@ import click
 
 from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.options import take_grow_options, take_text_options, text_options, unpruned_grow_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_numbers
@@ -51,7 +51,7 @@ OVER = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha", "min_sa
 @option(
     "--folds", type=int, metavar="N", section=JUDGES, help="Judge by so many folds (default 10); 0 by the truth only."
 )
-@grow_options
+@unpruned_grow_options
 @text_options
 @format_option("text", "csv", "json")
 @output_option("Write all points to a CSV file.")

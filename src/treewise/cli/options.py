@@ -239,6 +239,13 @@ def grow_options(function: Function) -> Function:
     return function
 
 
+def unpruned_grow_options(function: Function) -> Function:
+    """Put the options of growing on a verb that chooses the size itself."""
+    for each in reversed(GROW_OPTIONS):
+        function = function if each.section == CUT else each.add_to(function)
+    return function
+
+
 def given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given, as parameters of ``treewise.grow``.
 
