@@ -472,3 +472,18 @@ def test_a_file_that_was_cut_short_is_said_to_be():
     text = dumps(tw.grow("xor"))
     with pytest.raises(tw.ModelFormatError, match=r"does not end with its checksum: it was cut short or edited\. Noth"):
         loads(text[:-30])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (dumps(tw.grow("xor")), r"not the text in it\. treewise\.files\.loads\(text\) reads a saved one\."),
+        ("x <= 1 -> a\nx > 1 -> b", r"not the text in it\. treewise\.parse\(text\) reads words\."),
+        (5, r"load takes the name of a file, not 5\."),
+        (None, r"load takes the name of a file, not None\."),
+    ],
+    ids=["saved", "words", "number", "none"],
+)
+def test_load_takes_a_file_and_says_so(given, says):
+    with pytest.raises(tw.ParameterError, match=says):
+        tw.load(given)

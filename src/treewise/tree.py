@@ -104,12 +104,12 @@ class Tree:
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return a node's children in branch order."""
-        start, child = self.arrays.child_lists
+        (start, child), node = self.arrays.child_lists, self.number(node)
         return tuple(child[start[node] : start[node + 1]].tolist())
 
     def branch(self, node: int) -> int | None:
         """Return which branch of its parent a node is."""
-        place = int(self.arrays.branches[node])
+        place = int(self.arrays.branches[self.number(node)])
         return None if place < 0 else place
 
     def number(self, node: Any) -> int:
@@ -156,7 +156,7 @@ class Tree:
 
     def split_at(self, node: int) -> Split | None:
         """Return the split at a node, None at a leaf."""
-        return self.arrays.split_at(node, self.encodings)
+        return self.arrays.split_at(self.number(node), self.encodings)
 
     def encoding_of(self, column: str) -> Encoding:
         """Return the encoding of a column by name."""
@@ -164,7 +164,7 @@ class Tree:
 
     def counts(self, node: int) -> dict[Label, float]:
         """Return the weight of each class present at a node, in class order."""
-        a = self.arrays
+        a, node = self.arrays, self.number(node)
         where = slice(a.count_start[node], a.count_start[node + 1])
         return {
             self.classes[c]: w
@@ -173,7 +173,7 @@ class Tree:
 
     def prediction(self, node: int) -> Label | None:
         """Return the class or value a node predicts."""
-        a = self.arrays
+        a, node = self.arrays, self.number(node)
         if self.task == "regression":
             value = float(a.value[node])
             return None if np.isnan(value) else value
@@ -185,7 +185,8 @@ class Tree:
         A node without rows answers with its nearest ancestor's, or the root's (``empty_branch``); a leaf written by
         hand, which knows only its class, with certainty.
         """
-        a, at = self.arrays, node
+        a = self.arrays
+        at = node = self.number(node)
         while at > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[at] == a.count_start[at + 1]:
             at = 0 if self.empty_branch == "root" else int(a.parent[at])
         shares = np.zeros(len(self.classes))
@@ -205,7 +206,7 @@ class Tree:
         >>> tw.grow(tw.datasets.admissions(), target="Class", preset="id3").path(5)
         (0, 2, 3, 5)
         """
-        found = [node]
+        found = [self.number(node)]
         while (up := int(self.arrays.parent[found[-1]])) >= 0:
             found.append(up)
         return tuple(reversed(found))
@@ -216,6 +217,7 @@ class Tree:
         "or missing" stands on the branch missing values take when there were some at the split, or when that is not
         the heavier branch (which is where they go when nothing is known).
         """
+        node = self.number(node)
         parent = int(self.arrays.parent[node])
         if parent < 0:
             return "all rows"

@@ -279,3 +279,16 @@ def test_ctrl_c_stops_a_long_growth(tmp_path):
     assert re.fullmatch(r"treewise: stopped by Ctrl-C after \d+\.\d s; nothing was written\.", err.decode().strip())
     assert time.monotonic() - started < 5
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_standard_input_from_the_output_file_is_refused(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("x,y\n1,a\n2,b\n")
+    with (
+        table.open("rb") as redirected,
+        command_line("grow", "-", "--target", "y", "-o", str(table), stdin=redirected) as p,
+    ):
+        _, said = p.communicate()
+    assert p.returncode == 2
+    assert b"it is also an input" in said
+    assert table.read_text() == "x,y\n1,a\n2,b\n"

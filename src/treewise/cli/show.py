@@ -10,7 +10,7 @@ import click
 from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, screen_width
 from treewise.cli.inputs import Model, looks_like_model, read_model
 from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.streams import deliver, is_plain, say
+from treewise.cli.streams import deliver, is_plain, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
 from treewise.errors import ParameterError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @text_options
 def command(source: str, summary: bool, whole: bool, node: int, form: str, **options: Any) -> None:
     """Show a tree."""
-    from treewise.draw.text import render
+    from treewise.draw.text import unsaid_missing
 
     text_form = take_text_options(options)
     asked, shown_depth = take_grow_options(options), None
@@ -55,13 +55,22 @@ def command(source: str, summary: bool, whole: bool, node: int, form: str, **opt
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
     elif summary:
         say(summary_text(model))
-    elif shown_depth is None and node == 0 and (whole or not sys.stdout.isatty()):
-        say(drawn(tree, whole=True))
     else:
-        lines = None if whole or not sys.stdout.isatty() else MOST_LINES
-        plain = is_plain(sys.stdout)
-        view = render(tree, max_lines=lines, max_depth=shown_depth, node=node, width=screen_width(), ascii=plain)
-        say(in_shell_words(view))
+        for note in unsaid_missing(tree):
+            remark("note", note)
+        say(shown_tree(tree, whole, node, shown_depth))
+
+
+def shown_tree(tree: Tree, whole: bool, node: int, depth: int | None) -> str:
+    """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
+    from treewise.draw.text import render
+
+    unbounded = whole or not sys.stdout.isatty()
+    if depth is None and node == 0 and unbounded:
+        return drawn(tree, whole=True)
+    lines, plain = None if unbounded else MOST_LINES, is_plain(sys.stdout)
+    view = render(tree, max_lines=lines, max_depth=depth, node=node, width=screen_width(), ascii=plain)
+    return in_shell_words(view)
 
 
 def refuse_growing(source: str, asked: dict[str, Any]) -> None:

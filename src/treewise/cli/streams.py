@@ -162,9 +162,19 @@ def check_place(output: str | None, *inputs: str | None) -> None:
     if not path.is_file():  # new, or a pipe or a device, which loses nothing
         return
     for given in inputs:
-        source = Path(given or "").expanduser()
-        if given not in (None, "-") and source.exists() and os.path.samefile(path, source):
+        if given is not None and is_read_from(given, path):
             raise ParameterError(f"cannot write {safe(output)}: it is also an input. Give the output another name.")
+
+
+def is_read_from(given: str, path: Path) -> bool:
+    """Tell whether an input is this very file; standard input is where the shell has redirected it from a file."""
+    if given == "-":
+        try:
+            return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+        except (OSError, ValueError):  # a stream without a file behind it
+            return False
+    source = Path(given).expanduser()
+    return source.exists() and os.path.samefile(path, source)
 
 
 def deliver(content: str | bytes, output: str | None) -> None:

@@ -73,8 +73,26 @@ def render(
 
 
 def view(tree: Tree, **bounds: Any) -> str:
-    """Return what ``tree.show()`` prints: the header, the tree's notes, and the tree within bounds."""
-    return "\n".join([header(tree), *(f"note  {note}" for note in tree.notes), render(tree, **bounds)])
+    """Return what ``tree.show()`` prints: the header, notes, and the tree within bounds.
+
+    >>> from treewise.written.parse import parse
+    >>> print(view(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))))
+    class: a, b · 2 leaves · depth 1
+    note  missing values take the first branch of a split, unless another one says "or missing"
+    0  all rows
+    1  ├─ x <= 1  → a
+    2  └─ x > 1   → b
+    """
+    notes = [*tree.notes, *unsaid_missing(tree)]
+    return "\n".join([header(tree), *(f"note  {note}" for note in notes), render(tree, **bounds)])
+
+
+def unsaid_missing(tree: Tree) -> list[str]:
+    """Note where missing values go in a tree written by hand, which has no heavier branch that would tell."""
+    unsaid = (tree.arrays.kind != LEAF) & (tree.arrays.missing == 0)
+    if counted(tree) or not unsaid.any():
+        return []
+    return ['missing values take the first branch of a split, unless another one says "or missing"']
 
 
 def header(tree: Tree, ascii: bool | None = None) -> str:

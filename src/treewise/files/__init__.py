@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from treewise.errors import ModelFormatError
+from treewise.errors import ModelFormatError, ParameterError, shown
 from treewise.files.disk import read_whole, write_whole
 from treewise.files.header import (
     check_criterion,
@@ -52,7 +52,18 @@ def load(path: str | os.PathLike[str]) -> Tree:
     >>> load("no/such/m.json")
     Traceback (most recent call last):
     FileNotFoundError: no file no/such/m.json. Nothing was loaded.
+    >>> load('{"format": 1, …')
+    Traceback (most recent call last):
+    treewise.errors.ParameterError: load takes the name of a file, not the text in it. treewise.files.loads(text) reads ...
     """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise ParameterError(f"load takes the name of a file, not {shown(path)}.")
+    text = os.fsdecode(path)
+    if text.lstrip().startswith("{") or "\n" in text:
+        reads = (
+            "treewise.files.loads(text) reads a saved one" if "{" in text[:9] else "treewise.parse(text) reads words"
+        )
+        raise ParameterError(f"load takes the name of a file, not the text in it. {reads}.")
     return loads(read_whole(path, b"{"), safe(Path(os.fsdecode(path)).name))
 
 
