@@ -54,15 +54,14 @@ def load(path: str | os.PathLike[str]) -> Tree:
     FileNotFoundError: no file no/such/m.json. Nothing was loaded.
     >>> load('{"format": 1, …')
     Traceback (most recent call last):
-    treewise.errors.ParameterError: load takes the name of a file, not the text in it. treewise.files.loads(text) reads ...
+    treewise.errors.ParameterError: load takes the name of a file, not the text in it. treewise.files.loads(text) ...
     """
     if not isinstance(path, str | bytes | os.PathLike):
         raise ParameterError(f"load takes the name of a file, not {shown(path)}.")
     text = os.fsdecode(path)
     if text.lstrip().startswith("{") or "\n" in text:
-        reads = (
-            "treewise.files.loads(text) reads a saved one" if "{" in text[:9] else "treewise.parse(text) reads words"
-        )
+        saved = text.lstrip().startswith("{")
+        reads = "treewise.files.loads(text) reads a saved one" if saved else "treewise.parse(text) reads words"
         raise ParameterError(f"load takes the name of a file, not the text in it. {reads}.")
     return loads(read_whole(path, b"{"), safe(Path(os.fsdecode(path)).name))
 
