@@ -72,6 +72,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "presence": lambda: tw.grow({"mass": [1.0, 2.0, None, None], "y": ["a", "a", "b", "b"]}, "y"),
     "missing-branch": lambda: grown(SORT, missing="branch"),
     "weights": lambda: grown(SORT, sample_weight=np.linspace(0.1, 2.3, 12), class_weight={"bug": 3.5}),
+    "costs-and-priors": lambda: grown(
+        SORT, max_depth=3, cost={"bug": {"fish": 4.5, "bird": 20}}, priors=[0.4, 0.3, 0.2, 0.1]
+    ),
     "whole-number-classes": lambda: grown([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 1], max_depth=3),
     "true-false-classes": lambda: grown([True, False] * 6, max_depth=2, positive=False),
     "regression": lambda: grown(PRICE, task="regression"),
