@@ -18,6 +18,7 @@ from treewise.predict import find_nodes
 from treewise.rivals import mean_test, sign_test
 from treewise.rivals.features import Features
 from treewise.rivals.models import NEIGHBOURS, Neighbours, losses_on
+from treewise.rivals.recipe import recipe_of
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
@@ -84,6 +85,43 @@ def test_the_tree_of_the_comparison_is_ours(penguins):
     assert majority.about == "always Adelie"
     assert tree.about == "4 leaves"
     assert tree.bytes > majority.bytes > 0
+
+
+def test_pruned_trees_are_pruned_on_every_fold(penguins):
+    found = tw.against("penguins", models="majority", folds=4, pruning={"method": "gain", "threshold": 0.05})
+    number = fold_numbers(penguins, 4, 0)
+    for fold in range(4):
+        tree = grow_problem(part(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
+        held = part(penguins, np.flatnonzero(number == fold))
+        wrong = tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y
+        assert np.array_equal(found.outcomes[0].losses[number == fold], wrong.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        ({}, []),
+        ({"pruning": "cv"}, []),
+        ({"pruning": {"method": "cv", "folds": 4, "rule": "best"}}, []),
+        ({"pruning": "mdl"}, []),
+        ({"ccp_alpha": 0.02}, []),
+        ({"pruning": "reduced_error", "validation": 0.3}, ["reduced_error"]),
+    ],
+)
+def test_a_tree_is_made_again_as_its_history_says(penguins, options, left_out):
+    tree = tw.grow("penguins", **options)
+    grow, said = recipe_of(tree)
+    assert said == left_out
+    assert left_out or grow(penguins) == tree
+
+
+def test_sizes_are_repeated_and_handwork_is_not(penguins):
+    tree = tw.grow("penguins").prune(max_leaf_nodes=5)
+    grow, said = recipe_of(tree)
+    assert (grow(penguins) == tree, said) == (True, [])
+    tree = tw.grow("penguins").prune(at=[1]).refit("penguins")
+    grow, said = recipe_of(tree)
+    assert (grow(penguins) == tw.grow("penguins"), said) == (True, ["prune", "refit"])
 
 
 def test_rivals_are_scikit_learns(penguins):

@@ -61,6 +61,6 @@ def held_out(problem: Problem, share: float, random_state: int = 0) -> tuple[Int
     chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
     if chosen.all() or not chosen.any():
         raise DataError(
-            f"{problem.table_name} has {len(problem)} rows that count: too few to hold out {share:g} of them."
+            f"validation={share:g} of {len(problem)} rows leaves one side without any. Give another share, or a table."
         )
     return np.sort(order[~chosen]), np.sort(order[chosen])

@@ -128,6 +128,7 @@ def compared(found: Model, table: Table, against: str, folds: int) -> Comparison
     from treewise.growth import problem_like
     from treewise.rivals import compare
     from treewise.rivals.models import rivals_named
+    from treewise.rivals.recipe import recipe_of
 
     tree = found.tree
     if not any(step.get("did") == "grow" for step in tree.history):
@@ -135,13 +136,14 @@ def compared(found: Model, table: Table, against: str, folds: int) -> Comparison
             f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
         )
     rivals_named(against, tree.task)
-    later = [str(step.get("did")) for step in tree.history if step.get("did") not in ("grow", "with_cost")]
-    if later:
-        remark("note", f"the trees of the folds are grown as {found.name} was; not repeated: {', '.join(later)}")
+    grow, left_out = recipe_of(tree)
+    if left_out:
+        remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
     problem, cost = problem_like(tree, table), cost_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
     with bar("against") as progress:
-        return compare(replace(problem, asked={**problem.asked, **now}), against, folds=folds, progress=progress)
+        problem = replace(problem, asked={**problem.asked, **now})
+        return compare(problem, grow, against, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

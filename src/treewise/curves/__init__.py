@@ -73,6 +73,9 @@ def curve(
     random_state : the seed of folds and shares, and of random ties.
     n_jobs, progress : threads; a function that is told the share that is done.
     """
+    for name in ("pruning", "ccp_alpha"):
+        if name in options:
+            raise ParameterError(f"{name}: a curve chooses the size itself, from unpruned trees. Leave it out.")
     problem = problem_for(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
     asked: dict[str, Any] = {"values": values, "validation": validation, "folds": folds, "truth": truth}

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
-from treewise.folds import part
+from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.folds import held_out, part
 from treewise.growth import Progress, grow_problem
 from treewise.predict import find_nodes
 from treewise.problem import Problem
@@ -126,17 +126,8 @@ def prune_grown(
 
 def held_back(problem: Problem, share: float) -> Bools:
     """Choose the rows to hold back for validation: at random, and the same share of each class."""
-    n = len(problem)
-    order = np.random.default_rng(problem.settings.random_state).permutation(n)
-    if problem.target.task == "classification":
-        order = order[np.argsort(problem.y[order], kind="stable")]
-    marks = np.floor(np.arange(1, n + 1) * share + 0.5)
-    held = np.zeros(n, bool)
-    held[order] = np.diff(marks, prepend=math.floor(0.5)) > 0
-    if not 0 < np.count_nonzero(held) < n:
-        raise DataError(
-            f"validation={share:g} of {n} rows leaves one side without any. Give another share, or a table."
-        )
+    held = np.zeros(len(problem), bool)
+    held[held_out(problem, share, problem.settings.random_state)[1]] = True
     return held
 
 

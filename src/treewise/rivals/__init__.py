@@ -5,6 +5,7 @@ answer the question: error, time, and what each has to remember.
 
 features.py   a table as numbers only
 models.py     the models, behind the same three calls
+recipe.py     how a tree was made, to be done again on other rows
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import numpy.typing as npt
 
 from treewise.costs import CostMatrix
 from treewise.folds import fold_numbers, part
-from treewise.growth import problem_for
+from treewise.growth import PRUNING, grow_problem, problem_for, pruning_for
 from treewise.intervals import beta_share, wilson
 from treewise.problem import Problem
+from treewise.prune.in_growth import grow_and_prune
 from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
+from treewise.tree import Tree
 from treewise.wording import display_width, pad, percent, plural, rough_percent, safe
 
 __all__ = ["Comparison", "Outcome", "against", "compare"]
@@ -167,12 +170,19 @@ def against(
     n_jobs : threads, for the tree and for K-NN.
     progress : is told the share that is done.
     """
+    asked = {name: options.pop(name) for name in PRUNING if name in options}
+    wanted = pruning_for(options.get("preset"), **asked)
     problem = problem_for(data, target, random_state=random_state, **options)
-    return compare(problem, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
+
+    def grow(rows: Problem) -> Tree:
+        return grow_problem(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+
+    return compare(problem, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
 
 
 def compare(
     problem: Problem,
+    grow: Callable[[Problem], Tree],
     models: Sequence[str] | str | None = None,
     *,
     folds: int = 10,
@@ -180,21 +190,22 @@ def compare(
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Comparison:
-    """Compare on a prepared problem: its settings grow the tree of every fold."""
+    """Compare on a prepared problem; ``grow`` makes the tree of every fold from its rows."""
     task, classes = problem.target.task, problem.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
-    kinds = {"tree": TreeModel, **rivals_named(usual if models is None else models, task)}
+    kinds = rivals_named(usual if models is None else models, task)
     number = fold_numbers(problem, folds, random_state)
     given = problem.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
-    found = {name: Record(np.zeros(len(problem))) for name in kinds}
+    found = {name: Record(np.zeros(len(problem))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
-        for i, (name, kind) in enumerate(kinds.items()):
-            found[name].add(kind(cost, n_jobs), part(problem, train), part(problem, held_out), held_out, cost)
+        models_of_fold: list[Model] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
+        for i, (record, model) in enumerate(zip(found.values(), models_of_fold, strict=True), start=1):
+            record.add(model, part(problem, train), part(problem, held_out), held_out, cost)
             if progress is not None:
-                progress((fold + (i + 1) / len(kinds)) / folds)
-    outcomes = tuple(record.outcome(name, kinds[name].about, problem) for name, record in found.items())
+                progress((fold + i / len(found)) / folds)
+    outcomes = tuple(record.outcome(name, problem) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
     return Comparison(problem.table_name, problem.target.name, len(problem), folds, measure, outcomes)
 
@@ -208,6 +219,7 @@ class Record:
     predict: float = 0.0
     bytes: int = 0
     facts: tuple[float, ...] = ()
+    about: str = ""
 
     def add(self, model: Model, train: Problem, test: Problem, rows: Any, cost: CostMatrix | None) -> None:
         """Fit on one part, answer for the other."""
@@ -220,11 +232,12 @@ class Record:
         self.losses[rows] = losses_on(test, said, cost)
         self.bytes += size_of(model)
         self.facts += (model.fact,)
+        self.about = model.about
 
-    def outcome(self, name: str, about: str, problem: Problem) -> Outcome:
+    def outcome(self, name: str, problem: Problem) -> Outcome:
         """Return the averages over the folds."""
         k = len(self.facts)
-        words = facts_in_words(about, self.facts, problem)
+        words = facts_in_words(self.about, self.facts, problem)
         return Outcome(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
 
 

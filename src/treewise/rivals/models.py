@@ -6,7 +6,7 @@ Below ``rivals``. K-nearest neighbours and the linear models are scikit-learn's,
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Protocol
 
@@ -16,11 +16,11 @@ import numpy.typing as npt
 from treewise.costs import CostMatrix, losses
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.folds import fold_numbers, part
-from treewise.growth import grow_problem
 from treewise.nodes import Target
 from treewise.predict import answers_of, find_nodes, nodes_that_speak
 from treewise.problem import Problem
 from treewise.rivals.features import Features
+from treewise.tree import Tree
 from treewise.wording import figure, plural, safe
 
 Floats = npt.NDArray[np.float64]
@@ -31,6 +31,8 @@ QUARTER = 4  # K-NN's k is chosen on one row of so many
 
 class Model(Protocol):
     """What is compared. ``predict`` gives class numbers, or values; under costs the class of least expected cost."""
+
+    about: str  # how it came out, with a place for ``fact``
 
     def fit(self, rows: Problem) -> None:
         """Learn from some rows."""
@@ -61,12 +63,12 @@ class TreeModel:
 
     about = "{} leaves"
 
-    def __init__(self, cost: CostMatrix | None, n_jobs: int | None) -> None:
-        self.n_jobs = n_jobs
+    def __init__(self, grow: Callable[[Problem], Tree]) -> None:
+        self.grow = grow
 
     def fit(self, rows: Problem) -> None:
-        """Grow."""
-        self.tree = grow_problem(rows, n_jobs=self.n_jobs)
+        """Grow, and prune where that was asked for."""
+        self.tree = self.grow(rows)
 
     def predict(self, rows: Problem) -> npt.NDArray[Any]:
         """Walk down."""
