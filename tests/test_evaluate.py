@@ -323,3 +323,44 @@ def test_where_rows_with_a_missing_value_went_is_said_of_a_written_tree():
     assert f'note       {said}: the branch that says "or missing", else the first' in str(tree.evaluate(data))
     assert "missing" not in str(tree.evaluate({"x": [0.5], "town": [None], "y": ["a"]}))
     assert "missing value" not in str(tree.refit(data).evaluate(data))
+
+
+# -- weights ---------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_weight_2_counts_as_two_and_one_of_weight_0_not_at_all():
+    table = tw.datasets.penguins()
+    weight = np.arange(len(table)) % 3
+    twice = table.take(np.repeat(np.arange(len(table)), weight))
+    numbers = tw.grow(table, "bill_depth_mm", max_depth=2, drop_missing_target=True)
+    for tree in (tw.grow(table, max_leaf_nodes=3), numbers):
+        found = tree.evaluate(table, sample_weight=weight, drop_missing_target=True)
+        expected = tree.evaluate(twice, drop_missing_target=True)
+        assert found.scores == {name: pytest.approx(value) for name, value in expected.scores.items()}
+        assert found.n < expected.n
+    assert isinstance(found, NumberEvaluation)
+
+
+def test_weights_in_a_confusion_matrix_and_its_interval():
+    tree = tw.parse("x <= 1 -> a\nx > 1 -> b", target="y")
+    data = {"x": [0, 0, 2, 2], "y": ["a", "b", "b", "a"], "w": [2.0, 0.5, 1.0, 0.0]}
+    found = tree.evaluate(data, sample_weight="w")
+    assert found.confusion.tolist() == [[2.0, 0.0], [0.5, 1.0]]
+    assert (found.n, found.errors, found.error, found.effective) == (3, 0.5, 0.5 / 3.5, 3.5**2 / 5.25)
+    assert found.interval == wilson(found.error * found.effective, found.effective)
+    assert "weight 0.5 of 3.5 wrong, 3 rows" in str(found)
+    assert found.to_dict()["weight"] == 3.5
+    even = tree.evaluate(data, sample_weight=[3, 3, 3, 3])
+    assert even.interval == pytest.approx(tree.evaluate(data).interval)
+    with pytest.raises(tw.DataError, match="no row has a positive weight"):
+        tree.evaluate(data, sample_weight=[0, 0, 0, 0])
+
+
+def test_weights_as_sklearn_has_them():
+    data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1.5, 1.0, 4.0, 9.5]}
+    weight = np.array([1.0, 3.0, 0.5, 2.0])
+    tree = tw.grow(data, "y", max_depth=1)
+    found, said = tree.evaluate(data, sample_weight=weight), tree.predict(data)
+    assert found.mae == pytest.approx(metrics.mean_absolute_error(data["y"], said, sample_weight=weight))
+    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(data["y"], said, sample_weight=weight))
+    assert found.r2 == pytest.approx(metrics.r2_score(data["y"], said, sample_weight=weight))

@@ -382,13 +382,14 @@ class Tree:
         target: Any = None,
         *,
         drop_missing_target: bool = False,
+        sample_weight: Any = None,
         estimate: Any = None,
         cost: Any = None,
     ) -> Evaluation:
         """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
 
         ``estimate`` is how probabilities are made of counts (``predict_proba``); ``cost`` is what mistakes cost
-        (``treewise.grow``), by default what the tree predicts by.
+        (``treewise.grow``), by default what the tree predicts by; ``sample_weight`` is a column or an array.
 
         >>> import treewise as tw
         >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
@@ -397,7 +398,7 @@ class Tree:
         from treewise.evaluate import evaluate
 
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
-        return evaluate(self, data, target, **options)
+        return evaluate(self, data, target, sample_weight=sample_weight, **options)
 
     def trace(
         self,

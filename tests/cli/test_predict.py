@@ -158,6 +158,14 @@ def test_evaluate_prints_and_judges(run, model):
     assert run(f"evaluate {model} penguins --fail-under accuracy").code == 2
 
 
+def test_evaluate_with_weights(run, tmp_path):
+    tmp_path.joinpath("tree.txt").write_text("x <= 1 -> a\nx > 1 -> b\n")
+    tmp_path.joinpath("t.csv").write_text("x,y,w\n0,a,2\n0,b,0.5\n2,b,1\n2,a,0\n")
+    answer = run("evaluate tree.txt t.csv --target y --sample-weight w")
+    assert "weight 0.5 of 3.5 wrong, 3 rows" in answer.out
+    assert run("evaluate tree.txt t.csv --target y --sample-weight v").code == 3
+
+
 def test_evaluate_json(run, model):
     found = json.loads(run(f"evaluate {model} penguins --format json --paths").out)
     assert (found["n"], found["errors"], len(found["paths"])) == (344, 13, 344)

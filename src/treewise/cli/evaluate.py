@@ -77,6 +77,7 @@ AT_ONCE = 1000  # lines
     help="Also compare with knn, logistic, majority (for numbers knn, linear, mean), separated by commas.",
 )
 @option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
+@option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
 @option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
 @format_option("text", "json")
 def command(
@@ -91,6 +92,7 @@ def command(
     cost: dict[str, dict[str, float]] | None,
     against: str | None,
     folds: int,
+    sample_weight: str | None,
     with_paths: bool,
     form: str,
     **text: Any,
@@ -100,7 +102,7 @@ def command(
 
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
-    evaluation = evaluate(found.tree, table, target, **options)
+    evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
     check_names(evaluation, fail_under, fail_over)
     rivals = None if against is None else compared(found, table, against, folds)
     ways = paths(found.tree, table, target) if with_paths else None

@@ -90,15 +90,18 @@ def labels_in(column: Column) -> set[str]:
         return set()
 
 
-def rows_with_answers(table: Table, column: Column, drop: bool) -> Ints:
-    """Return the rows to compare: refuse those whose answer is missing, or drop them."""
-    gone = column.is_missing()
-    if not gone.any() or (drop and not gone.all()):
-        return np.flatnonzero(~gone)
+def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDArray[np.float64] | None = None) -> Ints:
+    """Return the rows to compare, those of weight 0 left out: refuse those whose answer is missing, or drop them."""
+    counts = np.ones(len(table), bool) if weight is None else weight > 0
+    if not counts.any():
+        raise DataError(f"{table.name}: no row has a positive weight; there is nothing to compare with.")
+    gone = column.is_missing() & counts
+    if not gone.any() or (drop and (counts & ~gone).any()):
+        return np.flatnonzero(counts & ~gone)
     rows = listing([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
     many = plural(int(gone.sum()), "row")
     what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
-    if gone.all():
+    if drop:
         raise DataError(f"{what} There is nothing to compare with.")
     raise DataError(f"{what} Remove them first, or drop_missing_target=True (--drop-missing-target).")
 

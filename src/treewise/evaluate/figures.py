@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise.costs import CostMatrix
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
 from treewise.intervals import wilson
 from treewise.nodes import Label
-from treewise.wording import clip, display_width, figure, pad, plural, rough_percent, safe
+from treewise.wording import clip, count, display_width, figure, pad, plural, rough_percent, safe
 
 LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
@@ -60,7 +61,8 @@ class ClassEvaluation(Evaluation):
     """How well classes are predicted.
 
     ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
-    the same as (i, j, rows) without the zeros, for there may be 10,000 classes.
+    the same as (i, j, rows) without the zeros, for there may be 10,000 classes. With weights, the weight of rows stands
+    wherever rows are counted, but for ``n`` and ``pairs``.
     ``labels`` are the tree's classes and then those of the table that the tree does not know: such rows are
     errors.
     """
@@ -68,6 +70,8 @@ class ClassEvaluation(Evaluation):
     classes: tuple[Label, ...]
     labels: tuple[Label, ...]
     pairs: Ints
+    weights: npt.NDArray[np.float64] | None  # the weight of each of the pairs, where rows have weights
+    effective: float  # how many rows of equal weight would tell as much (Kish 1965): the rows, without weights
     log_loss: float  # mean of -log P(class of the row), in nats
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
@@ -75,27 +79,38 @@ class ClassEvaluation(Evaluation):
     estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
     cost_matrix: CostMatrix | None = None  # what mistakes cost, where that was said
 
+    @property
+    def times(self) -> npt.NDArray[Any]:
+        """How often each of the pairs occurs: its rows, or their weight."""
+        return self.pairs[:, 2] if self.weights is None else self.weights
+
     @cached_property
-    def confusion(self) -> Ints:
+    def total(self) -> float:
+        """All rows, or their weight."""
+        return self.n if self.weights is None else math.fsum(self.weights.tolist())
+
+    @cached_property
+    def confusion(self) -> npt.NDArray[Any]:
         """The matrix: true classes down, predicted ones across."""
-        matrix = np.zeros((len(self.labels), len(self.classes)), np.int64)
-        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.pairs[:, 2]
+        matrix = np.zeros((len(self.labels), len(self.classes)), self.times.dtype)
+        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.times
         return matrix
 
     @cached_property
-    def of_each(self) -> Ints:
+    def of_each(self) -> npt.NDArray[Any]:
         """How many rows there are of each label."""
-        return np.bincount(self.pairs[:, 0], self.pairs[:, 2], len(self.labels)).astype(np.int64)
+        return np.bincount(self.pairs[:, 0], self.times, len(self.labels)).astype(self.times.dtype)
 
-    @property
-    def errors(self) -> int:
+    @cached_property
+    def errors(self) -> float:
         """How many rows are predicted wrongly."""
-        return self.n - int(self.pairs[self.pairs[:, 0] == self.pairs[:, 1], 2].sum())
+        wrong = self.times[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
+        return sum(wrong) if self.weights is None else math.fsum(wrong)
 
     @property
     def error(self) -> float:
         """The share of rows predicted wrongly."""
-        return self.errors / self.n
+        return self.errors / self.total
 
     @property
     def accuracy(self) -> float:
@@ -105,31 +120,31 @@ class ClassEvaluation(Evaluation):
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the error (Wilson 1927), which holds for rows the tree has not seen."""
-        return wilson(self.errors, self.n)
+        return wilson(self.error * self.effective, self.effective)
 
     @property
     def baseline_error(self) -> float | None:
         """The error of always predicting the root's majority."""
         if self.majority is None:
             return None
-        return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.n
+        return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.total
 
     @property
     def cost(self) -> float | None:
         """What the mistakes cost a row, on average; None without costs, or where a class has none."""
         if self.cost_matrix is None or self.unknown:
             return None
-        return float((self.confusion * self.cost_matrix.matrix).sum()) / self.n
+        return float((self.confusion * self.cost_matrix.matrix).sum()) / self.total
 
     @property
     def baseline_cost(self) -> float | None:
         """The cost a row of always predicting what the root does."""
         if self.cost_matrix is None or self.majority is None or self.unknown:
             return None
-        return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.n
+        return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
 
     @property
-    def unknown(self) -> dict[Label, int]:
+    def unknown(self) -> dict[Label, float]:
         """The classes of the table that the tree does not know, with their rows."""
         first = len(self.classes)
         return dict(zip(self.labels[first:], self.of_each[first:].tolist(), strict=True))
@@ -160,11 +175,14 @@ class ClassEvaluation(Evaluation):
             "unknown_labels": [str(label) for label in self.unknown],
             "confusion": self.confusion.tolist() if len(self.labels) <= LARGEST_MATRIX else None,
             "pairs": self.pairs.tolist(),
+            **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
         }
 
     def __str__(self) -> str:
         low, high = self.interval
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
+        if self.weights is not None:
+            wrong = f"weight {count(self.errors)} of {count(self.total)} wrong, {plural(self.n, 'row')}"
         interval = f"95 % interval {between(low, high)} % (Wilson)"
         lines = [f"error      {rough_percent(self.error):>5} %   {wrong}; {interval}"]
         if self.baseline_error is not None:
@@ -174,7 +192,8 @@ class ClassEvaluation(Evaluation):
         lines += self._cost_lines()
         lines.append(f"log loss   {self._log_loss_in_words()}")
         for label, rows in self.unknown.items():
-            lines.append(f'unknown    "{safe(label)}" in {plural(rows, "row")}: not a class of the tree, so wrong')
+            many = plural(int(rows), "row") if self.weights is None else f"weight {count(rows)}"
+            lines.append(f'unknown    "{safe(label)}" in {many}: not a class of the tree, so wrong')
         return "\n".join([*lines, *(f"note       {note}" for note in self.notes), "", *self._confusion_lines()])
 
     def _cost_lines(self) -> list[str]:
@@ -204,11 +223,11 @@ class ClassEvaluation(Evaluation):
         across = [short(label) for label in self.classes]
         rows = [["true \\ predicted", *across, "right %"]]
         for i, label in enumerate(self.labels):
-            of_class = int(self.confusion[i].sum())
-            hit = int(right[i]) if i < len(right) else 0
-            rows.append([short(label), *(f"{c:,}" for c in self.confusion[i].tolist()), share(hit, of_class)])
+            of_class = self.confusion[i].sum()
+            hit = right[i] if i < len(right) else 0
+            rows.append([short(label), *map(count, self.confusion[i].tolist()), share(hit, of_class)])
         said = self.confusion.sum(axis=0).tolist()
-        rows.append(["right %", *map(share, right.tolist(), said), share(int(right.sum()), self.n)])
+        rows.append(["right %", *map(share, right.tolist(), said), share(self.total - self.errors, self.total)])
         widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
         return [
             pad(first, widths[0])
@@ -218,13 +237,14 @@ class ClassEvaluation(Evaluation):
 
     def _largest_confusions(self) -> list[str]:
         """With many classes a matrix cannot be read; its largest wrong cells can."""
-        wrong = self.pairs[self.pairs[:, 0] != self.pairs[:, 1]]
-        if not len(wrong):
+        wrong = self.pairs[:, 0] != self.pairs[:, 1]
+        if not wrong.any():
             return ["nothing is confused"]
-        most = wrong[np.argsort(-wrong[:, 2], kind="stable")[:10]].tolist()
-        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in most]
+        pairs, times = self.pairs[wrong], self.times[wrong]
+        most = np.argsort(-times, kind="stable")[:10]
+        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
         width = max(map(display_width, lines))
-        rows = [f"{pad(line, width)}  {n:,}" for line, (_, _, n) in zip(lines, most, strict=True)]
+        rows = [f"{pad(line, width)}  {count(n)}" for line, n in zip(lines, times[most].tolist(), strict=True)]
         return [f"most frequent confusions of {len(self.labels)} classes", *rows]
 
 
@@ -238,6 +258,7 @@ class NumberEvaluation(Evaluation):
     root: float | None  # what the root predicts; None where the tree has seen no rows
     baseline_rmse: float | None  # of always predicting that
     baseline_mae: float | None
+    weight: float | None = None  # of all rows, where they have weights
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -246,7 +267,7 @@ class NumberEvaluation(Evaluation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
-        return {**super().to_dict(), "root": self.root}
+        return {**super().to_dict(), "root": self.root, **({} if self.weight is None else {"weight": self.weight})}
 
     def __str__(self) -> str:
         rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
@@ -257,7 +278,8 @@ class NumberEvaluation(Evaluation):
         r2 = "r2    not defined: all targets are equal"
         if self.r2 is not None:
             r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
-        return "\n".join([f"rows  {self.n:,}", rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
+        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {count(self.weight)}")
+        return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
 
 
 def between(low: float, high: float) -> str:
@@ -275,6 +297,6 @@ def short(label: Label) -> str:
     return clip(safe(label), LONGEST_LABEL)
 
 
-def share(part: int, whole: int) -> str:
+def share(part: float, whole: float) -> str:
     """Write a share in percent, a dash of nothing."""
     return rough_percent(part / whole) if whole else "–"

@@ -28,6 +28,7 @@ from treewise.predict import (
     refuse_unanswered,
     subtree_sizes,
 )
+from treewise.problem.weights import sample_weights
 from treewise.table import Column, Table, read
 from treewise.tree import Tree
 from treewise.wording import plural, safe
@@ -41,6 +42,7 @@ def evaluate(
     target: Any = None,
     *,
     drop_missing_target: bool = False,
+    sample_weight: Any = None,
     estimate: Any = None,
     cost: Any = None,
 ) -> Evaluation:
@@ -50,7 +52,8 @@ def evaluate(
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
     are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree
-    predicts by; the tree's predictions stay as they are.
+    predicts by; the tree's predictions stay as they are. With ``sample_weight``, a column's name or an array, a row of
+    weight 2 counts as two and one of weight 0 not at all.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -71,18 +74,19 @@ def evaluate(
     """
     table = read(data, na_values=na_values(tree))
     column = answers(tree, table, target)
-    rows = rows_with_answers(table, column, drop_missing_target)
+    weight = None if sample_weight is None else sample_weights(table, sample_weight)
+    rows = rows_with_answers(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
-        table, column = table.take(rows), column.take(rows)
+        table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
     tree = as_compared(tree, column)
     nodes = np.atleast_1d(apply(tree, table))
     way = Estimate.of(estimate)
     if tree.task == "regression":
         if cost is not None:
             raise ParameterError("cost: a tree that predicts numbers has no classes; leave it out.")
-        return evaluate_numbers(tree, table, column, nodes, way)
+        return evaluate_numbers(tree, table, column, nodes, way, weight)
     matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
-    return evaluate_classes(tree, table, column, nodes, rows, way, matrix)
+    return evaluate_classes(tree, table, column, nodes, rows, way, matrix, weight)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
@@ -123,6 +127,7 @@ def evaluate_classes(
     rows: Ints,
     way: Estimate,
     cost: CostMatrix | None,
+    weight: Floats | None,
 ) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
     speakers = nodes_that_speak(tree, nodes)
@@ -130,11 +135,11 @@ def evaluate_classes(
     said = answers_of(tree, speakers, way).astype(np.int64)
     truth, labels = class_places(tree, column)
     n, k = len(table), len(tree.classes)
-    cells, times = np.unique(truth * k + said, return_counts=True)
+    cells, place, times = np.unique(truth * k + said, return_inverse=True, return_counts=True)
     chance = chances(tree, speakers, truth, way)
     possible = chance > 0
     losses = -np.log(chance[possible])
-    of_others = math.fsum(losses.tolist()) / len(losses) + 0.0 if len(losses) else math.nan
+    of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
     return ClassEvaluation(
         table=table.name,
         target=column.name,
@@ -144,6 +149,8 @@ def evaluate_classes(
         classes=tree.classes,
         labels=labels,
         pairs=np.stack([cells // k, cells % k, times], axis=1),
+        weights=None if weight is None else np.bincount(place, weight, len(cells)).astype(np.float64),
+        effective=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
         log_loss=of_others if possible.all() else math.inf,
         impossible_rows=tuple((rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
@@ -153,7 +160,9 @@ def evaluate_classes(
     )
 
 
-def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints, way: Estimate) -> NumberEvaluation:
+def evaluate_numbers(
+    tree: Tree, table: Table, column: Column, nodes: Ints, way: Estimate, weight: Floats | None
+) -> NumberEvaluation:
     """Measure how far the predicted values are from the true ones."""
     speakers = nodes_that_speak(tree, nodes)
     refuse_unanswered(tree, nodes, table)
@@ -163,7 +172,7 @@ def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints, way:
         row = int(np.argmax(~np.isfinite(truth)))
         where = f"in row {row + 1:,} of {table.name}"
         raise DataError(f'target "{safe(column.name)}" is {truth[row]} {where}. Leave that row out, or correct it.')
-    rmse, spread = root_mean_square(said - truth), root_mean_square(truth - truth.mean())
+    rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
     root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
     from_root = None if root is None else truth - root
     return NumberEvaluation(
@@ -173,15 +182,27 @@ def evaluate_numbers(tree: Tree, table: Table, column: Column, nodes: Ints, way:
         seen=seen_before(tree, nodes),
         missing=where_missing_went(tree, table, nodes),
         rmse=rmse,
-        mae=float(np.mean(np.abs(said - truth))),
+        mae=mean(np.abs(said - truth), weight),
         r2=1 - (rmse / spread) * (rmse / spread) if truth.min() < truth.max() else None,
         root=root,
-        baseline_rmse=None if from_root is None else root_mean_square(from_root),
-        baseline_mae=None if from_root is None else float(np.mean(np.abs(from_root))),
+        baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
+        baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),
+        weight=None if weight is None else float(weight.sum()),
     )
 
 
-def root_mean_square(values: Floats) -> float:
+def mean(values: Floats, weight: Floats | None) -> float:
+    """Return the mean, of weighted rows the weighted one; the same in any order of rows, without overflow.
+
+    >>> mean(np.array([1.0, 4.0]), None), mean(np.array([1.0, 4.0]), np.array([2.0, 1.0]))
+    (2.5, 2.0)
+    """
+    top = float(np.max(np.abs(values))) or 1.0
+    share = np.ones(len(values)) if weight is None else weight / weight.max()
+    return top * (math.fsum((values / top * share).tolist()) / math.fsum(share.tolist())) + 0.0
+
+
+def root_mean_square(values: Floats, weight: Floats | None) -> float:
     """Return the root of the mean of squares, without overflow on the way."""
     top = float(np.max(np.abs(values)))
-    return top * math.sqrt(float(np.mean((values / top) ** 2))) if top > 0 else 0.0
+    return top * math.sqrt(mean((values / top) ** 2, weight)) if top > 0 else 0.0

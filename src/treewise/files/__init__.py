@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Tree:
     if not isinstance(path, str | bytes | os.PathLike):
         raise ParameterError(f"load takes the name of a file, not {shown(path)}.")
     text = os.fsdecode(path)
-    if text.lstrip().startswith("{") or "\n" in text:
+    if (text.lstrip().startswith("{") or "\n" in text) and not os.path.exists(text):
         saved = text.lstrip().startswith("{")
         reads = "treewise.files.loads(text) reads a saved one" if saved else "treewise.parse(text) reads words"
         raise ParameterError(f"load takes the name of a file, not the text in it. {reads}.")
