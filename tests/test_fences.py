@@ -20,6 +20,7 @@ FLOORS = [
     {"encode"},
     {"split", "history"},
     {"nodes"},
+    {"structure"},
     {"tree"},
     {"criteria", "intervals", "estimates"},
     {"settings"},

@@ -155,7 +155,7 @@ def test_odd_names_survive():
     name, label = 'a "b"\n\x1b[31m</script>☃\u2028', "c\td' --\x00\x7f"
     tree = tw.grow({name: [1, 2], "y": [label, "z"]}, "y")
     assert loads(dumps(tree)) == tree
-    half = tree.with_(target=tw.tree.Target("half a letter: \ud800", "classification", tree.classes))
+    half = tree.with_(target=tw.nodes.Target("half a letter: \ud800", "classification", tree.classes))
     assert loads(dumps(half).encode()) == half
 
 
