@@ -129,6 +129,7 @@ def test_shrinkage_of_numbers_by_hand():
     assert found == pytest.approx([left - inner, left + inner, root + 2 * outer, root + 2 * outer])
     assert tree.predict({"x": 0, "z": 1}, estimate="shrinkage=2") == pytest.approx(left + inner)
     assert tree.evaluate(data, estimate="shrinkage=2").rmse > tree.evaluate(data).rmse == 0
+    assert "predicted by shrinkage=2" in str(tree.evaluate(data, estimate="shrinkage=2"))
 
 
 def test_a_class_may_change_with_the_estimate():
@@ -191,6 +192,7 @@ def test_intervals_of_classes_are_wilsons():
     found = tree.predict_interval("penguins")
     assert found.shape == (344, 3, 2)
     node = tree.apply("penguins")[0]
+    assert [list(ends) for ends in tree.interval(node).values()] == found[0].tolist()
     for i, label in enumerate(tree.classes):
         assert found[0, i] == pytest.approx(wilson(tree[node].counts.get(label, 0), tree[node].rows))
     proba = tree.predict_proba("penguins")
@@ -217,6 +219,7 @@ def test_intervals_of_means_are_students():
         y = data["y"][data["x"] == x]
         wanted = stats.t.interval(0.9, len(y) - 1, loc=y.mean(), scale=stats.sem(y))
         assert tree.predict_interval({"x": x}, confidence=0.9) == pytest.approx(wanted)
+        assert tree.interval(1 + x, confidence=0.9) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 7, 30, 1000, 10**6])

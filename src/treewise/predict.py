@@ -75,6 +75,14 @@ def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
     return result[0] if single else result
 
 
+def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
+    """Return the low and the high end of what one node says: by class, or of its mean."""
+    ends = intervals_of(tree, np.array([tree.number(node)]), check_confidence(confidence))[0].tolist()
+    if tree.task == "regression":
+        return ends[0], ends[1]
+    return {label: (low, high) for label, (low, high) in zip(tree.classes, ends, strict=True)}
+
+
 def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     """Return low and high ends of what some nodes say, Wilson's for shares of classes and Student's for means.
 

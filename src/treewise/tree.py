@@ -97,6 +97,18 @@ class Tree(Structure):
 
         return predict_interval(self, data, confidence)
 
+    def interval(self, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
+        """Return the low and the high end of what one node says: of each class's share, or of its mean.
+
+        >>> import treewise as tw
+        >>> low, high = tw.grow("penguins", max_depth=1).interval(1)["Adelie"]          # 149 of 213 rows
+        >>> round(low, 3), round(high, 3)
+        (0.635, 0.757)
+        """
+        from treewise.predict import interval
+
+        return interval(self, node, confidence)
+
     @property
     def cost(self) -> CostMatrix | None:
         """The costs the tree predicts by; None where every mistake counts 1.

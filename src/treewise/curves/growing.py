@@ -82,7 +82,7 @@ class Grower:
 
     def __init__(self, over: str, whole: Problem, fewest: int, seed: int, n_jobs: int | None) -> None:
         if over in NESTED and over in whole.settings.given():
-            raise ParameterError(f"{over} is what the curve goes over. Leave it out; values=… says how far to go.")
+            raise ParameterError(f"{over} is what the curve goes over. Leave it out; values say how far to go.")
         self.over, self.whole, self.fewest, self.seed, self.n_jobs = over, whole, fewest, seed, n_jobs
         best_first = whole.settings.max_leaf_nodes is not None  # then another limit changes which nodes come first
         self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in NESTED and not best_first)

@@ -259,6 +259,7 @@ class NumberEvaluation(Evaluation):
     baseline_rmse: float | None  # of always predicting that
     baseline_mae: float | None
     weight: float | None = None  # of all rows, where they have weights
+    estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -267,7 +268,8 @@ class NumberEvaluation(Evaluation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
-        return {**super().to_dict(), "root": self.root, **({} if self.weight is None else {"weight": self.weight})}
+        weight = {} if self.weight is None else {"weight": self.weight}
+        return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
     def __str__(self) -> str:
         rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
@@ -279,6 +281,7 @@ class NumberEvaluation(Evaluation):
         if self.r2 is not None:
             r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
         rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {count(self.weight)}")
+        rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
         return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
 
 

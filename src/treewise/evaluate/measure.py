@@ -188,6 +188,7 @@ def evaluate_numbers(
         baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
         baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),
         weight=None if weight is None else float(weight.sum()),
+        estimate=str(way),
     )
 
 
