@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treewise.draw.summary import Summary
     from treewise.evaluate import Evaluation
     from treewise.explain.trace import Trace
+    from treewise.nodes import Label
     from treewise.prune.cp_table import CpTable
     from treewise.row import Walk
 
