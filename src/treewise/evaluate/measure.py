@@ -7,6 +7,7 @@ themselves, and how they are printed, are in ``figures.py``.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,18 @@ from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A tree, the rows it is compared on, and where they end."""
+
+    tree: Tree
+    table: Table
+    column: Column  # the true answers
+    rows: Ints  # which rows of the table that was given these are
+    nodes: Ints  # the node each ends at
+    weight: Floats | None  # of each, where rows have weights
 
 
 def evaluate(
@@ -79,14 +92,14 @@ def evaluate(
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
     tree = as_compared(tree, column)
-    nodes = np.atleast_1d(apply(tree, table))
+    here = Comparison(tree, table, column, rows, np.atleast_1d(apply(tree, table)), weight)
     way = Estimate.of(estimate)
     if tree.task == "regression":
         if cost is not None:
             raise ParameterError("cost: a tree that predicts numbers has no classes; leave it out.")
-        return evaluate_numbers(tree, table, column, nodes, way, weight)
+        return evaluate_numbers(here, way)
     matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
-    return evaluate_classes(tree, table, column, nodes, rows, way, matrix, weight)
+    return evaluate_classes(here, way, matrix)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
@@ -119,17 +132,9 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
     return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
 
 
-def evaluate_classes(
-    tree: Tree,
-    table: Table,
-    column: Column,
-    nodes: Ints,
-    rows: Ints,
-    way: Estimate,
-    cost: CostMatrix | None,
-    weight: Floats | None,
-) -> ClassEvaluation:
+def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -> ClassEvaluation:
     """Count what was predicted for which class, and how likely each row's class was held."""
+    tree, table, column, nodes, weight = here.tree, here.table, here.column, here.nodes, here.weight
     speakers = nodes_that_speak(tree, nodes)
     refuse_unanswered(tree, nodes, table)
     said = answers_of(tree, speakers, way).astype(np.int64)
@@ -152,7 +157,7 @@ def evaluate_classes(
         weights=None if weight is None else np.bincount(place, weight, len(cells)).astype(np.float64),
         effective=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
         log_loss=of_others if possible.all() else math.inf,
-        impossible_rows=tuple((rows[~possible] + 1).tolist()),
+        impossible_rows=tuple((here.rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
         majority=tree.prediction(0) if tree.arrays.rows[0] > 0 else None,
         estimate=str(way),
@@ -160,10 +165,9 @@ def evaluate_classes(
     )
 
 
-def evaluate_numbers(
-    tree: Tree, table: Table, column: Column, nodes: Ints, way: Estimate, weight: Floats | None
-) -> NumberEvaluation:
+def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
     """Measure how far the predicted values are from the true ones."""
+    tree, table, column, nodes, weight = here.tree, here.table, here.column, here.nodes, here.weight
     speakers = nodes_that_speak(tree, nodes)
     refuse_unanswered(tree, nodes, table)
     said = answers_of(tree, speakers, way)
