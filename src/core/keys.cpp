@@ -1,5 +1,7 @@
 #include "keys.hpp"
 
+#include <algorithm>
+
 namespace treewise {
 
 int64_t key_of(const Column& column, uint32_t row) {
@@ -7,8 +9,14 @@ int64_t key_of(const Column& column, uint32_t row) {
 }
 
 void read_keys(const Column& column, std::span<const uint32_t> rows, int64_t* out) {
+    constexpr size_t kAhead = 24;  // the cells lie far apart: ask for them before they are needed
     column.visit([&](const auto& values) {
-        for (size_t i = 0; i < rows.size(); ++i) out[i] = key_of(values[rows[i]]);
+        const size_t n = rows.size(), near = n - std::min(n, kAhead);
+        for (size_t i = 0; i < near; ++i) {
+            values.prefetch(rows[i + kAhead]);
+            out[i] = key_of(values[rows[i]]);
+        }
+        for (size_t i = near; i < n; ++i) out[i] = key_of(values[rows[i]]);
     });
 }
 

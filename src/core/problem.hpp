@@ -59,6 +59,7 @@ struct View {
         std::memcpy(&value, base + static_cast<int64_t>(row) * stride, sizeof value);
         return value;
     }
+    void prefetch(size_t row) const { __builtin_prefetch(base + static_cast<int64_t>(row) * stride); }
     bool contiguous() const { return stride == sizeof(T); }
 };
 
