@@ -251,10 +251,24 @@ class Criterion:
     letter: str  # what the impurity of a group is called in formulas …
     legend: str  # … and what that means, {unit} being the unit asked for
     legend_of_two: str = ""  # the same for two classes, p being the share of the second
-    rule: Literal["gain", "ratio", "c45"] = "gain"  # what the candidates compete by (search.Judge.merit)
+    rule: str = "gain"  # what the candidates compete by: one of RULES (search.Judge.merit)
     degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
     centre: Literal["mean", "median"] = "mean"  # what a node of numbers predicts
     core: str = ""  # the core's name for its impurity, where that is another criterion's
+
+    @property
+    def by_gain(self) -> bool:
+        """Whether the candidates of a column compete by their gain; C4.5 lets only the columns compete otherwise."""
+        return self.rule in ("gain", "c45")
+
+
+# What candidates compete by, and how that comes about, after the criterion's own legend. The merit of any rule but the
+# first is an integer in units of 2^-60 (search.RATIO_BITS).
+RULES = {
+    "gain": "",
+    "ratio": "divided by H of the branch sizes: the gain ratio",
+    "c45": "divided by H of the branch sizes: the gain ratio",
+}
 
 
 def entropy_at(node: Group) -> Measure:

@@ -71,7 +71,7 @@ class CandidateTrace:
     @property
     def score(self) -> float:
         """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
-        return say_merit(self.lens, self.candidate.merit, self.lens.problem.criterion.rule == "ratio")
+        return say_merit(self.lens, self.candidate.merit, not self.lens.problem.criterion.by_gain)
 
     @property
     def eligible(self) -> bool:

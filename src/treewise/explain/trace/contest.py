@@ -158,9 +158,8 @@ def trace_column(
 
 def limits(problem: Problem) -> str:
     """Name the limits on leaves that are set."""
-    names = ("min_samples_leaf", "min_weight_fraction_leaf")
     given = problem.settings.given()
-    return ", ".join(f"{name}={given[name]}" for name in names if name in given)
+    return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
 
 
 def why_none(lens: Lens, place: Place, column: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from treewise.criteria import RULES
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.lens import Branch
@@ -209,7 +210,7 @@ def short_name(column: ColumnTrace, test: CandidateTrace) -> str:
 
 def say_score(node: NodeTrace, score: float) -> str:
     """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
-    return f"{score:.4f}" if node.lens.problem.criterion.rule == "ratio" else node.lens.say(score)
+    return node.lens.say(score) if node.lens.problem.criterion.by_gain else f"{score:.4f}"
 
 
 def say_column_score(node: NodeTrace, score: float) -> str:
@@ -309,7 +310,7 @@ def legend(node: NodeTrace) -> str:
         said = f"{criterion.legend_of_two}, p the share of {safe(problem.target.positive)}"
     said = said.replace("{unit}", node.lens.shown_unit)
     if criterion.rule != "gain":
-        said += "; divided by H of the branch sizes: the gain ratio"
+        said += f"; {RULES[criterion.rule]}"
         if criterion.rule == "c45":
             share = "" if node.lens.per == "total" else "/rows"
             said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"
