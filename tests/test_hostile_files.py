@@ -20,7 +20,7 @@ from treewise.files import dumps, header, loads, soundness
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 8
-MUTANTS = (1_000_000 if LONG else 20_000) // SHARDS
+MUTANTS = (200_000 if LONG else 20_000) // SHARDS
 
 
 ROWS = {
