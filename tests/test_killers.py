@@ -178,6 +178,23 @@ def test_categories_with_gaps_by_every_rule(criterion, categorical):
         the_same_in_both(data, criterion=criterion, categorical=categorical, **options)
 
 
+def test_a_level_and_the_missing_rows_that_join_it_may_still_be_too_few():
+    x = ["a", None, *"bbbbcccc"]
+    data = {"x": x, "y": ["n", "n", *"nnnnpppp"]}
+    options = {"categorical": "multiway", "min_samples_leaf": 3}
+    assert the_same_in_both(data, **options)[0].stop == "min_samples_leaf"
+    data["x"][2] = None  # now they are three
+    assert [node.rows for node in the_same_in_both(data, **options)] == [10, 3, 3, 4]
+
+
+def test_missing_rows_can_give_a_level_the_sum_that_poisson_asks_for():
+    data = {"x": ["a", "a", None, "b", "b"], "y": [0.0, 0.0, 3.0, 2.0, 2.0]}
+    options = {"task": "regression", "criterion": "poisson", "categorical": "multiway", "min_samples_leaf": 2}
+    tree = the_same_in_both(data, max_depth=1, **options)
+    assert [node.rows for node in tree] == [5, 3, 2]
+    assert tree[0].missing_rows == 1
+
+
 # -- what the core accepts --------------------------------------------------------------------------------------------
 
 
