@@ -56,8 +56,6 @@ def drawn(criterion, seed):
     noisy = signal + rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
     if regression:
         y = np.exp(noisy) * rng.choice([0, 1], n, p=[0.2, 0.8]) if criterion == "poisson" else noisy
-        if criterion == "poisson" and "gaps" in data and rng.random() < 0.5:  # missing rows alone would predict 0
-            y = np.where(np.isnan(data["gaps"]), 0, y)
         data["y"] = (y.round(1) if rng.random() < 0.3 else y * rng.choice([1.0, 1e9, 2.0**-40])).tolist()
     else:
         n_classes = int(rng.choice([2, 2, 3, 6]))
@@ -79,3 +77,16 @@ def test_hundreds_of_rows_grow_the_plain_tree(criterion):
         plain = nodes(problem, plain=True)
         for way, tuning in WAYS.items():
             assert not difference(plain, nodes(problem, **tuning)), f"{way}: {said}"
+
+
+def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 32])
+        gaps = np.where(rng.random(300) < 0.3, np.nan, rng.normal(size=300))
+        x = np.where(np.isnan(gaps), 0, gaps) + rng.normal(size=300)
+        y = np.where(np.isnan(gaps), 0, np.exp(x))
+        data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
+        problem = growth.problem_for(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
+        plain = nodes(problem, plain=True)
+        for way, tuning in WAYS.items():
+            assert not difference(plain, nodes(problem, **tuning)), f"{way}, seed {seed}"
