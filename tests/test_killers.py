@@ -195,6 +195,51 @@ def test_missing_rows_can_give_a_level_the_sum_that_poisson_asks_for():
     assert tree[0].missing_rows == 1
 
 
+# -- limits, and the order of growth ----------------------------------------------------------------------------------
+
+
+def table_of_groups(*groups):
+    """Rows of (g, x, y): groups of their own classes, and forty pure rows so that g is the first test."""
+    cells = [(g, x, y) for g, group in zip("abc", groups, strict=False) for x, y in group]
+    cells += [("z", x, "w") for x in "pqr" for _ in range(14)]
+    return {name: [row[i] for row in cells] for i, name in enumerate(("g", "x", "y"))}
+
+
+TWO = [("p", "n")] * 2 + [("q", "m")] * 4  # gains 6 H(1/3)
+THREE = [("p", "u"), ("p", "v"), ("p", "v")] + [("q", "u")] * 2 + [("r", "v")] * 4  # 9 H(1/3) - 3 H(1/3)
+
+
+@pytest.mark.parametrize("groups", [(TWO, THREE), (THREE, TWO)])
+def test_equal_gains_are_taken_in_the_order_of_the_tree_though_rounded_otherwise(groups):
+    data = table_of_groups(*groups)
+    options = {"criterion": "entropy", "categorical": "multiway"}
+    whole = the_same_in_both(data, max_depth=2, **options)
+    first, second = (node for node in whole if node.depth == 1 and node.split)
+    assert whole[0].split.column == "g"
+    assert first.gain * first.weight == pytest.approx(second.gain * second.weight, rel=1e-12)
+    most = 3 + max(len(node.children) for node in (first, second)) - 1  # room for either, not for both
+    tree = the_same_in_both(data, max_leaf_nodes=most, **options)
+    assert [bool(node.split) for node in tree if node.depth == 1] == [True, False, False]
+
+
+def test_equal_groups_are_split_in_the_order_of_the_tree():
+    data = table_of_groups(TWO, [(x, {"n": "u", "m": "v"}[y]) for x, y in TWO])
+    tree = the_same_in_both(data, max_leaf_nodes=5, criterion="entropy", categorical="multiway")
+    assert [bool(node.split) for node in tree if node.depth == 1] == [True, False, False]
+
+
+def test_just_accurate_enough_is_enough():
+    data = {"x": [0, 1, 2, 3], "y": ["n", "p", "p", "p"]}
+    assert the_same_in_both(data, sufficient_accuracy=0.75)[0].stop == "sufficient_accuracy"
+    assert len(the_same_in_both(data, sufficient_accuracy=0.76)) == 3
+
+
+def test_weights_come_out_as_they_were_given():
+    data = {"x": [0, 1, 2], "y": ["n", "p", "p"]}
+    tree = the_same_in_both(data, sample_weight=[0.25, 0.5, 0.125])
+    assert [node.weight for node in tree] == [0.875, 0.25, 0.625]
+
+
 # -- what the core accepts --------------------------------------------------------------------------------------------
 
 
