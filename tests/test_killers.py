@@ -178,6 +178,12 @@ def test_categories_with_gaps_by_every_rule(criterion, categorical):
         the_same_in_both(data, criterion=criterion, categorical=categorical, **options)
 
 
+def test_missing_rows_that_could_go_either_way_join_the_lower_rate_though_the_other_side_is_listed():
+    data = {"x": [*"aaabb", None, None], "y": [*"nnnppnp"]}
+    split = the_same_in_both(data, criterion="error", max_depth=1)[0].split
+    assert (split.levels, split.missing) == (("b",), 1)
+
+
 def test_a_level_and_the_missing_rows_that_join_it_may_still_be_too_few():
     x = ["a", None, *"bbbbcccc"]
     data = {"x": x, "y": ["n", "n", *"nnnnpppp"]}
@@ -198,33 +204,36 @@ def test_missing_rows_can_give_a_level_the_sum_that_poisson_asks_for():
 # -- limits, and the order of growth ----------------------------------------------------------------------------------
 
 
+HEAVY = 3.0 * 2**20
+
+
 def table_of_groups(*groups):
-    """Rows of (g, x, y): groups of their own classes, and forty pure rows so that g is the first test."""
-    cells = [(g, x, y) for g, group in zip("abc", groups, strict=False) for x, y in group]
-    cells += [("z", x, "w") for x in "pqr" for _ in range(14)]
-    return {name: [row[i] for row in cells] for i, name in enumerate(("g", "x", "y"))}
+    """Rows of (g, x, y) and their weights: groups of their own classes, and pure rows so that g is the first test."""
+    cells = [(g, *row) for g, group in zip("ab", groups, strict=True) for row in group]
+    cells += [("z", x, "w", HEAVY) for x in "pqr" for _ in range(14)]
+    table = {name: [row[i] for row in cells] for i, name in enumerate(("g", "x", "y"))}
+    return table, [row[3] for row in cells]
 
 
-TWO = [("p", "n")] * 2 + [("q", "m")] * 4  # gains 6 H(1/3)
-THREE = [("p", "u"), ("p", "v"), ("p", "v")] + [("q", "u")] * 2 + [("r", "v")] * 4  # 9 H(1/3) - 3 H(1/3)
+TWO = [("p", "n", 1.0), ("q", "m", HEAVY)]  # G = (1 + HEAVY)·H
+THREE = [("p", "u", 1.0), ("p", "v", HEAVY), ("q", "u", 1.0), ("r", "v", HEAVY)]  # 2·G − G
 
 
 @pytest.mark.parametrize("groups", [(TWO, THREE), (THREE, TWO)])
 def test_equal_gains_are_taken_in_the_order_of_the_tree_though_rounded_otherwise(groups):
-    data = table_of_groups(*groups)
-    options = {"criterion": "entropy", "categorical": "multiway"}
+    data, weight = table_of_groups(*groups)
+    options = {"criterion": "entropy", "categorical": "multiway", "sample_weight": weight}
     whole = the_same_in_both(data, max_depth=2, **options)
     first, second = (node for node in whole if node.depth == 1 and node.split)
     assert whole[0].split.column == "g"
     assert first.gain * first.weight == pytest.approx(second.gain * second.weight, rel=1e-12)
-    most = 3 + max(len(node.children) for node in (first, second)) - 1  # room for either, not for both
-    tree = the_same_in_both(data, max_leaf_nodes=most, **options)
+    tree = the_same_in_both(data, max_leaf_nodes=5, **options)  # room for either, not for both
     assert [bool(node.split) for node in tree if node.depth == 1] == [True, False, False]
 
 
 def test_equal_groups_are_split_in_the_order_of_the_tree():
-    data = table_of_groups(TWO, [(x, {"n": "u", "m": "v"}[y]) for x, y in TWO])
-    tree = the_same_in_both(data, max_leaf_nodes=5, criterion="entropy", categorical="multiway")
+    data, weight = table_of_groups(TWO, [(x, {"n": "u", "m": "v"}[y], w) for x, y, w in TWO])
+    tree = the_same_in_both(data, max_leaf_nodes=5, criterion="entropy", categorical="multiway", sample_weight=weight)
     assert [bool(node.split) for node in tree if node.depth == 1] == [True, False, False]
 
 
@@ -238,6 +247,47 @@ def test_weights_come_out_as_they_were_given():
     data = {"x": [0, 1, 2], "y": ["n", "p", "p"]}
     tree = the_same_in_both(data, sample_weight=[0.25, 0.5, 0.125])
     assert [node.weight for node in tree] == [0.875, 0.25, 0.625]
+
+
+@pytest.mark.parametrize("y", [[0.5, 1.5, 2.0, 4.0], [0.1, 0.2, 0.7, 1.5], [1e30, 3.0, 7e29, 1e29]])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_a_nodes_impurity_is_the_formula(criterion, y):
+    y, weight = np.array(y), np.array([1.0, 2.0, 1.0, 1.0])
+    mean, median = np.average(y, weights=weight), np.median(np.repeat(y, weight.astype(int)))
+    each = {
+        "squared_error": (y - mean) ** 2,
+        "absolute_error": np.abs(y - median),
+        "poisson": y * np.log(y / mean),
+    }
+    data = {"x": [0, 1, 2, 3], "y": y.tolist()}
+    root = the_same_in_both(data, task="regression", criterion=criterion, sample_weight=weight, max_depth=0)[0]
+    assert root.impurity == pytest.approx(np.average(each[criterion], weights=weight), rel=1e-12)
+
+
+# -- rows down a tree -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["n", "p"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_a_value_at_its_cut_goes_left_and_a_missing_one_where_it_was_sent(kind, missing):
+    start = 2**60 if kind is np.int64 else 1.5
+    x = [start, start + 2, start + 4, start + 6, None]
+    tree = the_same_in_both({"x": x, "y": ["n", "n", "p", "p", missing]}, max_depth=1)
+    cut = tree[0].split.cut
+    assert cut == start + 3
+    asked = [cut, cut + 1, None] * 7  # more than the core takes down together
+    if kind is not np.int64:
+        asked = np.array(asked, dtype=kind)
+    assert tree.predict({"x": asked}).tolist() == ["n", "p", missing] * 7
+
+
+def test_numbers_of_two_widths_side_by_side_go_by_the_same_rule():
+    data = {"a": [0.5, 0.5, 2.5, 2.5], "b": [0.5, 2.5, 0.5, 2.5], "y": [*"nmpq"]}
+    tree = the_same_in_both(data)
+    cuts = {node.split.column: node.split.cut for node in tree if node.split}
+    for wide, narrow in (("a", "b"), ("b", "a")):
+        table = {wide: np.full(9, cuts[wide]), narrow: np.full(9, cuts[narrow], np.float32)}
+        assert tree.predict(table).tolist() == ["n"] * 9
 
 
 # -- what the core accepts --------------------------------------------------------------------------------------------
