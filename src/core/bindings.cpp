@@ -260,6 +260,16 @@ nb::object fold_up_costs(Array<int64_t> parent, Array<double> as_leaf, Array<dou
     return nb::make_tuple(to_numpy(std::move(found.cut)), to_numpy(std::move(found.below)));
 }
 
+nb::object merge_moments(Array<int64_t> parent, Array<double> weight, Array<double> mean, Array<double> about) {
+    check_parents(parent, weight.size());
+    check_parents(parent, mean.size());
+    check_parents(parent, about.size());
+    const auto copy = [](const Array<double>& a) { return std::vector<double>(a.data(), a.data() + a.size()); };
+    Moments found = merge_up({parent.data(), parent.size()}, {copy(weight), copy(mean), copy(about)});
+    return nb::make_tuple(to_numpy(std::move(found.weight)), to_numpy(std::move(found.mean)),
+                          to_numpy(std::move(found.about)));
+}
+
 nb::object find_crossings(Array<int64_t> parent, Array<double> risk, double tie) {
     check_parents(parent, risk.size());
     Crossings found = crossings({parent.data(), parent.size()}, {risk.data(), risk.size()}, tie);
@@ -342,6 +352,8 @@ NB_MODULE(_core, m) {
           "Re-estimate the statistics of a tree's nodes.");
     m.def("fold_up", &fold_up_costs, "parent"_a, "as_leaf"_a, "own"_a, "slack"_a, "rounding"_a,
           "Which nodes to cut, costs adding up over leaves; and what each subtree costs then.");
+    m.def("merge_up", &merge_moments, "parent"_a, "weight"_a, "mean"_a, "about"_a,
+          "Weight, mean and squares about the mean of the values at and below each node.");
     m.def("crossings", &find_crossings, "parent"_a, "risk"_a, "tie"_a,
           "The price of a leaf from which on each node is one; what it adds to the risk, and takes from the leaves.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");

@@ -54,6 +54,19 @@ Folded fold_up(std::span<const int64_t> parent, std::span<const double> as_leaf,
     return out;
 }
 
+Moments merge_up(std::span<const int64_t> parent, Moments at) {
+    for (size_t node = parent.size(); node-- > 1;) {
+        const int64_t above = parent[node];
+        const double total = at.weight[above] + at.weight[node];
+        if (at.weight[node] == 0.0) continue;
+        const double off = at.mean[node] - at.mean[above], share = at.weight[node] / total;
+        at.about[above] += at.about[node] + off * off * share * at.weight[above];
+        at.mean[above] += off * share;
+        at.weight[above] = total;
+    }
+    return at;
+}
+
 Crossings crossings(std::span<const int64_t> parent, std::span<const double> risk, double tie) {
     const size_t n = parent.size();
     std::vector<int64_t> leaves = count_children(parent);

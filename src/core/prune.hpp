@@ -19,6 +19,14 @@ struct Folded {
 Folded fold_up(std::span<const int64_t> parent, std::span<const double> as_leaf, std::span<const double> own,
                double slack, double rounding);
 
+// Weight, mean and sum of squares about the mean of the values at each node.
+struct Moments {
+    std::vector<double> weight, mean, about;
+};
+
+// Adds what is at the children to their parents', from below; about the joint mean, so nothing cancels.
+Moments merge_up(std::span<const int64_t> parent, Moments at);
+
 // For each node the price of a leaf from which on it is one in the cheapest pruning (infinity: a node above it becomes
 // one first, or it is a leaf already); what that adds to the risk then, and takes from the number of leaves.
 struct Crossings {

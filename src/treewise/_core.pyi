@@ -78,6 +78,12 @@ def fold_up(
     slack: float,
     rounding: float,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]: ...
+def merge_up(
+    parent: npt.NDArray[np.int64],
+    weight: npt.NDArray[np.float64],
+    mean: npt.NDArray[np.float64],
+    about: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def crossings(
     parent: npt.NDArray[np.int64], risk: npt.NDArray[np.float64], tie: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...

@@ -29,8 +29,8 @@ def decide(tree: Tree, validation: Any = None, order: str = "bottom-up", sample_
     one_of("order", order, ORDERS)
     if validation is None or isinstance(validation, bool | int | float | np.number):
         raise ParameterError(
-            'prune("reduced_error") needs rows the tree has not seen: validation="valid.csv" (a share, validation=0.3,'
-            " is held back in growing: treewise.grow)."
+            'prune("reduced_error") needs rows the tree has not seen: validation="valid.csv". (A share is held back in'
+            ' growing: pruning="reduced_error", validation=0.3.)'
         )
     require_predictions(tree, inner(tree))
     return judged(tree, look(tree, validation, sample_weight), order)
@@ -70,11 +70,8 @@ def whole_subtrees(tree: Tree, seen: Seen) -> Floats:
     """Return what each node's subtree errs, uncut."""
     each = np.where(inner(tree), seen.staying, seen.as_leaf)
     if tree.task == "regression":  # sums of doubles: every subtree by itself
-        sums = each.tolist()
-        parents = tree.arrays.parent.tolist()
-        for node in range(len(tree) - 1, 0, -1):
-            sums[parents[node]] += sums[node]
-        return np.array(sums)
+        never = np.full(len(tree), np.inf)
+        return from_the_leaves_up(tree, np.where(inner(tree), never, each), each)[1]
     reached = np.append(0.0, np.cumsum(each))
     total: Floats = reached[tree.arrays.ends] - reached[:-1]
     return total

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise import _core
 from treewise.costs import cost_of
 from treewise.errors import DataError, listing
 from treewise.evaluate.answers import answers, class_places, rows_with_answers
@@ -45,8 +46,6 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
     """Walk a table with known answers down a tree; rows are weighed as where the tree was grown."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
     table = read(data, na_values=na_values(tree))
-    if not len(table):
-        raise DataError(f"{table.name} has no rows, so it cannot say which nodes to keep. Give some.")
     weights = weights_of(table, made.get("sample_weight"), sample_weight)
     column = answers(tree, table, None)
     kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")))
@@ -141,23 +140,5 @@ def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tu
     about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)
     speakers = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
     staying = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[speakers]) ** 2, 0.0)
-    merge_up(tree, weight, mean, about)
+    weight, mean, about = _core.merge_up(tree.arrays.parent, weight, mean, about)
     return weight, np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0), np.where(weight > 0, staying, 0.0)
-
-
-def merge_up(tree: Tree, weight: Floats, mean: Floats, about: Floats) -> None:
-    """Add the sums of children to their parents', in place, level by level from below: no cancellation."""
-    a = tree.arrays
-    order = np.argsort(-a.depths, kind="stable")
-    levels = np.flatnonzero(np.diff(a.depths[order])) + 1
-    for nodes in np.split(order, levels)[:-1]:
-        parents = a.parent[nodes]
-        first = np.flatnonzero(np.append(True, parents[1:] != parents[:-1]))
-        above = parents[first]
-        total = weight[above] + np.add.reduceat(weight[nodes], first)
-        moment = weight[above] * mean[above] + np.add.reduceat(weight[nodes] * mean[nodes], first)
-        middle = moment / np.where(total > 0, total, 1)
-        own = about[above] + weight[above] * (mean[above] - middle) ** 2
-        off = mean[nodes] - np.repeat(middle, np.diff(np.append(first, len(nodes))))
-        about[above] = own + np.add.reduceat(about[nodes] + weight[nodes] * off**2, first)
-        weight[above], mean[above] = total, middle
