@@ -52,6 +52,17 @@ def test_every_name_named_is_somewhere(page):
             assert not missing, f"{page} speaks of {name}"
 
 
+def test_every_file_has_its_line_in_the_architecture():
+    """Modules and folders of the package, and headers of the core (or the source where there is no header)."""
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    package = [p for p in (ROOT / "src/treewise").iterdir() if p.suffix in ("", ".py") and p.name[0] != "_"]
+    for path in package:
+        name = f"{path.name}/" if path.is_dir() else path.name
+        assert f"`{name}`" in page, f"ARCHITECTURE.md does not say what {name} is for"
+    for stem in {path.stem for path in (ROOT / "src/core").iterdir()} - {"bindings"}:
+        assert f"`{stem}.hpp`" in page or f"`{stem}.cpp`" in page, f"ARCHITECTURE.md does not say what {stem} is for"
+
+
 # -- changes -------------------------------------------------------------------------------------------------------
 
 
