@@ -1,5 +1,7 @@
 """What holds for every pruning of every table: nested, monotone, idempotent, honest about itself."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,9 +34,7 @@ def paths(tree):
     found = set()
     for node in np.flatnonzero(tree.arrays.kind == LEAF).tolist():
         way = tree.path(node)
-        found.add(
-            tuple((int(tree.arrays.column[up]), tree.branch(down)) for up, down in zip(way, way[1:], strict=False))
-        )
+        found.add(tuple((int(tree.arrays.column[up]), tree.branch(down)) for up, down in pairwise(way)))
     return found
 
 
@@ -89,7 +89,7 @@ def test_the_sequence_is_nested_and_monotone(table, risk):
     assert (np.diff(nested.alpha[1:]) > 0).all()
     assert (np.diff(nested.risk) >= -1e-9 * max(1.0, nested.root_risk)).all()
     members = [tree.prune(at=np.flatnonzero(nested.cut_at(k)).tolist()) for k in range(len(nested))]
-    for larger, smaller in zip(members, members[1:], strict=False):
+    for larger, smaller in pairwise(members):
         assert is_pruning_of(smaller, larger)
     ones = nested.totals(tree, np.ones(len(tree)))
     assert ones.round().astype(int).tolist() == nested.n_leaves.tolist()

@@ -36,9 +36,7 @@ def decide(
     if not confidence > 0:
         raise ParameterError(f"confidence={confidence}: must be above 0, and at most 0.5; C4.5's is 0.25.")
     if raising and data is None:
-        raise ParameterError(
-            "raising=True sends rows down other branches: give the table the tree was grown on, data=…"
-        )
+        raise ParameterError("raising=True sends rows down other branches: data= must be the table it was grown on.")
     if data is not None and not raising:
         raise ParameterError("data is for raising=True, which asks for the rows. Leave it out, or ask for that.")
     if raising:
