@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+import treewise as tw
 from tests.oracles.readable import build, facts, facts_of
 from treewise import _core
 from treewise.growth import grow_problem, problem_for
@@ -288,6 +289,31 @@ def test_numbers_of_two_widths_side_by_side_go_by_the_same_rule():
     for wide, narrow in (("a", "b"), ("b", "a")):
         table = {wide: np.full(9, cuts[wide]), narrow: np.full(9, cuts[narrow], np.float32)}
         assert tree.predict(table).tolist() == ["n"] * 9
+
+
+# -- statistics for a given tree --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("empty_branch", ["parent", "root"])
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "squared_error", "absolute_error"])
+def test_a_tree_refitted_on_its_own_table_is_itself(criterion, empty_branch):
+    regression = criterion not in CLASSES
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 51])
+        data = categories_with_gaps(rng, 24, regression)
+        if regression:  # the mean of equal tenths is not always a tenth
+            data["y"] = [value * 0.2 + 0.1 for value in data["y"]]
+        options = {"task": "regression" if regression else "classification", "empty_branch": empty_branch}
+        tree = tw.grow(data, "y", criterion=criterion, categorical="multiway", **options)
+        again = tree.refit(data)
+        for name in ("rows", "weight", "impurity", "gain", "label", "value", "count_class", "count_weight"):
+            np.testing.assert_array_equal(getattr(again.arrays, name), getattr(tree.arrays, name), err_msg=name)
+
+
+def test_rows_that_stay_at_a_node_are_a_branch_of_their_own():
+    tree = tw.grow({"x": [*"aabb"], "y": [*"nnpp"]}, "y", categorical="multiway", criterion="entropy")
+    again = tree.refit({"x": [*"aabbcc"], "y": [*"nnppnp"]})
+    assert again[0].gain == pytest.approx(1 - 2 / 6, rel=1e-12)
 
 
 # -- what the core accepts --------------------------------------------------------------------------------------------
