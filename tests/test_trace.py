@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from treewise import criteria
 from treewise.criteria import Group
 from treewise.explain.trace import NodeTrace
 from treewise.growth import problem_for
 from treewise.partings import look
-from treewise.search import find_best_split
+from treewise.search import Judge, find_best_split
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits
@@ -559,3 +561,17 @@ def test_targets_of_any_size_can_be_shown(size):
     root = tw.candidates({"x": [1, 2, 3, 4], "y": [0.5 * size, -size, 1.5 * size, size]}, "y", task="regression")
     assert root["x"].words == "x <= 2.5"
     assert "◄ best" in str(root)
+
+
+def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
+    """As CONTRIBUTING.md says: an entry, a line in RULES, and what the candidates compete by."""
+    by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", core="gini")
+    monkeypatch.setitem(criteria.CRITERIA, "evenness", by_gini)
+    monkeypatch.setitem(criteria.RULES, "even", "candidates compete by how even their branches are")
+    monkeypatch.setattr(Judge, "merit", lambda self, gain, slack, groups: (min(g.weight for g in groups) << 60, 0))
+    root = tw.candidates("four_points", criterion="evenness")
+    assert root.winner == "x1"
+    assert [test.score for test in root["x1"].tests] == [2.0, 1.0]
+    said = str(root)
+    assert re.search(r"column +best test .* gain +even\n", said)
+    assert "; candidates compete by how even their branches are." in " ".join(said.split())

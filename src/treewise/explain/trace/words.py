@@ -20,6 +20,7 @@ from treewise.wording import count, figure, plural, safe
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
 MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read
+WRITTEN_OUT = ("gain", "ratio", "c45")  # rules that have a formula
 ROUNDED = "Rounded for display; differences are taken before rounding."
 STOPPED = {
     "no_rows": "no rows of the table it was grown on came here",
@@ -37,7 +38,12 @@ STOPPED = {
 
 
 def in_full(node: NodeTrace) -> bool:
-    """Tell whether every candidate is written out, as the notes do, rather than one line a column."""
+    """Tell whether every candidate is written out, as the notes do, rather than one line a column.
+
+    A rule that ``Lens.formula`` cannot write has its numbers in a table, beside the gains.
+    """
+    if node.lens.problem.criterion.rule not in WRITTEN_OUT:
+        return False
     if node.view.column is not None:
         return True
     columns = node.columns.values()
