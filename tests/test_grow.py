@@ -318,7 +318,8 @@ def test_c45_does_not_mind_the_unit_of_the_weights():
     """log2(cuts)/n is taken off a threshold's gain; weights that add up to 1 are still n rows."""
     data = {"x": list(range(60)), "c": list("ab" * 30), "y": list("nnnnp" * 6 + "pppnp" * 6)}
     weight = np.array([1.0, 2.0, 3.0] * 20)
-    trees = [tw.grow(data, "y", preset="c45", sample_weight=weight * unit) for unit in (1, 2, 1 / 128, 2.0**-30)]
+    options = {"preset": "c45", "pruning": "none"}
+    trees = [tw.grow(data, "y", **options, sample_weight=weight * unit) for unit in (1, 2, 1 / 128, 2.0**-30)]
     assert trees[0][0].split.column == "x"
     for tree in trees[1:]:
         assert [n.split for n in tree] == [n.split for n in trees[0]]

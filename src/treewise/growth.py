@@ -142,12 +142,14 @@ def pruning_for(
     preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
 ) -> Pruning | None:
     """Read what is to be done with the tree once it is grown; None: nothing."""
-    asked = PRESET_PRUNING.get(preset) if pruning is None and isinstance(preset, str) and not ccp_alpha else pruning
-    if asked is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
-        return None
+    from_preset = pruning is None and validation is None and isinstance(preset, str) and preset in PRESET_PRUNING
+    if pruning is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
+        if not from_preset:
+            return None
+        pruning = PRESET_PRUNING[preset]  # type: ignore[index]
     from treewise.prune.in_growth import Pruning
 
-    return Pruning.of(asked, validation, ccp_alpha)
+    return Pruning.of(pruning, validation, ccp_alpha, only_classes=from_preset)
 
 
 def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:

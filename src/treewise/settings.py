@@ -28,7 +28,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
     "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993
 }
-PRESET_PRUNING: dict[str, str] = {}  # how a book prunes, unless the user says otherwise
+PRESET_PRUNING = {"c45": "pessimistic"}  # how a book prunes classes, unless the user says otherwise
 
 
 @dataclass(frozen=True)

@@ -238,7 +238,9 @@ def compare_j48(sheet: Sheet, least: int) -> Counter[str]:
     """Hold both programs against ``choose``, node by node, and count the rules in which they differ."""
     peer = weka("J48", sheet, "-U", "-M", str(least))
     found: Counter[str] = Counter()
-    for place in side_by_side(sheet, peer, lambda rows: sheet.grow(rows, preset="c45", min_samples_leaf=least)):
+    for place in side_by_side(
+        sheet, peer, lambda rows: sheet.grow(rows, preset="c45", pruning="none", min_samples_leaf=least)
+    ):
         wanted = {rules: choose(sheet, place.rows, least, rules) for rules in (OURS, J48)}
         assert as_set(place.ours) == as_set(wanted[OURS]), f"{sheet}, M {least}: {len(place.rows)} rows, ours"
         if place.same:
@@ -297,7 +299,7 @@ def test_j48_needs_only_two_branches_of_two_rows_and_we_all() -> None:
     """C4.5's -m is about two branches; our min_samples_leaf, like everybody's, about every leaf."""
     sheet = in_codes("branches", [["a", "a", "b", "b", "c"]], ["n", "n", "p", "p", "p"])
     assert compare_j48(sheet, 2)["two_branches"] == 1
-    assert sheet.grow(range(5), preset="c45")[0].stop == "min_samples_leaf"
+    assert sheet.grow(range(5), preset="c45", pruning="none")[0].stop == "min_samples_leaf"
     assert compare_j48(sheet, 1) == {"same split": 1, "same leaf": 3}
 
 

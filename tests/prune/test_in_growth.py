@@ -132,3 +132,14 @@ def test_the_path_is_of_the_unpruned_tree(noisy):
     pruned = TreeClassifier(pruning="cv").cost_complexity_pruning_path(X, y)
     np.testing.assert_array_equal(plain.ccp_alphas, pruned.ccp_alphas)
     assert (np.diff(plain.impurities) >= -1e-12).all()
+
+
+def test_c45_prunes_as_the_book_does(noisy):
+    tree, full = tw.grow(noisy, "y", preset="c45"), tw.grow(noisy, "y", preset="c45", pruning="none")
+    assert tree == full.prune("pessimistic")
+    assert tree.n_leaves < full.n_leaves
+    assert [step["did"] for step in full.history] == ["grow"]
+    assert tw.grow(noisy, "y", preset="c45", pruning="mdl") == full.prune("mdl")
+    assert tw.grow(noisy, "y", preset="c45", ccp_alpha=0.05) == full.prune("cost_complexity", ccp_alpha=0.05)
+    numbers = tw.grow({**noisy, "y": noisy["x0"]}, "y", preset="c45")  # nothing to count: as it was grown
+    assert [step["did"] for step in numbers.history] == ["grow"]

@@ -36,9 +36,12 @@ class Pruning:
     method: str | None = None  # None: nothing; "cv": cost complexity, the size chosen by folds
     options: dict[str, Any] = field(default_factory=dict)
     validation: Any = None
+    only_classes: bool = False  # a preset's: a tree of numbers stays as it is
 
     @classmethod
-    def of(cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0) -> Pruning:
+    def of(
+        cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
+    ) -> Pruning:
         """Read and check the parameters, before anything is grown."""
         within("ccp_alpha", ccp_alpha, 0.0, math.inf)
         method, options = read_pruning(pruning)
@@ -56,7 +59,7 @@ class Pruning:
             raise ParameterError('validation is for pruning="reduced_error". Leave it out, or ask for that.')
         if is_share(validation) and not 0 < validation < 1:
             raise ParameterError(f"validation={shown(validation)}: must be a table, or a share between 0 and 1.")
-        return cls(method, options, validation)
+        return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
 
 def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
@@ -112,7 +115,7 @@ def prune_grown(
     progress: Progress | None = None,
 ) -> Tree:
     """Prune a tree that was grown on a problem."""
-    if pruning.method is None:
+    if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
     if held is not None:
         return prune_by_rows(tree, problem, held, pruning)

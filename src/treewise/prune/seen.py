@@ -26,6 +26,9 @@ from treewise.tree import Tree
 from treewise.wording import safe
 
 
+FEW_CLASSES = 8  # up to here each class is summed by itself, beyond it rows are sorted by class
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """Sums over the rows of a table, of every node."""
@@ -125,6 +128,12 @@ def run_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
 def class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints, wanted: Ints) -> Ints:
     """Sum integers over the rows of one class, each node's wanted one, of every subtree."""
     n = len(tree)
+    if len(tree.classes) <= FEW_CLASSES:
+        sums = np.zeros(n, np.int64)
+        for label in np.unique(wanted).tolist():
+            here = wanted == label
+            sums[here] = run_sums(tree, ends, np.where(truth == label, units, 0))[here]
+        return sums
     keys = truth * n + ends
     order = np.argsort(keys, kind="stable")
     reached, keys = np.append(0, np.cumsum(units[order])), keys[order]
