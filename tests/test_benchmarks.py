@@ -47,3 +47,12 @@ def test_treewise_comes_first_and_names_differ():
     assert LEARNERS[0].name == "treewise"
     assert len({one.name for one in LEARNERS}) == len(LEARNERS)
     assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
+
+
+def test_pruning_is_measured_beside_growth(capsys):
+    from benchmarks.pruning import main
+
+    main(600)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == ["classes", "numbers"]
+    assert all("× growth" in line for line in lines if line.startswith(" "))

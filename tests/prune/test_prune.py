@@ -187,3 +187,13 @@ def test_numbers_have_no_classes_to_count():
     refused(lambda: tree.prune("gain"), "threshold is not given", "squared_error", error=tw.ParameterError)
     refused(lambda: tree.prune("gain", measure="accuracy"), "predicts numbers", error=tw.ParameterError)
     assert tree.prune("gain", threshold=1.0).n_leaves < 4
+
+
+def test_collapse_minds_who_answers_for_levels_never_seen():
+    """With empty_branch="root" a row that stays at a node is answered by the root, which may say something else."""
+    data = {"a": [1, 1, 1, 1, 2, 2, 2], "b": list("xyxyxyx"), "y": ["p", "p", "p", "p", "q", "q", "p"]}
+    trees = [tw.grow(data, "y", categorical="multiway", empty_branch=who) for who in ("parent", "root")]
+    for tree in trees:
+        pruned = tree.prune("collapse")
+        for row in ({"a": a, "b": b} for a in (1, 2) for b in ("x", "y", "never")):
+            assert pruned.predict(row) == tree.predict(row)

@@ -35,18 +35,18 @@ def decide(tree: Tree) -> Verdict:
 def common_voice(tree: Tree, voices: Ints) -> Ints:
     """Return what all leaves below a node predict, -1 where they differ.
 
-    A row may also stay at a node that has no branch for its never-seen level; with empty_branch="root" the root
-    answers there, and such a node agrees only with the root.
+    The leaves below a node are a run of all leaves; they agree when the next change of voice comes after it. A row may
+    also stay at a node that has no branch for its never-seen level; with empty_branch="root" the root answers there,
+    and such a node agrees only with the root.
     """
-    a, heard, open_to_root = tree.arrays, voices.tolist(), tree.empty_branch == "root"
-    parents, asks = a.parent.tolist(), inner(tree).tolist()
-    stays = ((a.kind == MULTIWAY) & (a.other < 0)).tolist()
-    silent = -2  # no child heard yet
-    common = [silent if ask else voice for ask, voice in zip(asks, heard, strict=True)]
-    for node in range(len(tree) - 1, -1, -1):
-        if asks[node] and open_to_root and stays[node] and common[node] != heard[0]:
-            common[node] = -1
-        if node:
-            above = parents[node]
-            common[above] = common[node] if common[above] in (silent, common[node]) else -1
-    return np.array(common, np.int64)
+    a, is_leaf = tree.arrays, ~inner(tree)
+    heard = voices[is_leaf]
+    before = np.append(0, np.cumsum(is_leaf))  # leaves up to each node
+    changes = np.append(np.flatnonzero(heard[1:] != heard[:-1]) + 1, len(heard))
+    first, past = before[:-1], before[a.ends]
+    agree = changes[np.searchsorted(changes, first, side="right")] >= past
+    common = np.where(agree, heard[np.minimum(first, len(heard) - 1)], -1)
+    if tree.empty_branch == "root":
+        stays = np.append(0, np.cumsum((a.kind == MULTIWAY) & (a.other < 0)))
+        common = np.where((stays[a.ends] > stays[:-1]) & (common != voices[0]), -1, common)
+    return common

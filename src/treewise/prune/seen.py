@@ -25,7 +25,6 @@ from treewise.table import Table, read
 from treewise.tree import Tree
 from treewise.wording import safe
 
-
 FEW_CLASSES = 8  # up to here each class is summed by itself, beyond it rows are sorted by class
 
 
