@@ -85,7 +85,7 @@ def test_the_class_of_least_cost_is_found_by_trying_all(data):
     assert matrix.risk(counts) == min(tried)
     assert matrix.predict_class(counts) == tried.index(min(tried))
     assert matrix.predict_class([counts, counts]).tolist() == [tried.index(min(tried))] * 2
-    assert matrix.of_labels(counts, k - 1) == tried[-1]
+    assert matrix.expected(counts).tolist() == tried
     again = CostMatrix.of(matrix.to_dict(), matrix.classes)
     assert np.array_equal(again.matrix, matrix.matrix)
 

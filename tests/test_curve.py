@@ -17,6 +17,7 @@ from treewise.curves.growing import spread
 from treewise.curves.judging import Judges, Sums
 from treewise.curves.ladder import Ladder
 from treewise.curves.result import chosen
+from treewise.edit import cut
 from treewise.errors import DataError, ParameterError
 from treewise.folds import fold_numbers, held_out, part
 from treewise.growth import grow_problem, problem_for
@@ -106,13 +107,21 @@ def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
             assert point.leaves == tree.n_leaves
 
 
+def cut_to(ladder, value):
+    """The tree in which the first so many nodes of a ladder are split."""
+    tree = ladder.tree
+    split = np.zeros(len(tree), bool)
+    split[ladder.nodes[: ladder.splits_at(value)]] = True
+    return cut(tree, [node.id for node in tree if not (node.is_leaf or split[node.id])])
+
+
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.sampled_from(NESTED))
 def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
     ladder = Ladder(grow_problem(problem), over)
     for value in VALUES[over]:
         _, wanted = grown(problem, over, value)
-        got = ladder.tree_at(value)
+        got = cut_to(ladder, value)
         assert [node.split for node in got] == [node.split for node in wanted]
         assert ladder.leaves[ladder.splits_at(value)] == wanted.n_leaves
     sizes = [ladder.leaves[ladder.splits_at(value)] for value in ladder.values()]

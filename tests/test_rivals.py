@@ -180,6 +180,12 @@ def test_costs_are_what_is_compared():
     assert found.error(tree) == tree.losses.mean()
 
 
+def test_very_many_classes_have_a_majority():
+    y = [f"c{i}" for i in range(1500)] + ["c7"] * 3
+    found = tw.against({"x": list(range(len(y))), "y": y}, "y", models="majority", folds=2)
+    assert found.outcomes[1].about == "always c7"
+
+
 def test_a_model_that_is_not_known_is_said():
     with pytest.raises(ParameterError, match='against "svm": for classification there are knn, logistic, majority'):
         tw.against("penguins", models="svm")

@@ -70,11 +70,6 @@ class CostMatrix:
         matrix.flags.writeable = False
         return cls(classes, matrix)
 
-    @classmethod
-    def of_mistakes(cls, classes: tuple[Label, ...]) -> CostMatrix:
-        """Return the costs that count mistakes: 1 each."""
-        return cls.of({}, classes)
-
     def expected(self, counts: Any) -> Floats:
         """Return what predicting each class costs for these counts, or shares; the last axis is the class."""
         total: Floats = np.asarray(counts, np.float64) @ self.matrix
@@ -91,10 +86,6 @@ class CostMatrix:
         """Return the least cost for rows with these counts: that of ``predict_class``."""
         least = self.expected(counts).min(axis=-1)
         return float(least) if least.ndim == 0 else least
-
-    def of_labels(self, counts: Any, labels: Any) -> Any:
-        """Return what predicting these classes costs, one for each row of counts."""
-        return np.take_along_axis(self.expected(counts), np.asarray(labels)[..., None], axis=-1)[..., 0]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the costs that are not the usual 0 and 1, by name: true class, predicted class.
@@ -217,12 +208,16 @@ def best_classes(tree: Tree, nodes: Ints, estimate: Estimate | None = None) -> I
     for first in range(0, len(nodes), step):
         some = slice(first, first + step)
         table = shares(tree, nodes[some], estimate) if estimate else class_counts(tree, answering[some], 0, k)
-        found[some] = largest(table) if cost is None else cost.predict_class(table)
+        found[some] = least_costly(table, cost)
     return found
 
 
-def largest(table: Floats) -> Ints:
-    """Return the place of the largest number in each row, the first of equals (to twelve digits)."""
+def least_costly(table: Floats, cost: CostMatrix | None) -> Ints:
+    """Return the class of least cost for each row of counts or shares; without costs the most frequent one.
+
+    The first of equals, to twelve digits.
+    """
+    if cost is not None:
+        return np.asarray(cost.predict_class(table), np.int64)
     most = table.max(axis=1, keepdims=True)
-    places: Ints = np.argmax(table >= most * (1 - EQUAL), axis=1)
-    return places
+    return np.asarray(np.argmax(table >= most * (1 - EQUAL), axis=1), np.int64)

@@ -92,15 +92,6 @@ class Ladder:
         whole = float(as_leaf[leaves].sum() + staying[~leaves].sum())
         return np.asarray(whole + np.append(np.cumsum(saved[::-1])[::-1], 0.0), np.float64)
 
-    def tree_at(self, value: float) -> Tree:
-        """Return the tree for a value of the parameter."""
-        from treewise.edit import cut
-
-        split = np.zeros(len(self.tree), bool)
-        split[self.nodes[: self.splits_at(value)]] = True
-        above = np.append(True, split[self.tree.arrays.parent[1:]])
-        return cut(self.tree, np.flatnonzero(above & ~split & (self.tree.arrays.kind != LEAF)).tolist())
-
     def values(self) -> list[float]:
         """Return the values at which this tree changes, from the root alone to the whole of it."""
         if self.nested is not None:

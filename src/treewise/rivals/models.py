@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.costs import CostMatrix, losses
+from treewise.costs import CostMatrix, least_costly, losses
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.folds import fold_numbers, part
 from treewise.nodes import Target
@@ -101,9 +101,8 @@ class Constant:
         if rows.target.task == "regression":
             self.fact = float(np.average(rows.raw, weights=weight))
             return
-        counts = np.bincount(rows.y, weight, len(rows.target.classes))
-        cost = self.cost or CostMatrix.of_mistakes(rows.target.classes)
-        self.fact = float(cost.predict_class(counts))
+        counts = np.bincount(rows.y, weight, len(rows.target.classes)).astype(np.float64)
+        self.fact = float(least_costly(counts[None], self.cost)[0])
 
     def predict(self, rows: Problem) -> npt.NDArray[Any]:
         """Say the same."""
@@ -178,7 +177,7 @@ def vote(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt
     if target.task == "regression":
         return np.asarray(near.mean(axis=1))
     counts = np.stack([(near == place).sum(axis=1) for place in range(len(target.classes))], axis=1)
-    return np.asarray((cost or CostMatrix.of_mistakes(target.classes)).predict_class(counts))
+    return least_costly(counts.astype(np.float64), cost)
 
 
 class Linear(Fitted):
