@@ -222,8 +222,10 @@ def steps(tree: Tree) -> Iterator[Tree]:
     yield tree
 
 
-def best_first(tree: Tree) -> npt.NDArray[np.int64]:
+def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
     """Return the inner nodes in the order of best-first growth: of those that can be split, the largest total gain.
+
+    ``most`` is how many are wanted, where not all are.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -234,7 +236,7 @@ def best_first(tree: Tree) -> npt.NDArray[np.int64]:
     start, child = (part.tolist() for part in tree.arrays.child_lists)
     total = (tree.arrays.gain * tree.arrays.weight).tolist()
     waiting = [(priority(total[0]), 0)] if asks[0] else []
-    while waiting:
+    while waiting and (most is None or len(order) < most):
         _, node = heapq.heappop(waiting)
         order.append(node)
         for below in child[start[node] : start[node + 1]]:

@@ -66,7 +66,7 @@ def max_depth(tree: Tree, max_depth: int) -> Verdict:
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
     """Keep the splits of largest total gain that best-first growth makes first, and end where one does not fit."""
     whole("max_leaf_nodes", max_leaf_nodes, least=1)
-    order = best_first(tree)
+    order = best_first(tree, most=int(max_leaf_nodes))  # each adds a leaf at least
     start, _ = tree.arrays.child_lists
     leaves = 1 + np.cumsum(np.diff(start)[order] - 1)
     split = np.zeros(len(tree), bool)
