@@ -77,7 +77,7 @@ def by_folds(
     error, se = (held.root_error * float(of[chosen]) for of in (held.xerror, held.xstd))
     options = {"ccp_alpha": float(nested.alpha[entry]), "risk": risk, "folds": count, "rule": rule}
     table = from_folds(tree, held, chosen)
-    facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se)}; root alone {in_unit(tree, held.root_error)}"]
+    facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se, held.root_error)}"]
     more = {"cp_table": table.to_dict(), "error": [error, se]}
     return verdict(tree, nested, nested.cut_at(entry), options, facts, more)
 
@@ -97,16 +97,15 @@ def read_folds(problem: Problem, folds: Any, random_state: int) -> Ints:
     return given.astype(np.int64)
 
 
-def error_in_words(tree: Tree, error: float, se: float) -> str:
-    """Say a held-out error with its standard error."""
-    return f"cross-validated error {in_unit(tree, error)} ± {in_unit(tree, se)}"
-
-
-def in_unit(tree: Tree, error: float) -> str:
-    """Write an error per row: a share of them in percent, what they cost, or a mean square."""
-    if tree.task == "classification" and cost_of(tree) is None:
-        return f"{100 * error:.1f} %"
-    return figure(error)
+def error_in_words(tree: Tree, error: float, se: float, root: float) -> str:
+    """Say a held-out error with its standard error, beside the root's: in percent of rows, as a cost, or as an RMSE."""
+    if tree.task == "regression":
+        share = 100 * se / error if error > 0 else 0.0
+        rmse = figure(math.sqrt(error))
+        return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {figure(math.sqrt(root))}"
+    if cost_of(tree) is not None:
+        return f"cross-validated cost {error:.3f} ± {se:.3f} a row; root alone {root:.3f}"
+    return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}; root alone {100 * root:.1f} %"
 
 
 def verdict(
