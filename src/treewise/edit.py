@@ -232,7 +232,8 @@ def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
     >>> best_first(tree).tolist(), (tree.arrays.gain * tree.arrays.weight).round(1)[[0, 1, 4]].tolist()
     ([0, 1, 4], [274.3, 134.8, 43.4])
     """
-    asks, order = (tree.arrays.kind != LEAF).tolist(), []
+    asks = (tree.arrays.kind != LEAF).tolist()
+    order: list[int] = []
     start, child = (part.tolist() for part in tree.arrays.child_lists)
     total = (tree.arrays.gain * tree.arrays.weight).tolist()
     waiting = [(priority(total[0]), 0)] if asks[0] else []

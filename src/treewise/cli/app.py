@@ -59,7 +59,7 @@ EPILOG = """\
 Start here:
   treewise demo
   treewise grow penguins --target species --max-leaf-nodes 4
-  treewise grow yours.csv --target COLUMN -o model.json
+  treewise grow yours.csv --target COLUMN --pruning cv -o model.json
   treewise predict model.json new.csv -o out.csv
 
 \b

@@ -50,7 +50,7 @@ def command() -> None:
         "treewise grow penguins --target species --max-leaf-nodes 4",
         [*drawing(species), size_and_hits(species, penguins)],
     )
-    say("Now with your own table:   treewise grow yours.csv --target COLUMN -o model.json")
+    say("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
 
 
 def part(number: int, title: str, typed: str, lines: list[str]) -> None:
