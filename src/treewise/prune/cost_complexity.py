@@ -124,6 +124,7 @@ def verdict(
         before=alphas,
         after=np.full(len(tree), options["ccp_alpha"]),
         measure=f"the price from which on the node is a leaf ({risk} per row and leaf), and the price",
+        why=lambda node: "not worth the price" if cut[node] else "worth the price",
         options=options,
         facts=[f"nested sequence of {len(nested)} trees, alpha 0 to {figure(float(nested.alpha[-1]))}", *(facts or [])],
         more=more or {},

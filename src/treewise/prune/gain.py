@@ -50,7 +50,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
         before=np.where(ready, gains, np.nan),
         after=np.full(len(tree), float(threshold)),
         measure=f"gain in {unit} per row of the node, and the threshold",
-        why=lambda node: "" if ready[node] else "a child stays",
+        why=lambda node: "gains too little" if cut[node] else "gains enough" if ready[node] else "a child stays",
         options={"threshold": float(threshold), "measure": measure},
     )
 

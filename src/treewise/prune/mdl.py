@@ -35,6 +35,7 @@ def decide(tree: Tree) -> Verdict:
         before=subtree,
         after=as_leaf,
         measure="bits to describe the subtree, or the leaf, and its errors",
+        why=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
         facts=[f"description length {figure(whole)} → {figure(after)} bits"],
         more={"bits": [whole, after]},
     )

@@ -23,6 +23,7 @@ from treewise.settings import within
 from treewise.tree import Tree
 from treewise.wording import plural
 
+NO_MORE, MORE = "no more errors expected", "more errors expected"
 NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much
 
 
@@ -49,6 +50,7 @@ def decide(
         before=subtree,
         after=estimated,
         measure=measure_of(confidence),
+        why=lambda node: NO_MORE if cut[node] else MORE,
         options={"confidence": float(confidence)},
     )
 
@@ -66,7 +68,9 @@ def with_raising(tree: Tree, problem: Problem, confidence: float) -> Verdict:
     raised = int(np.count_nonzero(work.raised >= 0))
 
     def why(node: int) -> str:
-        return f"replaced by its largest branch, node {work.raised[node]}" if work.raised[node] >= 0 else ""
+        if work.raised[node] >= 0:
+            return f"replaced by its largest branch, node {work.raised[node]}"
+        return NO_MORE if work.cut[node] else MORE
 
     return Verdict(
         work.cut,

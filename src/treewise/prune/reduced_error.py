@@ -51,7 +51,9 @@ def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
     said = [error_in_words(tree, seen, error) for error in (whole, pruned)]
 
     def why(node: int) -> str:
-        return "no validation rows come by" if seen.weight[node] == 0 else ""
+        if seen.weight[node] == 0:
+            return "no validation rows come by"
+        return "errs no more as a leaf" if cut[node] else "errs more as a leaf"
 
     return Verdict(
         cut,

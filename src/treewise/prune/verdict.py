@@ -24,12 +24,6 @@ Bools = npt.NDArray[np.bool_]
 ROUNDING = 1e-12  # sums of doubles that are nearer than this are equal
 
 
-def no_reason(node: int) -> str:
-    """Say nothing beside the two numbers."""
-    del node
-    return ""
-
-
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """Which nodes become leaves, and the numbers that say so: of the subtree (before) and as a leaf (after)."""
@@ -39,7 +33,7 @@ class Verdict:
     before: Floats | None  # NaN: there is no such number
     after: Floats | None
     measure: str  # what the two numbers are
-    why: Callable[[int], str] = no_reason
+    why: Callable[[int], str]  # of a node that was looked at
     options: dict[str, Any] = field(default_factory=dict)  # as the history keeps them
     facts: Sequence[str] = ()  # lines above the table of decisions
     more: dict[str, Any] = field(default_factory=dict)  # further entries of the step
