@@ -244,10 +244,19 @@ def test_just_accurate_enough_is_enough():
     assert len(the_same_in_both(data, sufficient_accuracy=0.76)) == 3
 
 
-def test_weights_come_out_as_they_were_given():
+@pytest.mark.parametrize("weight", [[0.25, 0.5, 0.125], [1.5, 2.5, 1.0], [1.0, 2.0**-60, 2.0**-60]])
+def test_weights_come_out_as_they_were_given_and_none_is_lost(weight):
     data = {"x": [0, 1, 2], "y": ["n", "p", "p"]}
-    tree = the_same_in_both(data, sample_weight=[0.25, 0.5, 0.125])
-    assert [node.weight for node in tree] == [0.875, 0.25, 0.625]
+    tree = the_same_in_both(data, sample_weight=weight)
+    assert [node.rows for node in tree] == [3, 1, 2]
+    if min(weight) > 0.1:  # beside 1, 2^-60 is kept as the smallest weight there is
+        assert [node.weight for node in tree] == [sum(weight), weight[0], sum(weight[1:])]
+
+
+def test_a_leaf_has_at_least_the_share_of_weight_that_was_asked_for():
+    data = {"x": [0, 1, 2, 3, 4], "y": [*"npppp"]}
+    tree = the_same_in_both(data, min_weight_fraction_leaf=0.3)  # 1.5 of 5: one row is not enough
+    assert min(node.rows for node in tree if not node.split) == 2
 
 
 @pytest.mark.parametrize("y", [[0.5, 1.5, 2.0, 4.0], [0.1, 0.2, 0.7, 1.5], [1e30, 3.0, 7e29, 1e29]])
