@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import treewise as tw
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
-EXAMPLES = 400 if LONG else 40
+EXAMPLES = 150 if LONG else 40
 
 CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
 REGRESSION = ("squared_error", "absolute_error", "poisson")
