@@ -43,13 +43,13 @@ SMALL = "tests/test_engines.py::test_every_engine_grows_the_plain_tree"
 QUICK = ["tests/test_killers.py", "tests/test_engines_wide.py", SMALL, SEARCH]
 PREDICTION = ["tests/test_core.py", "tests/test_predict.py", "tests/test_edit.py", "tests/textbook"]
 LONG = ["tests/oracles/test_against_exact.py", "tests/test_grow.py", "tests/test_properties.py"]
-FILES = ["tests/test_files.py", "tests/test_hostile_files.py"]
+FILES = ["tests/test_hostile_files.py", "tests/test_files.py"]
 LENGTHY = ["test_mutants_are_refused_or_are_trees", "test_a_kill_at_any_moment_leaves_a_whole_file"]
 LISTS = {
     "core": [QUICK, PREDICTION, ["tests/test_engines.py"], LONG],
     "learner": [
-        ["tests/test_killers.py", SEARCH, "tests/test_encode.py", "tests/test_table.py"],
-        PREDICTION,
+        ["tests/test_encode.py", "tests/test_predict.py", "tests/test_killers.py", SEARCH],
+        ["tests/test_grow.py", "tests/test_table.py", "tests/test_core.py", "tests/test_edit.py", "tests/textbook"],
         [*LONG, "tests/test_trace.py", "tests/test_evaluate.py", "tests/test_edges.py", "tests/test_odd_input.py"],
     ],
     "loader": [["-k", f"not ({' or '.join(LENGTHY)})", *FILES], ["-k", " or ".join(LENGTHY), *FILES]],
