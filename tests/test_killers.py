@@ -194,6 +194,12 @@ def test_a_level_and_the_missing_rows_that_join_it_may_still_be_too_few():
     assert [node.rows for node in the_same_in_both(data, **options)] == [10, 3, 3, 4]
 
 
+def test_the_plain_engine_too_knows_that_a_level_with_the_missing_rows_is_too_few():
+    data = {"x": ["a", None, *"bbbbcccc"], "y": [0.0] * 6 + [1.0] * 4}
+    options = {"task": "regression", "criterion": "absolute_error", "categorical": "multiway", "min_samples_leaf": 3}
+    assert the_same_in_both(data, **options)[0].stop == "min_samples_leaf"
+
+
 def test_missing_rows_can_give_a_level_the_sum_that_poisson_asks_for():
     data = {"x": ["a", "a", None, "b", "b"], "y": [0.0, 0.0, 3.0, 2.0, 2.0]}
     options = {"task": "regression", "criterion": "poisson", "categorical": "multiway", "min_samples_leaf": 2}
@@ -289,6 +295,16 @@ def test_a_value_at_its_cut_goes_left_and_a_missing_one_where_it_was_sent(kind, 
     if kind is not np.int64:
         asked = np.array(asked, dtype=kind)
     assert tree.predict({"x": asked}).tolist() == ["n", "p", missing] * 7
+
+
+def test_a_never_seen_level_has_no_place_in_an_order():
+    data = {"size": ["s", "m", "l", None], "y": ["n", "p", "p", "p"]}
+    problem = problem_for(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
+    tree = grow_problem(problem)
+    split = tree[0].split
+    assert split.missing == 1
+    assert split.branch("xxl", problem.encodings[0]) == 1
+    assert tree.predict({"size": ["xxl", "s"]}).tolist() == ["p", "n"]
 
 
 def test_numbers_of_two_widths_side_by_side_go_by_the_same_rule():
