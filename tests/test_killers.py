@@ -297,6 +297,17 @@ def test_a_value_at_its_cut_goes_left_and_a_missing_one_where_it_was_sent(kind, 
     assert tree.predict({"x": asked}).tolist() == ["n", "p", missing] * 7
 
 
+def test_an_ordered_category_is_cut_in_its_order_unless_asked_otherwise():
+    data = {"size": [*"smlsml"], "y": [*"npnnpn"]}  # {m} against the others would be best
+    tree = the_same_in_both(data, kinds={"size": ["s", "m", "l"]})
+    assert {node.split.kind for node in tree if node.split} == {"ordinal"}
+
+
+def test_rows_of_a_class_of_weight_0_do_not_count():
+    data = {"x": [0, 1, 2, 3], "y": [*"nnpq"]}
+    assert the_same_in_both(data, class_weight={"n": 0})[0].rows == 2
+
+
 def test_a_never_seen_level_has_no_place_in_an_order():
     data = {"size": ["s", "m", "l", None], "y": ["n", "p", "p", "p"]}
     problem = problem_for(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
