@@ -237,6 +237,23 @@ def test_a_closed_pipe_is_no_error(tmp_path, unbuffered):
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize("words", ["grow penguins -q -o out.json", "prune m.json --max-depth 3 -q -o out.json"])
+def test_a_model_is_saved_before_its_page_is_printed(model, tmp_path, words):
+    """Whoever reads the page may close it early."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "treewise", *words.split()],
+            check=False,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+    assert tw.load(tmp_path / "out.json").n_leaves > 1
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"], ["--help"], ["grow", "-h"]])

@@ -62,13 +62,13 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
         assert model is not None
         deliver(model, None)
         return
+    if model is not None:  # before the page, whose reader may leave early
+        deliver(model, output)
     view = drawn(tree, whole)
     say(view)
-    if output is not None and model is not None:
-        deliver(model, output)
-        if not quiet:
-            small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
-            remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
+    if output is not None and not quiet:
+        small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
+        remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
 
 
 def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:

@@ -48,7 +48,13 @@ TABLES = ("validation", "data")
 @option("--measure", metavar="accuracy|criterion", section=CUT, help="For gain: of what (default accuracy).")
 @option("--ccp-alpha", type=float, metavar="X", section=CUT, help="For cost_complexity: the price of a leaf.")
 @option("--risk", metavar="impurity|error", section=CUT, help="For cost_complexity: impurity, or error with folds.")
-@option("--confidence", type=float, metavar="X", section=CUT, help="For pessimistic (default 0.25, as C4.5).")
+@option(
+    "--confidence",
+    type=float,
+    metavar="X",
+    section=CUT,
+    help="For pessimistic: above 0, at most 0.5 (default 0.25, C4.5's).",
+)
 @option("--raising", is_flag=True, default=None, section=CUT, help="For pessimistic: raise subtrees; with --data.")
 @option("--data", metavar="DATA", section=JUDGED_BY, help="The table the tree was grown on.")
 @option("--folds", type=int, metavar="N", section=JUDGED_BY, help="How many folds choose the size (default 10).")
@@ -90,11 +96,12 @@ def command(
             asked[name] = read_data(asked[name], na_values, text)
     started = time.monotonic()
     pruned = tree.prune(asked.pop("method", None), **asked)
-    show_pruned(pruned, form, whole, quiet, time.monotonic() - started, to_output=output == "-")
-    if output is not None:
-        deliver(written_form(pruned, output), None if output == "-" else output)
-        if output != "-" and not quiet:
-            remark("", f"saved {safe(output)}")
+    seconds = time.monotonic() - started
+    if output is not None:  # before the page, whose reader may leave early
+        deliver(written_form(pruned, output), output)
+    show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
+    if output not in (None, "-") and not quiet:
+        remark("", f"saved {safe(output)}")
 
 
 def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
