@@ -80,6 +80,8 @@ def test_the_class_of_least_cost_is_found_by_trying_all(data):
     k = data.draw(st.integers(1, 4))
     costs = data.draw(st.lists(st.lists(st.integers(0, 9), min_size=k, max_size=k), min_size=k, max_size=k))
     counts = data.draw(st.lists(st.integers(0, 9), min_size=k, max_size=k))
+    for i in range(k):
+        costs[i][i] = 0
     matrix = CostMatrix.of(costs, tuple("abcd"[:k]))
     tried = [sum(counts[true] * costs[true][said] for true in range(k)) for said in range(k)]
     assert matrix.risk(counts) == min(tried)
@@ -97,7 +99,7 @@ def test_no_labels_cost_less_on_the_training_table(seed, k, depth):
     data = {"x": rng.integers(0, 4, 30), "z": rng.integers(0, 4, 30), "y": rng.choice(list("abcd"[:k]), 30)}
     tree = tw.grow(data, "y", max_depth=depth)
     k = len(tree.classes)
-    matrix = rng.integers(0, 6, (k, k))
+    matrix = rng.integers(0, 6, (k, k)) * (1 - np.eye(k, dtype=int))
     tree = tree.with_cost(matrix)
     truth, leaf = np.array([tree.classes.index(y) for y in data["y"]]), tree.apply(data)
     least = 0
@@ -142,6 +144,8 @@ def test_costs_are_taken_in_any_form(given):
         ([[0, 1]], "must be 2 rows of 2 numbers"),
         ("5:1", "must be 2 rows of 2 numbers"),
         ([[0, 1], [float("inf"), 0]], "cost of good taken for bad is inf"),
+        ({"bad": {"bad": 2}}, "cost of bad taken for bad is 2: a right answer costs nothing"),
+        ([[0, 1], [5, 0.5]], "cost of good taken for good is 0.5: a right answer costs nothing"),
     ],
 )
 def test_what_is_no_cost_is_said(given, said):

@@ -34,7 +34,7 @@ BLOCK = 1 << 22  # counts that are held at once
 
 @dataclass(frozen=True, eq=False)
 class CostMatrix:
-    """``matrix[i, j]`` is what it costs to predict class j for a row of class i; usually 0 where i is j.
+    """``matrix[i, j]`` is what it costs to predict class j for a row of class i; 0 where i is j.
 
     >>> costs = CostMatrix.of({"bad": {"good": 5}}, ("good", "bad"))       # every other mistake costs 1
     >>> costs.matrix.tolist()
@@ -118,7 +118,8 @@ def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
                 ' as in cost={"bad": {"good": 5}}: a bad one taken for good costs 5.'
             )
         for predicted, cost in row.items():
-            matrix[place_of(true, places), place_of(predicted, places)] = checked(cost, f"{true} taken for {predicted}")
+            i, j = place_of(true, places), place_of(predicted, places)
+            matrix[i, j] = checked(cost, classes[i], classes[j])
     return matrix
 
 
@@ -146,14 +147,17 @@ def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
             f' order {order}; or by name, {{"{safe(classes[-1])}": {{"{safe(classes[0])}": 5}}}}.'
         )
     for (i, j), cost in np.ndenumerate(matrix):
-        checked(float(cost), f"{classes[i]} taken for {classes[j]}")
+        checked(float(cost), classes[i], classes[j])
     return matrix
 
 
-def checked(cost: object, what: str) -> float:
+def checked(cost: object, true: Label, predicted: Label) -> float:
     """Return a cost, or say that it is none."""
+    what = f"cost of {safe(true)} taken for {safe(predicted)} is {shown(cost)}"
     if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
-        raise ParameterError(f"cost of {safe(what)} is {shown(cost)}: must be a number, 0 or more and finite.")
+        raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
+    if true == predicted and cost != 0:
+        raise ParameterError(f"{what}: a right answer costs nothing, so leave it out, and price mistakes only.")
     return float(cost)
 
 

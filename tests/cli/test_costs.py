@@ -50,6 +50,11 @@ def test_estimates_and_intervals(run, credit):
     assert [round(float(x), 4) for x in answer.lines[1].split(",")[1:]] == [0.375, 0.0968, 0.7, 0.625, 0.3, 0.9032]
     said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines[1]
     assert said == "bad 16.7 % (90 % interval 0.0 to 40.3)  good 83.3 % (90 % interval 59.7 to 100.0)"
+    assert run(f"predict m.json {credit} --estimate laplace --interval").out == answer.out
+    for line in ("--row savings=1", credit):
+        refused = run(f"predict m.json {line} --interval --confidence 2")
+        assert refused.code == 2
+        assert "--confidence 2.0: must be a number between 0 and 1, such as 0.95." in refused.err
     found = run(f"evaluate m.json {credit} --estimate shrinkage=5")
     assert "nats (shrinkage=5)" in found.out
     wrong = run(f"evaluate m.json {credit} --estimate laplas")
@@ -70,3 +75,9 @@ def test_what_is_no_cost_is_said(run, credit, given):
     answer = run(f"grow {credit} --target risk --cost {given}")
     assert answer.code == 2
     assert "is not TRUE:PREDICTED=COST, such as bad:good=5" in answer.err
+
+
+def test_a_right_answer_costs_nothing(run, credit):
+    answer = run(f"grow {credit} --target risk --cost bad:bad=2")
+    assert answer.code == 2
+    assert "cost of bad taken for bad is 2.0: a right answer costs nothing" in answer.err

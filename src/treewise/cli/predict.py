@@ -50,9 +50,17 @@ if TYPE_CHECKING:
 @option("--proba", is_flag=True, help="Also the probability of each class.")
 @estimate_option
 @option(
-    "--interval", is_flag=True, help="Also how sure the leaf is: Wilson's interval of a share, Student's of a mean."
+    "--interval",
+    is_flag=True,
+    help="Also how sure the leaf is: each probability with Wilson's interval, or Student's of a mean.",
 )
-@option("--confidence", type=float, default=0.95, metavar="X", help="Confidence of the interval (default 0.95).")
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    metavar="X",
+    help="Confidence of the interval, between 0 and 1 (default 0.95).",
+)
 @cost_option("Predict the class of least expected cost, where mistakes cost so much: bad:good=5; any other 1.")
 @option(
     "--keep",
@@ -86,8 +94,10 @@ def command(
 ) -> None:
     """Predict a table, or single rows."""
     from treewise.evaluate.answers import with_levels_of
+    from treewise.intervals import check_confidence
 
     check_place(output, model, data)
+    check_confidence(confidence)
     form = form_for(output, form, "text" if rows else "csv")
     if (data is None) == (not rows):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
@@ -151,7 +161,8 @@ def predicted(tree: Tree, table: Table, kept: Sequence[str], asked: Asked) -> An
     from treewise.table import read
 
     made: dict[str, Any] = {"prediction": predict(tree, table, asked.estimate)}
-    shares = predict_proba(tree, table, asked.estimate) if asked.proba else None
+    with_shares = asked.proba or (asked.interval and tree.task == "classification")
+    shares = predict_proba(tree, table, asked.estimate) if with_shares else None
     ends = predict_interval(tree, table, asked.confidence) if asked.interval else None
     if ends is not None and tree.task == "regression":
         made |= {"low": ends[:, 0], "high": ends[:, 1]}
