@@ -77,3 +77,11 @@ def test_growing_and_pruning_at_once(run):
     assert tw.load("g.json") == tw.grow("penguins").prune("gain", threshold=0.3, measure="criterion")
     assert run("show penguins --pruning mdl").code == 0
     assert "3 pruned(cost_complexity)" in run("show m.json --summary").out
+
+
+def test_labels_the_tree_does_not_know_are_noted(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n1,a\n2,b\n3,a\n4,b\n")
+    tmp_path.joinpath("v.csv").write_text("x,y\n1,a\n2,dead\n3,dead\n")
+    run("grow t.csv --target y -o m.json")
+    answer = run("prune m.json --method reduced_error --validation v.csv")
+    assert 'note: "dead" in 2 rows: not a class of the tree, so wrong' in answer.lines

@@ -19,9 +19,10 @@ from treewise.prune.seen import Seen, look
 from treewise.prune.verdict import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
 from treewise.settings import one_of
 from treewise.tree import Tree
-from treewise.wording import count, figure, rough_percent
+from treewise.wording import count, figure, plural, rough_percent
 
 ORDERS = ("bottom-up", "top-down")
+MOST_UNKNOWN = 5  # labels that are noted one by one
 
 
 def decide(tree: Tree, validation: Any = None, order: str = "bottom-up", sample_weight: Any = None) -> Verdict:
@@ -63,9 +64,16 @@ def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
         measure=f"{unit(tree)} on {seen.table}",
         why=why,
         options={"order": order},
-        facts=[f"on {seen.table}: T {said[0]} · T' {said[1]}"],
+        facts=[*unknown_labels(seen), f"on {seen.table}: T {said[0]} · T' {said[1]}"],
         more={"rows": seen.rows, "validation": {"table": seen.table, "before": whole, "after": pruned}},
     )
+
+
+def unknown_labels(seen: Seen) -> list[str]:
+    """Note the labels of the validation table that the tree does not know; of very many, the first."""
+    more = len(seen.unknown) - MOST_UNKNOWN
+    told = [f"note: {each}" for each in seen.unknown[:MOST_UNKNOWN]]
+    return [*told, *([f"note: … {plural(more, 'more label')} that the tree does not know"] if more > 0 else [])]
 
 
 def whole_subtrees(tree: Tree, seen: Seen) -> Floats:

@@ -6,7 +6,7 @@ subtrees, which in pre-order are runs of numbers, so nothing depends on the dept
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from treewise.problem.weights import class_factors, sample_weights
 from treewise.prune.verdict import Floats, Ints
 from treewise.table import Table, read
 from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 FEW_CLASSES = 8  # up to here each class is summed by itself, beyond it rows are sorted by class
 
@@ -37,6 +37,7 @@ class Seen:
     weight: Floats  # of the rows that come through the node
     as_leaf: Floats  # what the node would err on them as a leaf: a weight, or a sum of squares
     staying: Floats  # what is erred on rows that stay at it, an inner node, for want of a branch for their level
+    unknown: tuple[str, ...] = ()  # of labels the tree does not know: how often they occur, in words
 
     @property
     def total(self) -> float:
@@ -55,6 +56,7 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unanswered(tree, ends, table)
+    unknown: tuple[str, ...] = ()
     if tree.task == "regression":
         truth: Any = finite_targets(column, kept)
     else:
@@ -66,7 +68,11 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
                 " Is it the right column?"
             )
         weights = weights * factors_of(tree, made.get("class_weight"), truth, weights)
-    return count(tree, ends, truth, weights, table.name)
+        unknown = tuple(
+            f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
+            for place, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
+        )
+    return replace(count(tree, ends, truth, weights, table.name), unknown=unknown)
 
 
 def weights_of(table: Table, name: str | None, given: Any) -> Floats:
