@@ -274,3 +274,13 @@ def test_plain_values():
 def test_names_and_steps():
     assert CLI_OVER == OVER
     assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
+
+
+def test_a_curve_whose_trees_do_not_grow_is_drawn():
+    """The tree with the smallest least leaf may have fewer leaves: the one row is split off at once."""
+    table = {"x": [0] * 13 + [1] + [0] * 18, "z": list(range(32)), "y": ["a"] * 13 + ["b"] + ["a"] * 18}
+    found = tw.curve(table, "y", "min_samples_leaf", validation=table, values=[17, 8, 4, 2, 1])
+    leaves = [point.leaves for point in found.points]
+    assert leaves != sorted(leaves)
+    axis = next(line for line in str(found).splitlines() if line.endswith(" leaves"))
+    assert axis.split()[-2] == f"{max(leaves):.0f}"

@@ -38,7 +38,7 @@ def chart(curve: Curve) -> list[str]:
     shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in SERIES]
     shown = [(mark, errors) for mark, errors in shown if errors[0] is not None]
     top = max(max(errors) for _, errors in shown)
-    low, high = math.log(size[0]), math.log(size[-1])
+    low, high = math.log(min(size)), math.log(max(size))
     across = [round((WIDTH - 1) * (math.log(s) - low) / (high - low)) if high > low else 0 for s in size]
     page = [[" "] * WIDTH for _ in range(HEIGHT)]
     for mark, errors in shown:
@@ -62,13 +62,13 @@ def legend(curve: Curve) -> str:
 
 def axis(size: Sequence[float], across: Sequence[int]) -> str:
     """Write sizes below the axis, as many as there is room for; the last one always."""
-    last = f"{size[-1]:,.0f}"
+    last = f"{max(size):,.0f}"
     line = ""
-    for x, s in zip(across, size, strict=True):
+    for x, s in sorted(zip(across, size, strict=True)):
         text = f"{s:,.0f}"
         if x >= len(line) + 4 * bool(line) and x + len(text) + 2 <= WIDTH - len(last):
             line = line.ljust(x) + text
-    return line.ljust(WIDTH - len(last)) + last if size[-1] != size[0] or not line else line.ljust(WIDTH)
+    return line.ljust(WIDTH - len(last)) + last if max(size) != min(size) or not line else line.ljust(WIDTH)
 
 
 def table(curve: Curve) -> list[str]:
@@ -118,7 +118,7 @@ def some_points(curve: Curve) -> list[Point]:
         return list(curve.points)
     sizes = [math.log(point.value if curve.over == "rows" else point.leaves) for point in curve.points]
     for step in range(MOST_LINES):
-        at = sizes[0] + (sizes[-1] - sizes[0]) * step / (MOST_LINES - 1)
+        at = min(sizes) + (max(sizes) - min(sizes)) * step / (MOST_LINES - 1)
         wanted.add(min(range(n), key=lambda i: abs(sizes[i] - at)))
     return [curve.points[i] for i in sorted(wanted)]
 
