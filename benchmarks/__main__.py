@@ -131,7 +131,8 @@ def report(
     parts = [
         "# Benchmarks",
         "`python -m benchmarks --write docs` measured this page: best of several runs that take turns, each library in"
-        " a process of its own, encoding included, memory above the table.",
+        " a process of its own, encoding included, memory above the table. A fit of more than 20 s is not repeated in a"
+        " turn.",
         machine(libraries, THREADS),
         "![Times of all libraries, and how time grows with rows](img/benchmarks.svg)",
         table(found, what) if found else "",
