@@ -226,6 +226,28 @@ def test_the_test_of_a_mean_is_the_normal_one():
     assert (mean_test(np.zeros(3)), mean_test(np.ones(3))) == (1.0, 0.0)
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_rows_are_judged_by_their_weight(task):
+    rng = np.random.default_rng(2)
+    x, w = rng.random(60), rng.integers(1, 6, 60)
+    y = np.where(rng.random(60) < x, "a", "b") if task == "classification" else x + rng.random(60)
+    rival = "majority" if task == "classification" else "mean"
+    found = tw.against({"x": x, "y": y, "w": w}, "y", rival, folds=3, sample_weight="w", max_depth=2)
+    assert found.effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    for outcome in found.outcomes:
+        mean = (outcome.losses * w).sum() / w.sum()
+        assert found.error(outcome) == pytest.approx(mean if task == "classification" else mean**0.5)
+        low, high = found.interval(outcome)
+        assert low < found.error(outcome) < high
+    if task == "classification":
+        tree = found.outcomes[0]
+        assert found.interval(tree) == wilson(found.error(tree) * found.effective, found.effective)
+    assert f"60 rows of weight {w.sum()}, 3 folds" in str(found)
+    assert "test of the mean difference" in str(found)
+    same = tw.against({"x": x, "y": y, "w": np.full(60, 3)}, "y", rival, folds=3, sample_weight="w", max_depth=2)
+    assert (same.weight, same.effective) == (None, 60)
+
+
 def test_losses_by_hand():
     problem = problem_for(MIXED, "y")
     assert losses_on(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]

@@ -28,7 +28,7 @@ from treewise.problem import Problem
 from treewise.prune.in_growth import grow_and_prune
 from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
 from treewise.tree import Tree
-from treewise.wording import display_width, pad, percent, plural, rough_percent, safe
+from treewise.wording import count, display_width, pad, percent, plural, rough_percent, safe
 
 __all__ = ["Comparison", "Outcome", "against", "compare"]
 
@@ -58,29 +58,43 @@ class Comparison:
     folds: int
     measure: str  # "error", "cost" or "rmse"
     outcomes: tuple[Outcome, ...]
+    weight: Floats | None = None  # of each row, where they weigh differently
+
+    @property
+    def effective(self) -> float:
+        """How many rows of equal weight would tell as much: the rows, without weights."""
+        return effective_rows(self.n, self.weight)
 
     def error(self, outcome: Outcome) -> float:
-        """Return the share of wrong rows, the cost a row, or the root mean squared error."""
-        mean = float(outcome.losses.mean())
+        """Return the share of wrong rows, the cost a row, or the root mean squared error; weighted rows by weight."""
+        mean = float(np.average(outcome.losses, weights=self.weight))
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
     def interval(self, outcome: Outcome) -> tuple[float, float]:
         """Return the 95 % interval: Wilson's of an error, the normal one of a mean cost or mean squared error."""
         if self.measure == "error":
-            return wilson(round(float(outcome.losses.sum())), self.n)
-        mean, half = float(outcome.losses.mean()), Z95 * float(outcome.losses.std()) / math.sqrt(self.n)
+            return wilson(self.error(outcome) * self.effective, self.effective)
+        mean, spread = mean_and_spread(outcome.losses, self.weight)
+        half = Z95 * spread / math.sqrt(self.effective)
         ends = max(0.0, mean - half), mean + half
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
 
     def duel(self, rival: Outcome) -> dict[str, float]:
         """Compare a rival with the tree row by row: where it does better, where worse, how likely that is by chance.
 
-        ``p`` is the sign test's for errors; for costs and squared errors that of the mean difference (normal).
+        ``p`` is the sign test's for errors; for costs, squared errors and rows of different weight that of the mean
+        difference (normal).
         """
         more = rival.losses - self.outcomes[0].losses
         better, worse = int((more < 0).sum()), int((more > 0).sum())
-        p = sign_test(better, worse) if self.measure == "error" else mean_test(more)
-        return {"better_rows": better, "worse_rows": worse, "more_loss": float(more.mean()), "p": p}
+        p = sign_test(better, worse) if self.by_signs else mean_test(more, self.weight)
+        loss = float(np.average(more, weights=self.weight))
+        return {"better_rows": better, "worse_rows": worse, "more_loss": loss, "p": p}
+
+    @property
+    def by_signs(self) -> bool:
+        """Whether counting better and worse rows is all there is to compare."""
+        return self.measure == "error" and self.weight is None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
@@ -113,7 +127,9 @@ class Comparison:
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
         widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}, {self.folds} folds"]
+        weighed = "" if self.weight is None else f" of weight {count(float(self.weight.sum()))}"
+        rows_said = f"{plural(self.n, 'row')}{weighed}, {self.folds} folds"
+        lines = [f"{safe(self.table)}, column {safe(self.target)}: {rows_said}"]
         for first, *middle, last in rows:
             cells = "".join(" " * (w - display_width(c) + 3) + c for w, c in zip(widths[1:-1], middle, strict=True))
             lines.append(f"{pad(first, widths[0])}{cells}   {last}".rstrip())
@@ -134,7 +150,7 @@ class Comparison:
         which = "the tree does better" if more > 0 else f"{rival.name} does better"
         clear = which if p < 0.05 else "no clear difference"
         chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-        test = "sign test" if self.measure == "error" else "test of the mean difference"
+        test = "sign test" if self.by_signs else "test of the mean difference"
         rows = f"{rival.name} is better than the tree on {plural(better, 'row')} and worse on {worse:,}"
         return f"{rows}: {clear} ({test}, {chance})"
 
@@ -207,7 +223,15 @@ def compare(
                 progress((fold + i / len(found)) / folds)
     outcomes = tuple(record.outcome(name, problem) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
-    return Comparison(problem.table_name, problem.target.name, len(problem), folds, measure, outcomes)
+    name, target = problem.table_name, problem.target.name
+    return Comparison(name, target, len(problem), folds, measure, outcomes, weights_of(problem))
+
+
+def weights_of(problem: Problem) -> Floats | None:
+    """Return what each row weighs; None where all weigh the same."""
+    if problem.weight.min() == problem.weight.max():
+        return None
+    return np.ldexp(np.asarray(problem.weight, np.float64), -problem.weight_scale)
 
 
 @dataclass
@@ -253,12 +277,31 @@ def sign_test(better: int, worse: int) -> float:
     return min(1.0, 2 * beta_share(0.5, n - fewer, fewer + 1))
 
 
-def mean_test(differences: Floats) -> float:
+def mean_test(differences: Floats, weight: Floats | None = None) -> float:
     """Return how often chance alone would make a mean of so many differences as far from 0 as this, on either side."""
-    spread = float(differences.std())
+    mean, spread = mean_and_spread(differences, weight)
     if spread == 0:
         return float(differences[0] == 0)
-    return 2 * NormalDist().cdf(-abs(float(differences.mean())) * math.sqrt(len(differences)) / spread)
+    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_rows(len(differences), weight)) / spread)
+
+
+def effective_rows(n: int, weight: Floats | None) -> float:
+    """Return how many rows of equal weight would tell as much as these n (Kish 1965).
+
+    >>> effective_rows(2, None), effective_rows(2, np.array([3.0, 1.0]))
+    (2, 1.6)
+    """
+    return n if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def mean_and_spread(values: Floats, weight: Floats | None) -> tuple[float, float]:
+    """Return the mean and the standard deviation, of weighted rows the weighted ones.
+
+    >>> mean_and_spread(np.array([0.0, 1.0]), np.array([3.0, 1.0]))                  # as of 0, 0, 0 and 1
+    (0.25, 0.4330127018922193)
+    """
+    mean = float(np.average(values, weights=weight))
+    return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
 
 
 def seconds(value: float) -> str:
