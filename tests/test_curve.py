@@ -276,6 +276,13 @@ def test_names_and_steps():
     assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
 
 
+def test_points_that_are_not_listed_are_counted():
+    found = tw.curve("noisy", over="max_leaf_nodes", folds=0)
+    listed = [line for line in str(found).splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    assert f"… {len(found) - len(listed) + 1} more: to_csv(), or -o curve.csv, writes all" in str(found)
+    assert "more:" not in str(tw.curve("penguins", over="max_leaf_nodes", values=[2, 3], folds=2))
+
+
 def test_a_curve_whose_trees_do_not_grow_is_drawn():
     """The tree with the smallest least leaf may have fewer leaves: the one row is split off at once."""
     table = {"x": [0] * 13 + [1] + [0] * 18, "z": list(range(32)), "y": ["a"] * 13 + ["b"] + ["a"] * 18}

@@ -76,16 +76,19 @@ def table(curve: Curve) -> list[str]:
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
     heads = [curve.over, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
     rows = [[*heads, ""]]
-    for point in some_points(curve):
+    listed = some_points(curve)
+    for point in listed:
         rows.append([*cells(curve, point, names), marks(curve, point)])
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    return [
+    lines = [
         "  ".join(
             f"{cell:<{width}}" if i == len(row) - 1 else f"{cell:>{width}}"
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
+    left = len(curve) - len(listed)
+    return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 
 
 def cells(curve: Curve, point: Point, names: Sequence[str]) -> list[str]:
