@@ -14,13 +14,14 @@ import treewise as tw
 from treewise.cli.curve import OVER as CLI_OVER
 from treewise.curves import OVER, curve_of
 from treewise.curves.growing import spread
-from treewise.curves.judging import Judges, Sums
+from treewise.curves.judging import Judges
 from treewise.curves.ladder import Ladder
 from treewise.curves.result import chosen
 from treewise.edit import cut
 from treewise.errors import DataError, ParameterError
 from treewise.folds import fold_numbers, held_out, part
 from treewise.growth import grow_problem, problem_for
+from treewise.loss_sums import Sums
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {

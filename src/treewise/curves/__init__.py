@@ -20,13 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.curves.growing import OVER, Grower
-from treewise.curves.judging import Judges, Sums
+from treewise.curves.judging import Judges
 from treewise.curves.result import Curve, Point
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import ParameterError
 from treewise.folds import fold_numbers, held_out, part
 from treewise.growth import problem_for
+from treewise.loss_sums import Sums
 from treewise.problem import Problem, conform
 from treewise.settings import one_of
 

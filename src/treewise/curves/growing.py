@@ -13,11 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.curves.judging import Judges, Sums, together
+from treewise.curves.judging import Judges, together
 from treewise.curves.ladder import NESTED, Ladder
 from treewise.errors import ParameterError, shown
 from treewise.folds import part
 from treewise.growth import grow_problem
+from treewise.loss_sums import Sums
 from treewise.problem import Problem
 from treewise.settings import Settings, index
 from treewise.tree import Tree

@@ -1,7 +1,6 @@
 """Rows that judge trees: what a tree, or every tree of a ladder, loses on them.
 
-Below ``curves``. A loss is 1 for a wrong class, what it costs where costs are given, or a squared error. Sums of losses
-and of their squares are kept, so that the standard error of a mean loss is known too.
+Below ``curves``. A loss is 1 for a wrong class, what it costs where costs are given, or a squared error.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from treewise.costs import cost_of, losses
 from treewise.curves.ladder import Ladder
 from treewise.datasets.sampler import Sampler
 from treewise.errors import ParameterError
+from treewise.loss_sums import Sums
 from treewise.nodes import LEAF
 from treewise.predict import answers_of, find_nodes, nodes_that_speak
 from treewise.problem import Problem
@@ -26,44 +26,6 @@ from treewise.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass
-class Sums:
-    """Sums over rows, one entry a value of the parameter; those of several folds are added."""
-
-    loss: Floats
-    square: Floats
-    weight: float
-    weight_square: float
-
-    @classmethod
-    def nothing(cls, n: int) -> Sums:
-        """Begin a sum."""
-        return cls(np.zeros(n), np.zeros(n), 0.0, 0.0)
-
-    def add(self, other: Sums) -> None:
-        """Add another fold's."""
-        self.loss += other.loss
-        self.square += other.square
-        self.weight += other.weight
-        self.weight_square += other.weight_square
-
-    def per_row(self) -> Sums:
-        """Return the same as if there were one row."""
-        return Sums(self.loss / self.weight, self.square / self.weight, 1.0, self.weight_square / self.weight**2)
-
-    @property
-    def mean(self) -> Floats:
-        """The mean loss."""
-        return np.maximum(self.loss / self.weight, 0.0)
-
-    @property
-    def standard_error(self) -> Floats:
-        """The standard error of the mean loss."""
-        variance = np.maximum(self.square / self.weight - self.mean**2, 0.0)
-        result: Floats = np.sqrt(variance * self.weight_square) / self.weight
-        return result
 
 
 @dataclass(frozen=True, eq=False)

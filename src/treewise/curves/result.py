@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.curves.judging import Sums
+from treewise.loss_sums import Sums
 from treewise.problem import Problem
 from treewise.wording import number, plural, safe
 

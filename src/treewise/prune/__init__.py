@@ -11,6 +11,7 @@ seen.py              what a table says of every node: its rows there, and how th
 sequence.py          cost complexity: the nested sequence of trees, with their alphas
 cross_validation.py  … which of them errs least on rows held out; cp_table.py lists them as rpart does
 raising.py           C4.5's subtree raising
+own_rows.py          the table a tree was grown on, given again, for folds and raising
 reduced_error.py gain.py cost_complexity.py pessimistic.py mdl.py collapse.py by_size.py      one method each
 """
 

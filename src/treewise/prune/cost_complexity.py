@@ -10,10 +10,11 @@ import numpy as np
 from treewise.costs import cost_of
 from treewise.errors import ParameterError, shown
 from treewise.folds import fold_numbers
-from treewise.growth import Progress, problem_like
+from treewise.growth import Progress
 from treewise.problem import Problem
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
+from treewise.prune.own_rows import own_problem
 from treewise.prune.sequence import NestedTrees, nested_trees
 from treewise.prune.verdict import Bools, Ints, Verdict, inner
 from treewise.settings import one_of, within
@@ -48,7 +49,7 @@ def decide(
             )
         if not any(step.get("did") == "grow" for step in tree.history):
             raise ParameterError("cross-validation grows trees as this one was grown, and it was not. Give ccp_alpha.")
-        problem = problem_like(tree, data, sample_weight)
+        problem = own_problem(tree, data, sample_weight)
         return by_folds(tree, problem, risk or "error", folds, rule, random_state, n_jobs)
     if data is not None or folds is not None:
         raise ParameterError("ccp_alpha is a choice; data and folds would make another. Leave one of them out.")
@@ -74,7 +75,7 @@ def by_folds(
     held = cross_validate(tree, nested, problem, numbers, n_jobs, progress)
     chosen = held.best if rule == "best" else held.within_one_se
     entry, count = int(held.entry[chosen]), len(np.unique(numbers))
-    error, se = (held.root_error * float(of[chosen]) for of in (held.xerror, held.xstd))
+    error, se = float(held.error[chosen]), float(held.standard_error[chosen])
     options = {"ccp_alpha": float(nested.alpha[entry]), "risk": risk, "folds": count, "rule": rule}
     table = from_folds(tree, held, chosen)
     facts = [f"{count} folds, {rule}: {error_in_words(tree, error, se, held.root_error)}"]
@@ -99,6 +100,8 @@ def read_folds(problem: Problem, folds: Any, random_state: int) -> Ints:
 
 def error_in_words(tree: Tree, error: float, se: float, root: float) -> str:
     """Say a held-out error with its standard error, beside the root's: in percent of rows, as a cost, or as an RMSE."""
+    if tree.criterion == "absolute_error":
+        return f"cross-validated mean absolute error {figure(error)} ± {figure(se)}; root alone {figure(root)}"
     if tree.task == "regression":
         share = 100 * se / error if error > 0 else 0.0
         rmse = figure(math.sqrt(error))

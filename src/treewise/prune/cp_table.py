@@ -89,10 +89,10 @@ class CpTable(Sequence[CpRow]):
 
 def from_folds(tree: Tree, held: HeldOut, chosen: int) -> CpTable:
     """Make the table of a cross-validation."""
-    n, scale = len(held.alpha), held.root_error
-    columns = (held.alpha / scale, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
+    n = len(held.alpha)
+    columns = (held.cp, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
-    return CpTable(tree.target.name, scale, tuple(rows), n - 1 - held.best, n - 1 - chosen)
+    return CpTable(tree.target.name, held.root_error, tuple(rows), n - 1 - held.best, n - 1 - chosen)
 
 
 def cp_table(tree: Tree) -> CpTable:

@@ -15,6 +15,7 @@ import numpy as np
 from treewise.costs import cost_of, with_cost
 from treewise.folds import part
 from treewise.growth import Progress, grow_problem
+from treewise.loss_sums import Sums
 from treewise.predict import find_nodes, nodes_that_speak
 from treewise.problem import Problem
 from treewise.prune.risk import node_risks
@@ -27,30 +28,38 @@ Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → what each row costs
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """For some trees of a sequence, from the largest: its entry, and its errors on held-out rows as rpart scales them.
-
-    ``xerror`` is relative to the root's error on the whole table, ``xstd`` its standard error.
-    """
+    """For some trees of a sequence, from the largest: its entry, and its error a row where rows were held out."""
 
     entry: Ints
     alpha: Floats
     n_leaves: Ints
     n_splits: Ints
+    cp: Floats  # alpha in units of the root's risk
     rel_error: Floats
-    xerror: Floats
-    xstd: Floats
-    root_error: float
+    error: Floats
+    standard_error: Floats
+    root_error: float  # of the root alone, on the rows it was grown on
+
+    @property
+    def xerror(self) -> Floats:
+        """The error in units of the root's, as rpart has it."""
+        return self.error / (self.root_error or 1.0)
+
+    @property
+    def xstd(self) -> Floats:
+        """The standard error in the same units."""
+        return self.standard_error / (self.root_error or 1.0)
 
     @property
     def best(self) -> int:
         """The smallest tree of least error."""
-        return int(np.flatnonzero(self.xerror <= self.xerror.min() * (1 + 1e-12))[-1])
+        return int(np.flatnonzero(self.error <= self.error.min() * (1 + 1e-12))[-1])
 
     @property
     def within_one_se(self) -> int:
         """The smallest tree whose error is within one standard error of the least (the 1-SE rule)."""
-        limit = self.xerror[self.best] + self.xstd[self.best]
-        return int(np.flatnonzero(self.xerror <= limit * (1 + 1e-12))[-1])
+        limit = self.error[self.best] + self.standard_error[self.best]
+        return int(np.flatnonzero(self.error <= limit * (1 + 1e-12))[-1])
 
 
 def cross_validate(
@@ -61,30 +70,27 @@ def cross_validate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> HeldOut:
-    """Try every tree of a sequence on rows held out, fold by fold."""
+    """Try every tree of a sequence, grown on a problem, on rows held out, fold by fold."""
     first = 1 if len(nested) > 1 and nested.alpha[1] == 0 else 0  # splits that gain nothing are in no tree
     entry = np.arange(first, len(nested))
     alpha = nested.alpha[entry]
     prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
-    total, squares = np.zeros(len(entry)), np.zeros(len(entry))
+    sums = Sums.nothing(len(entry))
     numbers = np.unique(folds)
     for i, fold in enumerate(numbers.tolist()):
         ticks = None if progress is None else step_of(progress, i, len(numbers))
-        found = one_fold(tree, nested.risk_name, problem, folds == fold, prices, n_jobs, ticks)
-        total, squares = total + found[0], squares + found[1]
+        sums.add(one_fold(tree, nested.risk_name, problem, folds == fold, prices, n_jobs, ticks))
     errors = node_risks(tree, "error")
-    root = float(errors[0]) or 1.0
-    weight = float(tree.arrays.weight[0])
-    variance = np.maximum(squares - total**2 / weight, 0.0)
     return HeldOut(
         entry,
         alpha,
         nested.n_leaves[entry],
         nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float))[entry].round().astype(np.int64),
-        nested.totals(tree, errors)[entry] / root,
-        total / root,
-        np.sqrt(variance) / root,
-        root / weight,
+        alpha / (nested.root_risk or 1.0),
+        nested.totals(tree, errors)[entry] / (float(errors[0]) or 1.0),
+        sums.mean,
+        sums.standard_error,
+        float(errors[0]) / sums.weight,
     )
 
 
@@ -101,12 +107,12 @@ def one_fold(
     prices: Floats,
     n_jobs: int | None,
     progress: Progress | None,
-) -> tuple[Floats, Floats]:
+) -> Sums:
     """Grow without a fold, and sum errors and their squares on it at every price."""
     tree = grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs)
     cost = cost_of(whole)
-    if cost is not None:
-        tree = with_cost(tree, cost)
+    if whole.task == "classification":
+        tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more
     rows = np.flatnonzero(held)
     ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
     weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
@@ -114,7 +120,8 @@ def one_fold(
         truth = problem.raw[rows]
 
         def errors(of: Ints, nodes: Ints) -> Floats:
-            return np.asarray((truth[of] - tree.arrays.value[nodes]) ** 2)
+            off = truth[of] - tree.arrays.value[nodes]
+            return np.asarray(np.abs(off) if tree.criterion == "absolute_error" else off**2)
     else:
         classes, matrix = problem.y[rows].astype(np.int64), None if cost is None else cost.matrix
 
@@ -122,7 +129,8 @@ def one_fold(
             said = tree.arrays.label[nodes]
             return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
 
-    return along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
+    loss, square = along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
+    return Sums(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 
 def along(

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import ParameterError
-from treewise.growth import problem_like
 from treewise.problem import Problem
+from treewise.prune.own_rows import own_problem
 from treewise.prune.raising import Raiser
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
@@ -41,7 +41,7 @@ def decide(
     if data is not None and not raising:
         raise ParameterError("data is for raising=True, which asks for the rows. Leave it out, or ask for that.")
     if raising:
-        return with_raising(tree, problem_like(tree, data, sample_weight), confidence)
+        return with_raising(tree, own_problem(tree, data, sample_weight), confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
     cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
     return Verdict(

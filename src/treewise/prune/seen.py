@@ -6,6 +6,7 @@ subtrees, which in pre-order are runs of numbers, so nothing depends on the dept
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from treewise.integers import scale_weights
 from treewise.nodes import LEAF
 from treewise.predict import encoded, find_nodes, na_values, nodes_that_speak, refuse_unanswered
 from treewise.problem.target import finite_targets
-from treewise.problem.weights import class_factors, sample_weights
+from treewise.problem.weights import Weighed, sample_weights, weigh
 from treewise.prune.verdict import Floats, Ints
 from treewise.table import Table, read
 from treewise.tree import Tree
@@ -51,7 +52,7 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
     table = read(data, na_values=na_values(tree))
     weights = weights_of(table, made.get("sample_weight"), sample_weight)
     column = answers(tree, table, None)
-    kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")))
+    kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")), weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_nodes(tree, encoded(tree, table), len(table))
@@ -67,7 +68,8 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
                 f'{table.name}: no label of column "{safe(column.name)}" ({here}) is a class of the tree ({known}).'
                 " Is it the right column?"
             )
-        weights = weights * factors_of(tree, made.get("class_weight"), truth, weights)
+        counts, weights = with_class_weights(tree, made, truth, weights, table.name)
+        ends, truth = ends[counts], truth[counts]
         unknown = tuple(
             f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
             for place, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
@@ -84,13 +86,20 @@ def weights_of(table: Table, name: str | None, given: Any) -> Floats:
     return weights
 
 
-def factors_of(tree: Tree, class_weight: Any, truth: Ints, weights: Floats) -> Floats:
-    """Return what each row's class weighs; labels the tree does not know weigh 1."""
-    factors = np.ones(len(truth))
-    known = truth < len(tree.classes)
-    if class_weight is not None and known.any():
-        factors[known] = class_factors(class_weight, tree.target, truth[known], weights[known])
-    return factors
+def with_class_weights(
+    tree: Tree, made: Mapping[str, Any], truth: Ints, weights: Floats, table: str
+) -> tuple[Ints, Floats]:
+    """Weigh rows by their classes, or by priors, as in growth: the rows that count, and their weights.
+
+    Labels the tree does not know weigh what their rows do; a class of weight 0 is absent.
+    """
+    known = np.flatnonzero(truth < len(tree.classes))
+    rows = Weighed(known, truth[known], np.empty(0), weights[known])
+    weighed = weigh(rows, tree.target, made.get("class_weight"), made.get("priors"), table)
+    every = np.where(truth < len(tree.classes), 0.0, weights)
+    every[weighed.rows] = weighed.weight
+    counts = np.flatnonzero(every)
+    return counts, every[counts]
 
 
 def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> Seen:
