@@ -106,18 +106,19 @@ def command(
 
 def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
-    from treewise.history import table_lines
+    from treewise.history import cut_lines, table_lines
 
     step = tree.history[-1]
     if not quiet:
-        remark("prune", f"{seconds:.1f} s   {pruned_in_words(tree)}")
+        page_says_it = form == "text" and not to_output
+        remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruned_in_words(tree)}"))
     if to_output:
         return
     if form == "json":
         deliver(json_text(dict(step)), None)
         return
     if not quiet:
-        lines = "\n".join(table_lines(step, whole))
+        lines = "\n".join(table_lines(step, whole=True) if whole else cut_lines(step))
         say(lines.encode("ascii", "replace").decode() if is_plain(sys.stdout) else lines)
         if "cp_table" in step:
             say("")
