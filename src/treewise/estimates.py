@@ -56,7 +56,7 @@ class Estimate:
         name, equals, written = given.partition("=") if isinstance(given, str) else ("", "", "")
         name = name.strip().replace("-", "_")
         if name not in ESTIMATES:
-            known = ", ".join(f"{each}=10" if each == "shrinkage" else each for each in ESTIMATES)
+            known = ", ".join(str(cls(each, USUAL_STRENGTH.get(each, 0.0))) for each in ESTIMATES)
             raise ParameterError(
                 f"estimate={shown(given)}: must be one of {known}.{did_you_mean(name or None, ESTIMATES)}"
             )

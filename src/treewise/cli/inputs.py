@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from treewise.tree import Tree
 
 MODEL_ENDINGS = (".json", ".txt")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
 USUAL = TextForm()
 WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
@@ -61,6 +62,8 @@ def read_model(given: str, target: str | None = None) -> Model:
     """Read a tree that was saved or written by hand; ``target`` names what a hand-written one predicts."""
     content = sys.stdin.buffer.read() if given == "-" else read_file(given)
     name = "standard input" if given == "-" else Path(given).name
+    if given.lower().endswith(TABLE_ENDINGS):
+        raise ModelFormatError(f"{safe(name)} is a table, not a model. {WHAT_A_MODEL_IS}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -98,6 +101,10 @@ def read_file(given: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
+        from treewise.datasets import NAMES
+
+        if given in NAMES:
+            raise ModelFormatError(f"{given} is a built-in table, not a model. {WHAT_A_MODEL_IS}") from None
         beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
         models = [name for name in beside if looks_like_model(name)]
         raise ModelFormatError(f'no file "{safe(given)}".{did_you_mean(path.name, models)} {WHAT_A_MODEL_IS}') from None

@@ -207,6 +207,7 @@ def unquote(text: str) -> str:
 _VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
 _BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
 _ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
+_UNSAID = re.compile(r"(?<![\w-])(\w+)=(?=[\s.,;:)]|$)")  # data= must be …
 _BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values)\b(?!")')
 
 
@@ -238,7 +239,8 @@ def in_options(message: str) -> str:
         if name not in names:
             return found[0]
         value = value.strip("[]").strip("\"'")
-        return names[name] if value == "True" else f"{names[name]} {option(value)}"
+        return names[name] if value in ("True", "…") else f"{names[name]} {option(value)}"
 
     said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message))
+    said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)
     return _BARE.sub(lambda found: names[found[0]], said.replace(", or None for no limit", ""))

@@ -6,16 +6,17 @@ ahead, so a smaller tree is the beginning of a larger one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from treewise.edit import best_first
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError, listing, shown
 from treewise.prune.verdict import Bools, Verdict, inner
 from treewise.settings import whole
 from treewise.tree import Tree
+from treewise.wording import plural
 
 
 def require_predictions(tree: Tree, cut: Bools) -> None:
@@ -26,8 +27,8 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
         raise ParameterError(f"node {silent[0]} has seen no rows, so it predicts nothing. tree.refit(data) first.")
 
 
-def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str) -> Verdict:
-    """List the cut nodes with their gains."""
+def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str, facts: Sequence[str] = ()) -> Verdict:
+    """List the cut nodes with their gains; and why some or all of what was asked for changes nothing."""
     require_predictions(tree, cut)
     gains = np.where(cut, tree.arrays.gain, np.nan)
     return Verdict(
@@ -38,6 +39,7 @@ def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str) -> Verdic
         measure="gain per row of the node",
         why=lambda _: why,
         options=options,
+        facts=facts,
     )
 
 
@@ -53,14 +55,18 @@ def at(tree: Tree, at: Iterable[int]) -> Verdict:
             cut[tree.number(node)] = True
         except (IndexError, TypeError) as error:
             raise ParameterError(f"at={shown(listed)}: {error}.") from None
-    return verdict(tree, cut & inner(tree), {"at": [int(node) for node in listed]}, "named")
+    leaves = [str(node) for node in np.flatnonzero(cut & ~inner(tree)).tolist()]
+    told = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
+    options = {"at": [int(node) for node in listed]}
+    return verdict(tree, cut & inner(tree), options, "named", [f"{told} already"] if leaves else [])
 
 
 def max_depth(tree: Tree, max_depth: int) -> Verdict:
     """Cut below a depth."""
     whole("max_depth", max_depth, least=0)
     cut = (tree.arrays.depths == max_depth) & inner(tree)
-    return verdict(tree, cut, {"max_depth": int(max_depth)}, f"at depth {max_depth}")
+    facts = [] if cut.any() else [f"nothing is cut: the tree has depth {tree.depth}"]
+    return verdict(tree, cut, {"max_depth": int(max_depth)}, f"at depth {max_depth}", facts)
 
 
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
@@ -72,4 +78,5 @@ def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
     split = np.zeros(len(tree), bool)
     split[order[leaves <= max_leaf_nodes]] = True
     cut = inner(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
-    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, "gains less than those kept")
+    facts = [] if cut.any() else [f"nothing is cut: the tree has {plural(tree.n_leaves, 'leaf', 'leaves')}"]
+    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, "gains less than those kept", facts)

@@ -52,7 +52,7 @@ def decide(
         problem = own_problem(tree, data, sample_weight)
         return by_folds(tree, problem, risk or "error", folds, rule, random_state, n_jobs)
     if data is not None or folds is not None:
-        raise ParameterError("ccp_alpha is a choice; data and folds would make another. Leave one of them out.")
+        raise ParameterError("ccp_alpha= is a choice; data= and folds= would make another. Leave one of them out.")
     within("ccp_alpha", ccp_alpha, 0.0, math.inf)
     nested = nested_trees(tree, risk or "impurity")
     cut = nested.leaf_from <= nested.alpha[nested.find(float(ccp_alpha))]

@@ -35,14 +35,18 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Ver
     """Find what is asked for: a method by name, or the one size among the options; and the leaves' reason to stop."""
     sizes = [name for name in SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
+        hint = ' Folds choose the size with method="cost_complexity", data="train.csv".' if method == "cv" else ""
         raise ParameterError(
-            f"method={shown(method)}: must be one of {', '.join(METHODS)}.{did_you_mean(method, METHODS)}"
+            f"method={shown(method)}: must be one of {', '.join(METHODS)}.{hint or did_you_mean(method, METHODS)}"
         )
     if method is not None and sizes:
         raise ParameterError(f'{sizes[0]} goes without a method, and method="{method}" is given. Prune twice.')
     if method is not None:
         return METHODS[method], stop_of(method)
-    if len(sizes) != 1:
+    if len(sizes) > 1:
+        both = " and ".join(f"{name}={shown(options[name])}" for name in sizes)
+        raise ParameterError(f"{both} are {len(sizes)} sizes. Give one, or prune again.")
+    if not sizes:
         raise ParameterError(
             f"prune needs one of the methods {', '.join(METHODS)}; or one size: max_leaf_nodes=8, max_depth=3, at=[5]."
         )
@@ -59,7 +63,7 @@ def check_options(method: str | None, decide: Callable[..., Verdict], options: d
     known = options_of(decide)
     for name in options:
         if name not in known:
-            whose = f'method="{method}"' if method else known[0]
+            whose = f"pruning by {method}" if method else known[0]  # asked for by method=, or in growth by pruning=
             takes = f"takes {', '.join(known)}" if known and method else "takes no other options"
             raise ParameterError(f"{whose} has no option {name}.{did_you_mean(name, known)} It {takes}.")
 
