@@ -81,3 +81,14 @@ def test_a_right_answer_costs_nothing(run, credit):
     answer = run(f"grow {credit} --target risk --cost bad:bad=2")
     assert answer.code == 2
     assert "cost of bad taken for bad is 2.0: a right answer costs nothing" in answer.err
+
+
+def test_costs_are_not_called_errors(run, tmp_path):
+    rows = "".join(f"{i},{'bad' if i * 7919 % 103 > i else 'good'}\n" for i in range(103))
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + rows)
+    answer = run("grow t.csv --target y --cost bad:good=5 --pruning cv -o m.json")
+    assert "cross-validated cost" in answer.err
+    assert "cross-validated error" not in answer.err
+    assert run("prune m.json --cp-table").lines[0].startswith("cp table of y: costs relative to the root's, ")
+    run("grow t.csv --target y --cost bad:good=5 -o full.json")
+    assert run("prune full.json --cp-table").lines[0].startswith("cp table of y: costs relative to the root's, ")

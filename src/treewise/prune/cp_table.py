@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treewise.costs import cost_of
 from treewise.prune.cross_validation import HeldOut
 from treewise.prune.risk import node_risks
 from treewise.prune.sequence import nested_trees
@@ -44,6 +45,7 @@ class CpTable(Sequence[CpRow]):
     best: int | None = None
     chosen: int | None = None
     left_out: int = 0
+    counted: str = "errors"  # or "costs", of a tree that predicts by them
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -67,7 +69,8 @@ class CpTable(Sequence[CpRow]):
         }
 
     def __str__(self) -> str:
-        head = [f"cp table of {safe(self.target)}: errors relative to the root's, {figure(self.root_error)} per row"]
+        per_row = f"{figure(self.root_error)} per row"
+        head = [f"cp table of {safe(self.target)}: {self.counted} relative to the root's, {per_row}"]
         tried = bool(self.rows) and self.rows[0].xerror is not None
         names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
         last = max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
@@ -92,7 +95,13 @@ def from_folds(tree: Tree, held: HeldOut, chosen: int) -> CpTable:
     n = len(held.alpha)
     columns = (held.cp, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
-    return CpTable(tree.target.name, held.root_error, tuple(rows), n - 1 - held.best, n - 1 - chosen)
+    places = n - 1 - held.best, n - 1 - chosen
+    return CpTable(tree.target.name, held.root_error, tuple(rows), *places, counted=counted_in(tree))
+
+
+def counted_in(tree: Tree) -> str:
+    """Say what is counted in the table of a tree."""
+    return "errors" if cost_of(tree) is None else "costs"
 
 
 def cp_table(tree: Tree) -> CpTable:
@@ -102,7 +111,8 @@ def cp_table(tree: Tree) -> CpTable:
             found = step["cp_table"]
             rows = tuple(CpRow(*row) for row in found["rows"])
             return CpTable(
-                tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]
+                *(tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]),
+                counted=counted_in(tree),
             )
     nested = nested_trees(tree, "error")
     root = nested.root_risk or 1.0
@@ -113,7 +123,7 @@ def cp_table(tree: Tree) -> CpTable:
         CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, first - 1, -1)
     )
-    return CpTable(tree.target.name, nested.root_risk, rows)
+    return CpTable(tree.target.name, nested.root_risk, rows, counted=counted_in(tree))
 
 
 def is_table(found: Any) -> bool:
