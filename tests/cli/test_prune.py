@@ -121,4 +121,10 @@ def test_labels_the_tree_does_not_know_are_noted(run, tmp_path):
     tmp_path.joinpath("v.csv").write_text("x,y\n1,a\n2,dead\n3,dead\n")
     run("grow t.csv --target y -o m.json")
     answer = run("prune m.json --method reduced_error --validation v.csv")
-    assert 'note: "dead" in 2 rows: not a class of the tree, so wrong' in answer.lines
+    said = '"dead" in 2 rows: not a class of the tree, so wrong'
+    assert f"note: {said}" in answer.lines
+    for line in (
+        "prune m.json --method reduced_error --validation v.csv -o -",
+        "grow t.csv --target y --pruning reduced_error --validation v.csv",
+    ):
+        assert f"note  {said}" in run(line).err

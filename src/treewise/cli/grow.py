@@ -134,7 +134,13 @@ def grow_and_cut(problem: Problem, wanted: Pruning, n_jobs: int | None) -> tuple
         tree = prune_grown(full, problem, wanted, held, n_jobs, progress)
     if tree is full:
         return tree, lines
-    return tree, [*lines, ("prune", f"{time.monotonic() - grown:.1f} s   {pruned_in_words(tree)}")]
+    lines.append(("prune", f"{time.monotonic() - grown:.1f} s   {pruned_in_words(tree)}"))
+    return tree, [*lines, *(("note", note) for note in notes_of_pruning(tree))]
+
+
+def notes_of_pruning(tree: Tree) -> list[str]:
+    """Return what the last pruning noted of its table, such as labels the tree does not know."""
+    return [fact.removeprefix("note: ") for fact in tree.history[-1]["facts"] if fact.startswith("note: ")]
 
 
 def pruned_in_words(tree: Tree) -> str:

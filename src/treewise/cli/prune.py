@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.grow import check_ending, drawn, pruned_in_words, written_form
+from treewise.cli.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
@@ -112,6 +112,8 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
     if not quiet:
         page_says_it = form == "text" and not to_output
         remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruned_in_words(tree)}"))
+        for note in () if page_says_it else notes_of_pruning(tree):
+            remark("note", note)
     if to_output:
         return
     if form == "json":
