@@ -180,7 +180,9 @@ def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
     visible = ~a.below(here)
     kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
     parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
-    return rearranged(tree, kept, parents, here[kept], stop)
+    empty = (a.rows[here & visible] == 0) & (a.rows[0] > 0)  # as growth says of a branch that no row comes to
+    stops = stop if stop == NOT_YET else np.where(empty, NO_ROWS, stop)
+    return rearranged(tree, kept, parents, here[kept], stops)
 
 
 def rearranged(
@@ -188,9 +190,12 @@ def rearranged(
     nodes: npt.NDArray[np.int64],
     parents: npt.NDArray[np.int64],
     leaves: npt.NDArray[np.bool_],
-    stop: int = BY_HAND,
+    stop: int | npt.NDArray[np.int64] = BY_HAND,
 ) -> Tree:
-    """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves."""
+    """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
+
+    ``stop`` is why these are leaves: one reason, or one for each.
+    """
     a = tree.arrays
     blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
     arrays = {}

@@ -56,7 +56,10 @@ def test_what_goes_wrong(run):
         ("prune full.json --method cv", "Folds choose the size with --method cost_complexity, --data train.csv."),
         ("prune full.json --method pessimistic --raising", "branches: --data must be the table it was grown on"),
         ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha; or the table"),
-        ("prune full.json --method cost_complexity --ccp-alpha 1 --folds 3", "--ccp-alpha is a choice; --data and"),
+        (
+            "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
+            "--ccp-alpha is a choice, and --folds would",
+        ),
         ("grow penguins --pruning gain:foo=1", "pruning by gain has no option foo. It takes threshold, measure."),
         ("predict full.json penguins --estimate foo", "maximum_likelihood, laplace, m_estimate=2, shrinkage=10."),
         ("prune full.json --method gain --folds 3", "has no option folds"),

@@ -6,7 +6,7 @@ ahead, so a smaller tree is the beginning of a larger one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from treewise.edit import best_first
 from treewise.errors import ParameterError, listing, shown
 from treewise.prune.verdict import Bools, Verdict, inner
-from treewise.settings import whole
+from treewise.settings import index, whole
 from treewise.tree import Tree
 from treewise.wording import plural
 
@@ -43,10 +43,10 @@ def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str, facts: Se
     )
 
 
-def at(tree: Tree, at: Iterable[int]) -> Verdict:
-    """Cut at nodes one names; a leaf among them stays as it is."""
+def at(tree: Tree, at: Any) -> Verdict:
+    """Cut at nodes one names, a number or a list of them; a leaf among them stays as it is."""
     try:
-        listed = [at] if isinstance(at, int) else list(at)
+        listed = list(at) if index(at) is None else [at]
     except TypeError:
         raise ParameterError(f"at={shown(at)}: must be a list of node numbers, [5, 9].") from None
     cut = np.zeros(len(tree), bool)

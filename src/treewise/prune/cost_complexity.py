@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewise.costs import cost_of
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError, listing, shown
 from treewise.folds import fold_numbers
 from treewise.growth import Progress
 from treewise.problem import Problem
@@ -17,7 +17,7 @@ from treewise.prune.cross_validation import cross_validate
 from treewise.prune.own_rows import own_problem
 from treewise.prune.sequence import NestedTrees, nested_trees
 from treewise.prune.verdict import Bools, Ints, Verdict, inner
-from treewise.settings import one_of, within
+from treewise.settings import within
 from treewise.tree import Tree
 from treewise.wording import figure
 
@@ -31,16 +31,15 @@ def decide(
     risk: str | None = None,
     data: Any = None,
     folds: Any = None,
-    rule: str = "1-SE",
+    rule: str | None = None,
     sample_weight: Any = None,
-    random_state: int = 0,
+    random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> Verdict:
     """Cut to the cheapest tree at a price of ``ccp_alpha`` a leaf (scikit-learn's); or to the size that folds choose.
 
     ``risk`` is by default impurity with a price, as in scikit-learn, and error with folds, as in rpart.
     """
-    one_of("rule", rule, RULES)
     if ccp_alpha is None:
         if data is None:
             raise ParameterError(
@@ -50,13 +49,25 @@ def decide(
         if not any(step.get("did") == "grow" for step in tree.history):
             raise ParameterError("cross-validation grows trees as this one was grown, and it was not. Give ccp_alpha.")
         problem = own_problem(tree, data, sample_weight)
-        return by_folds(tree, problem, risk or "error", folds, rule, random_state, n_jobs)
-    if data is not None or folds is not None:
-        raise ParameterError("ccp_alpha= is a choice; data= and folds= would make another. Leave one of them out.")
-    within("ccp_alpha", ccp_alpha, 0.0, math.inf)
+        return by_folds(tree, problem, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
+    choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
+    choosing |= {"random_state": random_state, "n_jobs": n_jobs}
+    asked = [f"{name}=" for name, value in choosing.items() if value is not None]
+    if asked:
+        raise ParameterError(
+            f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds. Leave one of them out."
+        )
+    price = read_price(ccp_alpha)
     nested = nested_trees(tree, risk or "impurity")
-    cut = nested.leaf_from <= nested.alpha[nested.find(float(ccp_alpha))]
-    return verdict(tree, nested, cut, {"ccp_alpha": float(ccp_alpha), "risk": nested.risk_name})
+    cut = nested.leaf_from <= nested.alpha[nested.find(price)]
+    return verdict(tree, nested, cut, {"ccp_alpha": price, "risk": nested.risk_name})
+
+
+def read_price(ccp_alpha: Any) -> float:
+    """Check the price of a leaf: a number of any type, 0 or more."""
+    price = ccp_alpha.item() if isinstance(ccp_alpha, np.number) else ccp_alpha
+    within("ccp_alpha", price, 0.0, math.inf)
+    return float(price)
 
 
 def by_folds(
@@ -64,7 +75,7 @@ def by_folds(
     problem: Problem,
     risk: str = "error",
     folds: Any = None,
-    rule: str = "1-SE",
+    rule: str = RULES[0],
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,

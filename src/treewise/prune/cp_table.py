@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewise.costs import cost_of
+from treewise.history import is_pruning
 from treewise.prune.cross_validation import HeldOut
 from treewise.prune.risk import node_risks
 from treewise.prune.sequence import nested_trees
@@ -105,7 +106,10 @@ def counted_in(tree: Tree) -> str:
 
 
 def cp_table(tree: Tree) -> CpTable:
-    """Return the table that chose the tree's size; or one of the tree as it is, by errors, without held-out ones."""
+    """Return the table that chose the tree's size; or one of the tree as it is, by errors, without held-out ones.
+
+    The first only where nothing was done to the tree since then.
+    """
     for step in reversed(tree.history):
         if is_table(step.get("cp_table")):
             found = step["cp_table"]
@@ -114,6 +118,8 @@ def cp_table(tree: Tree) -> CpTable:
                 *(tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]),
                 counted=counted_in(tree),
             )
+        if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
+            break
     nested = nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)

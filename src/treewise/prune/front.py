@@ -16,8 +16,9 @@ from treewise.edit import cut
 from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.history import Step
 from treewise.nodes import STOPS
-from treewise.prune.methods import METHODS, SIZES, options_of
+from treewise.prune.methods import METHODS, SIZES, WORDS, options_of
 from treewise.prune.verdict import Floats, Ints, Verdict
+from treewise.settings import one_of
 from treewise.tree import Tree
 
 MOST_KEPT = 1000  # decisions in the history, which is saved with the tree
@@ -59,13 +60,21 @@ def stop_of(method: str) -> str:
 
 
 def check_options(method: str | None, decide: Callable[..., Verdict], options: dict[str, Any]) -> None:
-    """Refuse an option the method does not have."""
+    """Refuse an option the method does not have, and words it does not know."""
     known = options_of(decide)
     for name in options:
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]  # asked for by method=, or in growth by pruning=
             takes = f"takes {', '.join(known)}" if known and method else "takes no other options"
             raise ParameterError(f"{whose} has no option {name}.{did_you_mean(name, known)} It {takes}.")
+    check_words(options)
+
+
+def check_words(options: dict[str, Any]) -> None:
+    """Refuse words that no option knows."""
+    for name, words in WORDS.items():
+        if options.get(name) is not None:
+            one_of(name, options[name], words)
 
 
 def carried_out(tree: Tree, verdict: Verdict, method: str | None, stop: str) -> Tree:

@@ -14,7 +14,7 @@ import numpy as np
 from treewise.errors import ParameterError
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.prune.verdict import Bools, Floats, Verdict, inner
-from treewise.settings import one_of, within
+from treewise.settings import within
 from treewise.tree import Tree
 from treewise.wording import figure
 
@@ -29,7 +29,6 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
     """
     require_rows(tree, 'prune("gain")')
     measure = measure or ("accuracy" if tree.task == "classification" else "criterion")
-    one_of("measure", measure, MEASURES)
     if measure == "accuracy":
         require_classes(tree, 'measure="accuracy"', 'measure="criterion"')
     if threshold is None:

@@ -5,7 +5,6 @@ Above ``growth.py``, which asks here when any of them is given; the estimators a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,16 +16,17 @@ from treewise.folds import held_out, part
 from treewise.growth import Progress, grow_problem
 from treewise.predict import find_nodes
 from treewise.problem import Problem
-from treewise.prune.cost_complexity import by_folds
-from treewise.prune.front import carried_out, check_options, prune, stop_of
+from treewise.prune import pessimistic
+from treewise.prune.cost_complexity import by_folds, read_price
+from treewise.prune.front import carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.methods import METHODS
 from treewise.prune.reduced_error import judged
 from treewise.prune.seen import count
 from treewise.prune.verdict import Bools
-from treewise.settings import within
 from treewise.tree import Tree
 
 BY_FOLDS = ("risk", "folds", "rule")
+BY_PRICE = ("risk", "ccp_alpha")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pruning:
         cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
     ) -> Pruning:
         """Read and check the parameters, before anything is grown."""
-        within("ccp_alpha", ccp_alpha, 0.0, math.inf)
+        ccp_alpha = read_price(ccp_alpha)
         method, options = read_pruning(pruning)
         if ccp_alpha > 0:
             if method not in (None, "cost_complexity"):
@@ -59,6 +59,8 @@ class Pruning:
             raise ParameterError('validation is for pruning="reduced_error". Leave it out, or ask for that.')
         if is_share(validation) and not 0 < validation < 1:
             raise ParameterError(f"validation={shown(validation)}: must be a table, or a share between 0 and 1.")
+        if "sample_weight" in options and (method != "reduced_error" or is_share(validation)):
+            raise ParameterError("pruning takes the sample_weight of growth: leave it out of the options of pruning.")
         return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
 
@@ -66,6 +68,7 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
     """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
     options = dict(pruning) if isinstance(pruning, Mapping) else {}
     method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
+    options = {name: value for name, value in options.items() if value is not None}
     if method is None or (isinstance(method, str) and method == "none"):
         if options:
             raise ParameterError(
@@ -77,11 +80,14 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
         raise ParameterError(
             f"pruning={shown(method)}: must be one of {', '.join(known)}.{did_you_mean(method, known)}"
         )
-    if method != "cv":
+    if method == "cv":
+        check_words(options)
+    else:
         check_options(method, METHODS[method], options)
+    taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
     for name in options:
-        if (method == "cv" and name not in BY_FOLDS) or name in ("data", "validation"):
-            raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, BY_FOLDS)}')
+        if (taken and name not in taken) or name in ("data", "validation"):
+            raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, taken or ())}')
     return method, options
 
 
@@ -123,6 +129,10 @@ def prune_grown(
         seed = problem.settings.random_state
         verdict = by_folds(tree, problem, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
         return carried_out(tree, verdict, "cost_complexity", stop_of("cost_complexity"))
+    if pruning.options.get("raising"):
+        options = {name: value for name, value in pruning.options.items() if name != "raising"}
+        verdict = pessimistic.decided(tree, **options, problem=problem)
+        return carried_out(tree, verdict, "pessimistic", stop_of("pessimistic"))
     given = {"validation": pruning.validation} if pruning.validation is not None else {}
     return prune(tree, pruning.method, **pruning.options, **given)
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable
 
 from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
+from treewise.prune.risk import RISKS
 from treewise.prune.verdict import Verdict
 
 METHODS: dict[str, Callable[..., Verdict]] = {
@@ -19,6 +20,14 @@ METHODS: dict[str, Callable[..., Verdict]] = {
     "pessimistic": pessimistic.decide,
     "mdl": mdl.decide,
     "collapse": collapse.decide,
+}
+
+# Options that are one of a few words: checked before anything is grown or looked at (front.py).
+WORDS = {
+    "order": reduced_error.ORDERS,
+    "measure": gain.MEASURES,
+    "risk": RISKS,
+    "rule": cost_complexity.RULES,
 }
 
 # Without a method: cut to a size, or where one says. These leaves stop for the reason growth itself would give.

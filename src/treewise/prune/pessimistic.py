@@ -31,17 +31,23 @@ def decide(
     tree: Tree, confidence: float = 0.25, raising: bool = False, data: Any = None, sample_weight: Any = None
 ) -> Verdict:
     """Cut where a leaf is estimated to err no more than the subtree."""
+    if raising and data is None:
+        raise ParameterError("raising=True sends rows down other branches: data= must be the table it was grown on.")
+    if (data is not None or sample_weight is not None) and not raising:
+        name = "data" if data is not None else "sample_weight"
+        raise ParameterError(f"{name}= is for raising=True, which asks for the rows. Leave it out, or ask for that.")
+    return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
+
+
+def decided(tree: Tree, confidence: float = 0.25, problem: Problem | None = None) -> Verdict:
+    """Cut; and with the rows the tree was grown on raise subtrees too."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
     within("confidence", confidence, 0.0, 0.5)
     if not confidence > 0:
         raise ParameterError(f"confidence={confidence}: must be above 0, and at most 0.5; C4.5's is 0.25.")
-    if raising and data is None:
-        raise ParameterError("raising=True sends rows down other branches: data= must be the table it was grown on.")
-    if data is not None and not raising:
-        raise ParameterError("data is for raising=True, which asks for the rows. Leave it out, or ask for that.")
-    if raising:
-        return with_raising(tree, own_problem(tree, data, sample_weight), confidence)
+    if problem is not None:
+        return with_raising(tree, problem, confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
     cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
     return Verdict(

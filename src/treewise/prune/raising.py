@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from treewise.costs import cost_of, least_costly
 from treewise.edit import estimate, rearranged
 from treewise.history import Step
 from treewise.nodes import STOPS
@@ -28,15 +29,15 @@ class Raiser:
 
     def __init__(self, tree: Tree, problem: Problem, estimated: Estimate, slack: float) -> None:
         self.tree, self.problem, self.estimated, self.slack = tree, problem, estimated, slack
+        self.cost = cost_of(tree)
         self.children: list[tuple[int, ...]] = [tree.children(node) for node in range(len(tree))]
         self.stands_for = list(range(len(tree)))  # the node whose test each place asks now
         self.weight = np.ldexp(problem.weight.astype(np.float64), -problem.weight_scale)
-        self.ends = find_nodes(tree, problem.columns, len(problem))
+        ends = find_nodes(tree, problem.columns, len(problem))
         self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # that end at each place
-        order = np.argsort(self.ends, kind="stable")
-        for part in np.split(order, np.flatnonzero(np.diff(self.ends[order])) + 1):
-            if len(part):
-                self.rows[int(self.ends[part[0]])] = part
+        for place, rows in by_end(ends, np.arange(len(problem))).items():
+            self.rows[place] = rows
+        self.rows_at_first = [len(rows) for rows in self.rows]
         self.cut = np.zeros(len(tree), bool)
         self.raised = np.full(len(tree), -1)
         self.before, self.after = np.full(len(tree), np.nan), np.full(len(tree), np.nan)
@@ -92,21 +93,22 @@ class Raiser:
         return np.concatenate([self.rows[at] for at in self.below(place)])
 
     def errors(self, groups: list[Ints]) -> float:
-        """Add up the estimated errors of groups of rows, each predicting its largest class."""
+        """Add up the estimated errors of groups of rows, each predicting one class as a node of the tree would."""
         k = len(self.tree.classes)
         owner = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         rows = np.concatenate(groups).astype(np.int64)
-        flat = np.bincount(owner * k + self.problem.y[rows], self.weight[rows], len(groups) * k)
+        flat = np.bincount(owner * k + self.problem.y[rows], self.weight[rows], len(groups) * k).astype(np.float64)
         counts = flat.reshape(len(groups), k)
         total = counts.sum(axis=1)
-        return float(self.estimated(total, total - counts.max(axis=1)).sum())
+        right = counts[np.arange(len(groups)), least_costly(counts, self.cost)]
+        return float(self.estimated(total, total - right).sum())
 
     def sent_down(self, place: int, rows: Ints) -> dict[int, Ints]:
         """Send rows down a branch as it is now, and return those that end at each place of it."""
         places = self.below(place)
         branch = self.subtree(places)
         ends = find_nodes(branch, [values[rows] for values in self.problem.columns], len(rows))
-        return {places[at]: rows[ends == at] for at in np.unique(ends).tolist()}
+        return {places[at]: some for at, some in by_end(ends, rows).items()}
 
     def subtree(self, places: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
         """Make a tree of the places of a subtree, as they stand now."""
@@ -137,5 +139,16 @@ class Raiser:
         return (
             not self.cut[place]
             and self.stands_for[place] == place
-            and len(self.rows[place]) == np.count_nonzero(self.ends == place)
+            and len(self.rows[place]) == self.rows_at_first[place]
         )
+
+
+def by_end(ends: Ints, rows: Ints) -> dict[int, Ints]:
+    """Return the rows that end at each node, in their order.
+
+    >>> {node: rows.tolist() for node, rows in by_end(np.array([2, 1, 2]), np.array([7, 8, 9])).items()}
+    {1: [8], 2: [7, 9]}
+    """
+    order = np.argsort(ends, kind="stable")
+    nodes, starts = np.unique(ends[order], return_index=True)
+    return dict(zip(nodes.tolist(), np.split(rows[order], starts[1:]), strict=False))

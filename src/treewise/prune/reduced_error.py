@@ -17,7 +17,6 @@ from treewise.errors import ParameterError
 from treewise.prune.by_size import require_predictions
 from treewise.prune.seen import Seen, look
 from treewise.prune.verdict import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
-from treewise.settings import one_of
 from treewise.tree import Tree
 from treewise.wording import count, figure, plural, rough_percent
 
@@ -25,16 +24,15 @@ ORDERS = ("bottom-up", "top-down")
 MOST_UNKNOWN = 5  # labels that are noted one by one
 
 
-def decide(tree: Tree, validation: Any = None, order: str = "bottom-up", sample_weight: Any = None) -> Verdict:
+def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_weight: Any = None) -> Verdict:
     """Cut where the node as a leaf errs no more on the validation rows; where none come by, too."""
-    one_of("order", order, ORDERS)
     if validation is None or isinstance(validation, bool | int | float | np.number):
         raise ParameterError(
             'prune("reduced_error") needs rows the tree has not seen: validation="valid.csv". (A share is held back in'
             ' growing: pruning="reduced_error", validation=0.3.)'
         )
     require_predictions(tree, inner(tree))
-    return judged(tree, look(tree, validation, sample_weight), order)
+    return judged(tree, look(tree, validation, sample_weight), order or ORDERS[0])
 
 
 def judged(tree: Tree, seen: Seen, order: str) -> Verdict:

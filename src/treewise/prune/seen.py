@@ -6,7 +6,7 @@ subtrees, which in pre-order are runs of numbers, so nothing depends on the dept
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,11 +122,12 @@ def class_errors(
     under = run_sums(tree, ends, units)
     label = tree.arrays.label.astype(np.int64)
     if cost is None:
-        as_leaf = (under - class_sums(tree, ends, truth, units, label)).astype(float)
+        as_leaf = (under - sums_by_class(tree, ends, truth, units)(label)).astype(float)
         paid = (truth != label[nodes_that_speak(tree, ends)]) * units.astype(float)
     else:
-        each = [class_sums(tree, ends, truth, units, np.full(len(tree), k)) for k in range(len(cost))]
-        as_leaf = sum(sums * cost[k, label] for k, sums in enumerate(each))
+        of_class, as_leaf = sums_by_class(tree, ends, truth, units), np.zeros(len(tree))
+        for k in range(len(cost)):
+            as_leaf += of_class(np.full(len(tree), k)) * cost[k, label]
         paid = cost[truth, label[nodes_that_speak(tree, ends)]] * units
     stays = tree.arrays.kind[ends] != LEAF
     staying = np.bincount(ends[stays], paid[stays], len(tree))
@@ -139,20 +140,27 @@ def run_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
     return np.asarray(reached[tree.arrays.ends] - reached[:-1])
 
 
-def class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints, wanted: Ints) -> Ints:
-    """Sum integers over the rows of one class, each node's wanted one, of every subtree."""
+def sums_by_class(tree: Tree, ends: Ints, truth: Ints, units: Ints) -> Callable[[Ints], Ints]:
+    """Return what sums integers over the rows of one class, each node's wanted one, of every subtree."""
     n = len(tree)
-    if len(tree.classes) <= FEW_CLASSES:
+
+    def one_by_one(wanted: Ints) -> Ints:
         sums = np.zeros(n, np.int64)
         for label in np.unique(wanted).tolist():
             here = wanted == label
             sums[here] = run_sums(tree, ends, np.where(truth == label, units, 0))[here]
         return sums
-    keys = truth * n + ends
-    order = np.argsort(keys, kind="stable")
-    reached, keys = np.append(0, np.cumsum(units[order])), keys[order]
-    first, last = np.searchsorted(keys, wanted * n + np.arange(n)), np.searchsorted(keys, wanted * n + tree.arrays.ends)
-    return np.asarray(reached[last] - reached[first])
+
+    if len(tree.classes) <= FEW_CLASSES:
+        return one_by_one
+    order = np.argsort(truth * n + ends, kind="stable")
+    reached, keys = np.append(0, np.cumsum(units[order])), (truth * n + ends)[order]
+
+    def by_runs(wanted: Ints) -> Ints:
+        first, last = (np.searchsorted(keys, wanted * n + node) for node in (np.arange(n), tree.arrays.ends))
+        return np.asarray(reached[last] - reached[first])
+
+    return by_runs
 
 
 def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
