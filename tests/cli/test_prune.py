@@ -55,6 +55,8 @@ def test_what_goes_wrong(run):
         ("prune full.json --at 2 --max-depth 2", "--max-depth 2 and --at 2 are 2 sizes. Give one, or prune again."),
         ("prune full.json --method cv", "Folds choose the size with --method cost_complexity, --data train.csv."),
         ("prune full.json --method pessimistic --raising", "branches: --data must be the table it was grown on"),
+        ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0, and at most 0.5;"),
+        ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0, and at most 0.5;"),
         ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha; or the table"),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, shown
 from treewise.problem import Problem
 from treewise.prune.own_rows import own_problem
 from treewise.prune.raising import Raiser
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
-from treewise.settings import within
 from treewise.tree import Tree
 from treewise.wording import plural
 
@@ -43,9 +42,10 @@ def decided(tree: Tree, confidence: float = 0.25, problem: Problem | None = None
     """Cut; and with the rows the tree was grown on raise subtrees too."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
-    within("confidence", confidence, 0.0, 0.5)
-    if not confidence > 0:
-        raise ParameterError(f"confidence={confidence}: must be above 0, and at most 0.5; C4.5's is 0.25.")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence <= 0.5:
+        raise ParameterError(
+            f"confidence={shown(confidence)}: must be a number above 0, and at most 0.5; C4.5's is 0.25."
+        )
     if problem is not None:
         return with_raising(tree, problem, confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
