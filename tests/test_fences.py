@@ -24,7 +24,7 @@ FLOORS = [
     {"tree"},
     {"criteria", "intervals", "estimates"},
     {"settings"},
-    {"integers"},
+    {"integers", "loss_sums"},
     {"problem"},
     {"partings", "predict", "row", "costs"},
     {"search"},
