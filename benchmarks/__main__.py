@@ -131,7 +131,7 @@ def report(
     parts = [
         "# Benchmarks",
         "`python -m benchmarks --write docs` measured this page: best of several runs that take turns, each library in"
-        " a process of its own, encoding included, memory above the table. A fit of more than 20 s is not repeated in a"
+        " a process of its own, encoding included, memory above the table. A fit of more than 10 s is not repeated in a"
         " turn.",
         machine(libraries, THREADS),
         "![Times of all libraries, and how time grows with rows](img/benchmarks.svg)",

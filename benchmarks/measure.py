@@ -25,7 +25,7 @@ from benchmarks.workloads import GROWN_ON, WORKLOADS, Array, Workload, load
 
 WARM_UP = 500  # rows
 ONE_BY_ONE = 300  # rows predicted singly
-SLOW = 20.0  # seconds: a fit that takes longer is not repeated in the same turn
+SLOW = 10.0  # seconds: a fit that takes longer is not repeated in the same turn
 
 
 def run(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:

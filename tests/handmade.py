@@ -114,7 +114,7 @@ def fill(columns: list[Encoding], target: Target, nodes: list[Made], parents: li
         codes=np.array([code for some in codes for code in some], np.int32),
         stop=np.array([0 if m.split else STOPS.index(m.stop) for m in nodes], np.uint8),
         rows=np.array([m.rows for m in nodes], np.int64),
-        missing_rows=np.array([m.missing_rows for m in nodes], np.int64),
+        missing_rows=np.array([min(m.missing_rows, m.rows) for m in nodes], np.int64),
         weight=np.array([sum(m.counts.values()) if classes else m.rows for m in nodes], np.float64),
         impurity=np.array([math.nan if m.split else 0.25 for m in nodes], np.float64),
         gain=np.array([1 / 3 if m.split else 0.0 for m in nodes], np.float64),
