@@ -208,6 +208,15 @@ def test_missing_rows_can_give_a_level_the_sum_that_poisson_asks_for():
     assert tree[0].missing_rows == 1
 
 
+def test_a_column_whose_values_are_all_missing_at_a_node_has_no_bucket():
+    """Poisson's nodes without a good split look at every column once more, also at those with nothing to cut."""
+    x = [-1.7e308, *[None] * 6, 1.7e308]
+    data = {"x": x, "z": [*"baababaa"], "y": [11.0, 7.0, 16.0, 4.0, 12.0, 17.0, 6.0, 29.0]}
+    options = {"task": "regression", "criterion": "poisson", "categorical": "any"}
+    the_same_in_both(data, sample_weight=[1, 1, 2, 3, 1, 2, 1, 3], **options)
+    the_same_in_both(data, min_samples_leaf=2, **options)
+
+
 # -- limits, and the order of growth ----------------------------------------------------------------------------------
 
 

@@ -360,7 +360,7 @@ private:
         int64_t* rest = stats_.data() + largest * width_;  // what is not in the others: the longest run is not read
         add(rest, whole_->data(), width_), sub(rest, gone, width_);
         int64_t distinct = -1;
-        for (size_t p = 0; p < places_.size(); ++p) {
+        for (size_t p = 0; p < places_.size() && present; ++p) {
             int64_t* stat = stats_.data() + p * width_;
             if (p != largest) {
                 for (int64_t i = begin_of(p); i < places_[p]; ++i) add_entry(stat, entries[i]);
