@@ -96,6 +96,7 @@ def shares(tree: Tree, nodes: Ints, estimate: Estimate, first: int = 0, last: in
     if estimate.name == "shrinkage":
         weight = weights_counted(tree)
         found = shrunk(tree, speakers, lambda some: own_shares(tree, some, first, last), weight, estimate.strength)
+        found = np.clip(found, 0.0, 1.0)  # differences added up may miss by the last bit
     else:
         counts, total = class_counts(tree, speakers, first, last), weights_counted(tree)[speakers, None]
         if estimate.name == "laplace":
