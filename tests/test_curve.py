@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.cli.curve import OVER as CLI_OVER
-from treewise.curves import OVER, curve_of
+from treewise.curves import OVER, Judging, curve_of
 from treewise.curves.growing import spread
 from treewise.curves.judging import Judges
 from treewise.curves.ladder import Ladder
@@ -83,7 +83,7 @@ def loss_of(rows, tree):
 @given(problems(), st.sampled_from(OVER), st.integers(2, 4))
 def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
     values = VALUES[over]
-    found = curve_of(problem, over, values=values, folds=folds, random_state=1)
+    found = curve_of(problem, over, Judging(folds=folds, seed=1), values)
     assert sorted(point.value for point in found.points) == values
     number = fold_numbers(problem, folds, 1)
     for point in found.points:
@@ -134,7 +134,7 @@ def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
 def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
     problem = problem_for("penguins", max_leaf_nodes=6)
-    found = curve_of(problem, over, values=VALUES[over], validation=0.3)
+    found = curve_of(problem, over, Judging(validation=0.3), VALUES[over])
     train = part(problem, held_out(problem, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves

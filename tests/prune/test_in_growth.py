@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 import treewise as tw
+from tests.prune.noise import one_split
 from tests.test_edges import refused
 from treewise import TreeClassifier, TreeRegressor
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    rng = np.random.default_rng(0)
-    data = {f"x{i}": rng.normal(size=600) for i in range(4)}
-    data["y"] = np.where((data["x0"] > 0) ^ (rng.random(600) < 0.15), "yes", "no")
-    return data
+    return one_split(seed=0, rows=600, columns=4, wrong=0.15)
 
 
 def test_folds_find_the_one_split_there_is(noisy):

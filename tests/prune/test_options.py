@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 import treewise as tw
+from tests.prune.noise import one_split
 from tests.test_edges import refused
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    rng = np.random.default_rng(5)
-    data = {f"x{i}": rng.normal(size=240) for i in range(3)}
-    data["y"] = np.where((data["x0"] > 0) ^ (rng.random(240) < 0.2), "yes", "no")
-    return data
+    return one_split(seed=5, rows=240, columns=3, wrong=0.2)
 
 
 def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):

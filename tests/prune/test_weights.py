@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 import treewise as tw
+from tests.prune.noise import one_split
 from tests.test_edges import refused
 from treewise.prune import nested_trees
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    rng = np.random.default_rng(3)
-    data = {f"x{i}": rng.normal(size=300) for i in range(3)}
-    data["y"] = np.where((data["x0"] > 0) ^ (rng.random(300) < 0.2), "yes", "no")
-    return data
+    return one_split(seed=3, rows=300, columns=3, wrong=0.2)
 
 
 def part(data, rows):

@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Follow the errors, draw them, write them."""
     from treewise.cli.progress import bar
-    from treewise.curves import curve_of, truth_of
+    from treewise.curves import Judging, curve_of, truth_of
 
     check_place(output, data, validation)
     text = take_text_options(options)
@@ -80,17 +80,8 @@ def command(
         share = as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
     with bar("curve") as progress:
-        found = curve_of(
-            problem,
-            over,
-            values=values,
-            validation=judges,
-            folds=folds,
-            truth=truth_of(data),
-            random_state=asked.get("random_state", 0),
-            n_jobs=asked.get("n_jobs"),
-            progress=progress,
-        )
+        judging = Judging(judges, folds, truth_of(data), asked.get("random_state", 0))
+        found = curve_of(problem, over, judging, values, asked.get("n_jobs"), progress)
     if form == "text" and output != "-":
         say(str(found) if quiet else f"\n{found}")
     elif form == "json":

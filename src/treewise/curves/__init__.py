@@ -13,6 +13,7 @@ chart.py     the curve on a terminal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,28 +80,34 @@ def curve(
             raise ParameterError(f"{name}: a curve chooses the size itself, from unpruned trees. Leave it out.")
     problem = problem_for(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
-    asked: dict[str, Any] = {"values": values, "validation": validation, "folds": folds, "truth": truth}
-    return curve_of(problem, over, **asked, random_state=random_state, n_jobs=n_jobs, progress=progress)
+    judging = Judging(validation, folds, truth, random_state)
+    return curve_of(problem, over, judging, values, n_jobs, progress)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Who judges the trees of a curve: other rows, folds or the truth (``curve``)."""
+
+    validation: Any = None
+    folds: int | None = None
+    truth: Sampler | None = None
+    seed: int = 0
 
 
 def curve_of(
     problem: Problem,
-    over: str = "max_leaf_nodes",
-    *,
+    over: str,
+    judging: Judging,
     values: Sequence[float] | None = None,
-    validation: Any = None,
-    folds: int | None = None,
-    truth: Sampler | None = None,
-    random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Curve:
     """Follow the errors on a prepared problem: its settings grow every tree."""
     one_of("over", over, OVER)
-    plan = Plan(problem, validation, folds, truth, random_state)
-    grower = Grower(over, plan.whole, plan.fewest, random_state, n_jobs)
+    plan = Plan(problem, judging)
+    grower = Grower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
     listed = grower.values(values)
-    world = None if truth is None else Judges.everything(truth, problem)
+    world = None if judging.truth is None else Judges.everything(judging.truth, problem)
     of_folds = over == "rows"  # else the trees of all rows are shown, and those of the folds only judged
     runs, done = plan.count(of_folds), 0.0
 
@@ -133,7 +140,8 @@ def truth_of(data: Any) -> Sampler | None:
 class Plan:
     """Which rows grow and which judge."""
 
-    def __init__(self, problem: Problem, validation: Any, folds: Any, truth: Sampler | None, seed: int) -> None:
+    def __init__(self, problem: Problem, judging: Judging) -> None:
+        validation, folds, seed = judging.validation, judging.folds, judging.seed
         self.problem = self.whole = problem
         self.judges: Judges | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
@@ -147,7 +155,7 @@ class Plan:
             other = conform(validation, problem.encodings, problem.target, problem.settings, problem.asked)
             self.judges, self.words = Judges.of(other), f"{len(other):,} rows of {other.table_name}"
         elif folds == 0:
-            if truth is None:
+            if judging.truth is None:
                 raise ParameterError(
                     "folds=0: nothing is left to judge by. Give validation, 2 folds or more, or truth."
                 )
