@@ -17,6 +17,7 @@ PACKAGE = Path(treewise.__file__).parent
 FLOORS = [
     {"_version", "errors", "wording"},
     {"table"},
+    {"sheet"},
     {"encode"},
     {"split", "history"},
     {"nodes"},

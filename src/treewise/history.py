@@ -10,12 +10,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from treewise.wording import clip, count, display_width, figure, pad, plural, safe
+from treewise.sheet import aligned
+from treewise.wording import clip, count, figure, plural, safe
 
 MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
 HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
-LEFT = (2, 6, 7)  # columns of words
+RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
 KINDS: dict[str, Any] = {
     "node": int,
     "now": int | None,
@@ -99,7 +100,7 @@ def cut_lines(step: Mapping[str, Any]) -> list[str]:
 
 def decision_table(step: Mapping[str, Any], decisions: list[dict[str, Any]]) -> list[str]:
     """Lay out some decisions, below what their numbers are."""
-    return [f"before and after: {step['measure']}", *aligned([list(HEADINGS), *map(cells, decisions)])]
+    return [f"before and after: {step['measure']}", *aligned([HEADINGS, *map(cells, decisions)], RIGHT).splitlines()]
 
 
 def table_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
@@ -139,15 +140,3 @@ def cells(decision: Mapping[str, Any]) -> list[str]:
 def said(statistic: float | None) -> str:
     """Write a statistic; there may be none."""
     return "–" if statistic is None else figure(statistic)
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Put cells under each other, words to the left and numbers to the right."""
-    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            pad(cell, width) if i in LEFT else " " * (width - display_width(cell)) + cell
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -129,3 +129,12 @@ def figure(value: float) -> str:
     if value == 0 or not 1e-4 <= abs(value) < 1e15:
         return number(float(f"{value:.5g}"))
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.5g}"
+
+
+def escape_markdown(said: str) -> str:
+    r"""Put a backslash before whatever Markdown could take for a mark.
+
+    >>> print(escape_markdown("a|b *c* _d <e>"))
+    a\|b \*c\* \_d \<e\>
+    """
+    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", said)

@@ -9,7 +9,8 @@ which a command passes through them:
     values.py     what is typed after an option, as Python values: levels, class weights, single rows
     inputs.py     MODEL and DATA, as files, standard input or built-in names
     demo.py data.py grow.py prune.py show.py trace.py predict.py evaluate.py: the verbs
-    tables.py     rows as aligned text, CSV, JSON
+    showing.py    a result (sheet) in the form asked for, with its options
+    tables.py     rows of a dataframe as aligned text, CSV, JSON
     streams.py    results to standard output, remarks to standard error, files written at once or not at all
     progress.py   the bar while a tree grows
 

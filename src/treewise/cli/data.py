@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from treewise.cli.streams import check_place, deliver, remark, say
-from treewise.cli.tables import FORMS, aligned, form_for, frame_content
+from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.verb import option, output_option, verb
+from treewise.sheet import aligned
 
 if TYPE_CHECKING:
     from treewise.table import KindSpec

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from treewise.cli.predict import answers_in_words
 from treewise.cli.streams import is_plain, say
-from treewise.cli.tables import aligned, cell
+from treewise.cli.tables import cell
 from treewise.cli.values import read_row
 from treewise.cli.verb import verb
+from treewise.sheet import aligned
 from treewise.wording import percent, plural, safe
 
 if TYPE_CHECKING:

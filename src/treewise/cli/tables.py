@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from treewise.errors import ParameterError
+from treewise.sheet import aligned
 from treewise.wording import number, safe
 
 FORMS = ("csv", "json", "jsonl", "parquet", "text")
@@ -63,26 +63,6 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     return number(value) if isinstance(value, float) else safe(value)
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Put columns under each other.
-
-    >>> print(aligned([["name", "rows"], ["food", "6"]], right=(1,)))
-    name  rows
-    food     6
-    """
-    from treewise.wording import display_width, pad
-
-    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        parts = [
-            " " * (width - display_width(text)) + text if i in right else pad(text, width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
 
 
 def json_text(value: dict[str, Any]) -> str:

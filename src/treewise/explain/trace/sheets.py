@@ -24,6 +24,7 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
+from treewise.wording import escape_markdown
 
 # -- Markdown -----------------------------------------------------------------------------------------------
 
@@ -77,15 +78,6 @@ def markdown_entry(entry: Entry, blanks: bool) -> str:
     result = f"**{result}** {entry.mark}" if entry.mark else result
     cells = map(escape_markdown, (entry.label, entry.branches, computation))
     return f"| {' | '.join(cells)} | {result} |"
-
-
-def escape_markdown(said: str) -> str:
-    r"""Put a backslash before whatever Markdown could take for a mark.
-
-    >>> print(escape_markdown("a|b *c* _d <e>"))
-    a\|b \*c\* \_d \<e\>
-    """
-    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", said)
 
 
 # -- LaTeX -------------------------------------------------------------------------------------------------

@@ -1,0 +1,113 @@
+"""How a verb shows a result: in the form asked for, on the screen or in a file.
+
+The last step of every verb whose result is ``Shown`` (``sheet.py``). Colour only doubles what is written: headings are
+bold on a terminal that has it, and everything is plain in a pipe, in a file and with NO_COLOR.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treewise.cli.streams import deliver, fit, put, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.verb import Function, option, output_option
+from treewise.errors import ParameterError
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.sheet import Shown
+
+FORMS = ("text", "markdown", "csv", "json", "html")
+ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
+NARROWEST = 40
+
+
+def showing_options(function: Function) -> Function:
+    """Put ``--format`` and ``-o`` on a verb that ends in ``present``."""
+    form = option(
+        "--format",
+        "form",
+        type=click.Choice(FORMS),
+        metavar="|".join(FORMS),
+        help="Form of the result (default: text, or what the ending of -o says).",
+    )
+    return form(output_option("Write the result to a file.")(function))
+
+
+def present(shown: Shown, form: str | None = None, output: str | None = None, most: int | None = None) -> None:
+    """Print a result, or write it to a file; ``most`` bounds the rows that readers are shown, not those of data."""
+    form = form_for(form, output)
+    if form == "text" and output in (None, "-"):
+        return say_styled(shown.to_text(terminal_width(), most, bold if has_style() else str))
+    deliver(content(shown, form, most), output)
+    if output not in (None, "-"):
+        remark("", f"→ {output}")
+    return None
+
+
+def content(shown: Shown, form: str, most: int | None) -> str:
+    """Return a result in one of the forms, as a file holds it."""
+    if form == "json":
+        return json_text(shown.to_dict())
+    if form == "csv":
+        return shown.to_csv()
+    if form == "markdown":
+        return shown.to_markdown(most)
+    return shown.to_html(most) if form == "html" else shown.to_text(most=most) + "\n"
+
+
+def form_for(asked: str | None, output: str | None) -> str:
+    """Tell the form: the one asked for, else by the ending of the file; text where there is none.
+
+    >>> form_for(None, "rules.md"), form_for("csv", "rules.dat"), form_for(None, None)
+    ('markdown', 'csv', 'text')
+    """
+    ending = "" if output in (None, "-") else Path(str(output)).suffix.lower()
+    if asked is not None or not ending:
+        return asked or "text"
+    if ending not in ENDINGS:
+        raise ParameterError(
+            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are {', '.join(ENDINGS)};"
+            " --format names the form for any other ending."
+        )
+    return ENDINGS[ending]
+
+
+def terminal_width() -> int:
+    """Return how wide a line may be: the terminal's width; 100 columns where nobody reads a screen."""
+    from treewise.sheet import WIDTH
+
+    try:
+        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
+def has_style() -> bool:
+    """Tell whether standard output is a terminal that shows bold, and nobody asked for plain text."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return False
+    from rich.console import Console
+
+    return Console(file=sys.stdout).color_system is not None
+
+
+BOLD, USUAL = "\x1b[1m", "\x1b[22m"
+
+
+def bold(text: str) -> str:
+    """Make a heading bold."""
+    return f"{BOLD}{text}{USUAL}"
+
+
+def say_styled(text: str) -> None:
+    """Write a result for people; our own bold is kept, while no name can steer the terminal (``sheet.py``)."""
+    if BOLD not in text:
+        say(text)
+    else:
+        put((fit(text, sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))

@@ -1,0 +1,54 @@
+"""Rows of results as a dataframe, for whoever wants to go on with them.
+
+The way out, as ``reading.py`` is the way in; ``sheet.py`` asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Frame = pl.DataFrame
+
+
+def frame_of(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
+    """Make a polars dataframe of columns, each with the kind of its values and the values.
+
+    >>> frame_of({"class": ("label", ["a", 1]), "rows": ("whole", [3, None])}).rows()
+    [('a', 3), ('1', None)]
+    """
+    import polars as pl
+
+    types = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "share": pl.Float64, "flag": pl.Boolean}
+    series = []
+    for name, (kind, values) in columns.items():
+        dtype: Any = types.get(kind)
+        if kind == "label":
+            dtype = label_type([v for v in values if v is not None])
+        elif kind == "whole" and any(isinstance(v, float) and v != int(v) for v in values):  # rows with weights
+            dtype = pl.Float64
+        if dtype == pl.String:
+            values = [in_text(v) for v in values]
+        series.append(pl.Series(name, values, dtype=dtype, strict=False))
+    return pl.DataFrame(series)
+
+
+def label_type(labels: list[Any]) -> Any:
+    """Return what a column of labels or predictions is: text, unless all are of one other kind."""
+    import polars as pl
+
+    kinds = {type(label) for label in labels}
+    if not kinds or not kinds <= {bool, int, float} or (bool in kinds and len(kinds) > 1):
+        return pl.String
+    return pl.Boolean if kinds == {bool} else pl.Int64 if kinds == {int} else pl.Float64
+
+
+def in_text(value: Any) -> str | None:
+    """Return a value as the text of a cell; lists as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, bool)) else str(value)
