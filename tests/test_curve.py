@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from treewise.cli.curve import OVER as CLI_OVER
 from treewise.curves import OVER, Judging, curve_of
 from treewise.curves.growing import spread
 from treewise.curves.judging import Judges
@@ -271,7 +272,8 @@ def test_plain_values():
     assert {line["true"] for line in lines} == {""}
 
 
-def test_steps():
+def test_names_and_steps():
+    assert CLI_OVER == OVER
     assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
 
 

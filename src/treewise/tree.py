@@ -7,7 +7,7 @@ methods here are doors: their code lives downstream and is imported when used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treewise.costs import CostMatrix
     from treewise.draw.summary import Summary
     from treewise.evaluate import Evaluation
+    from treewise.explain.importances import Importances
     from treewise.explain.trace import Trace
     from treewise.nodes import Label
     from treewise.prune.cp_table import CpTable
@@ -217,6 +218,49 @@ class Tree(Structure):
 
         return trace(self, data, node=node, unit=unit, per=per, column=column, top=top, sample_weight=sample_weight)
 
+    def importances(
+        self,
+        data: Any = None,
+        target: Any = None,
+        *,
+        measure: str | None = None,
+        repeats: int | None = None,
+        random_state: int | None = None,
+        sample_weight: Any = None,
+        drop_missing_target: bool | None = None,
+        estimate: Any = None,
+        confidence: float | None = None,
+        n_jobs: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Importances:
+        """Say which columns matter: by what their splits gain, or on a table by what the tree loses without them.
+
+        Without ``data`` it is the impurity decrease, of the training rows, which favours columns with many different
+        values. With ``data``, best of rows the tree has not seen, it is the permutation importance: how much worse the
+        tree does when a column's values are dealt out to the rows at random.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("outlier")
+        >>> [(c.column, c.splits, round(c.importance, 2)) for c in tree.importances().columns]
+        [('x1', 2, 0.85), ('x2', 2, 0.15)]
+        >>> [(c.column, round(c.importance, 2)) for c in tree.importances("outlier_validation").columns]
+        [('x1', 0.34), ('x2', -0.03)]
+
+        Parameters
+        ----------
+        data, target, sample_weight, drop_missing_target : the rows and their answers, as for ``evaluate``.
+        measure : ``"error"``, ``"cost"`` (by the tree's costs; then the default) or ``"log_loss"``, by probabilities
+            that ``estimate`` makes; for numbers ``"rmse"`` or ``"mae"``.
+        repeats : how often each column is shuffled; 10 unless said.
+        random_state : the seed of the shuffles; the same for any ``n_jobs``.
+        confidence : of the interval for other rows like these, 0.95 unless said.
+        n_jobs, progress : threads; a function that is told the share that is done.
+        """
+        from treewise.explain.importances import importances
+
+        given = {name: value for name, value in locals().items() if name not in ("self", "data", "importances")}
+        return importances(self, data, **given)
+
     def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
 
@@ -330,17 +374,9 @@ class Tree(Structure):
         return render(self)
 
     def export(self, format: str = "text") -> str:
-        """Write the tree in another form.
-
-        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
+        """Write the tree in another form: ``text`` is complete, and ``treewise.parse`` reads it back.
 
         >>> import treewise as tw
-        >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
-        # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
-        if flipper_length_mm <= 206.5:
-            predict Adelie  # 149 of 213 rows
-        else:
-            predict Gentoo  # 123 of 131 rows
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tw.parse(tree.export("text")) == tree
         True

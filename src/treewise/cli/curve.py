@@ -16,14 +16,7 @@ from treewise.cli.values import read_numbers
 from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
 from treewise.wording import plural, safe
 
-
-def read_over(text: str) -> str:
-    """Read the name of a parameter that can be followed."""
-    from treewise.curves import OVER
-
-    if text not in OVER:
-        raise click.BadParameter(f'"{text}" is not one of {", ".join(OVER)}.')
-    return text
+OVER = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha", "min_samples_leaf", "rows")
 
 
 @verb(
@@ -42,7 +35,7 @@ def read_over(text: str) -> str:
 @click.argument("data")
 @option(
     "--over",
-    type=read_over,
+    type=click.Choice(OVER),
     default="max_leaf_nodes",
     metavar="PARAMETER",
     section=JUDGES,

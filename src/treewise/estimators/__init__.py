@@ -31,8 +31,9 @@ from treewise.estimators.inputs import (
     validation_table,
     with_target,
 )
+from treewise.explain.importances import impurity_decrease
 from treewise.growth import PRUNING, grow_problem, problem_for, pruning_for
-from treewise.nodes import LEAF, Label, Task
+from treewise.nodes import Label, Task
 from treewise.prune.in_growth import grow_and_prune
 from treewise.prune.sequence import nested_trees
 from treewise.table import Column, KindSpec, Table
@@ -138,13 +139,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> Floats:
         """The impurity each column of X takes away, as a share of all that is taken away; zeros when nothing is."""
         check_is_fitted(self)
-        arrays = self.tree_.arrays
-        inner = arrays.kind != LEAF
-        taken = arrays.gain[inner] * (arrays.weight[inner] / arrays.weight[0])
         importances = np.zeros(self.n_features_in_)
         position = {name: i for i, name in enumerate(self._features.names)}
-        place = np.array([position[name] for name in self.tree_.columns], np.int64)
-        np.add.at(importances, place[arrays.column[inner]], taken)
+        importances[[position[name] for name in self.tree_.columns]] = impurity_decrease(self.tree_)
         total = importances.sum()
         return importances / total if total > 0 else importances
 

@@ -85,14 +85,8 @@ def evaluate(
     Gentoo                 0          1     123     99.2
     right %             96.7       88.7   100.0     96.2
     """
-    table = read(data, na_values=na_values(tree))
-    column = answers(tree, table, target)
-    weight = None if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_answers(table, column, drop_missing_target, weight)
-    if len(rows) < len(table):
-        table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
-    tree = as_compared(tree, column)
-    here = Comparison(tree, table, column, rows, np.atleast_1d(apply(tree, table)), weight)
+    here = compared(tree, data, target, drop_missing_target, sample_weight)
+    tree = here.tree
     way = Estimate.of(estimate)
     if tree.task == "regression":
         if cost is not None:
@@ -100,6 +94,20 @@ def evaluate(
         return evaluate_numbers(here, way)
     matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
     return evaluate_classes(here, way, matrix)
+
+
+def compared(
+    tree: Tree, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
+) -> Comparison:
+    """Read a table with known answers, and let the tree say where its rows end."""
+    table = read(data, na_values=na_values(tree))
+    column = answers(tree, table, target)
+    weight = None if sample_weight is None else sample_weights(table, sample_weight)
+    rows = rows_with_answers(table, column, drop_missing_target, weight)
+    if len(rows) < len(table):
+        table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
+    tree = as_compared(tree, column)
+    return Comparison(tree, table, column, rows, np.atleast_1d(apply(tree, table)), weight)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:

@@ -1,0 +1,72 @@
+"""``treewise importance``: which columns matter to a tree, from the tree alone or on a table with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.options import estimate_option, na_option, take_text_options, text_options
+from treewise.cli.showing import present, showing_options
+from treewise.cli.streams import check_place
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.errors import ParameterError
+
+
+@verb(
+    "importance",
+    "MODEL [options]\nMODEL DATA [options]",
+    examples=(
+        "treewise grow outlier -o model.json && treewise importance model.json",
+        "treewise grow outlier -o model.json && treewise importance model.json outlier_validation",
+        "treewise importance model.json new.csv --repeats 50 -o importance.csv",
+    ),
+    about="Without DATA: how much impurity of the training rows the splits on each column take away. It favours columns"
+    " with many different values. With DATA, best of rows the tree has not seen: how much worse the tree does when a"
+    " column's values are shuffled (permutation importance), with an interval for other rows like these.",
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@option(
+    "--measure",
+    metavar="NAME",
+    section=SHOWN,
+    help="error, cost or log_loss; for numbers rmse or mae (default error, cost where the tree has costs, rmse).",
+)
+@option("--repeats", type=int, metavar="N", section=SHOWN, help="How often each column is shuffled (default 10).")
+@option("--confidence", type=float, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
+@option("--random-state", type=int, metavar="N", section=SHOWN, help="Seed of the shuffles (default 0).")
+@option("--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor).")
+@option(
+    "--target",
+    metavar="COLUMN",
+    section=TABLE,
+    help="Column with the true answers (default: the one the tree was grown for).",
+)
+@option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
+@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@na_option
+@text_options
+@estimate_option
+@showing_options
+def command(
+    model: str, data: str | None, na_values: Sequence[str], form: str | None, output: str | None, **options: Any
+) -> None:
+    """Measure, and show."""
+    from treewise.cli.progress import bar
+    from treewise.explain.importances import importances
+
+    text = take_text_options(options)
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    if data is None:
+        check_place(output, model)
+        for name in given:
+            raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
+        return present(importances(read_model(model).tree), form, output)
+    check_place(output, model, data)
+    found, table = read_model_and_data(model, data, na_values, options["target"], text)
+    with bar("importance") as progress:
+        result = importances(found.tree, table, progress=progress, **given)
+    return present(result, form, output)
