@@ -154,3 +154,28 @@ def test_a_row_that_stays_at_a_node_is_answered_by_it_or_by_the_root(empty_branc
     fitted = tw.TreeClassifier(categorical="multiway", empty_branch=empty_branch)
     fitted.fit([[str(x), c] for x, c in zip(data["x"], data["c"], strict=True)], data["y"])
     assert fitted.predict([["0", "new"]])[0] == tree[speaker].prediction
+
+
+@pytest.mark.parametrize("missing", ["learn", "branch"])
+@pytest.mark.parametrize("narrow", [(), ("a",), ("a", "b", "c")])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_many_rows_take_the_branches_their_splits_say(missing, narrow, order):
+    rng = np.random.default_rng(7)
+    cells = np.asarray(rng.normal(size=(400, 4)), order=order)
+    cells[rng.random(cells.shape) < 0.1] = np.nan
+    data = dict(zip("abcd", cells.T, strict=True))
+    tree = tw.grow({**data, "y": rng.integers(0, 3, 400)}, "y", missing=missing)
+    cuts = [node.split.cut for node in tree if node.split]
+    beside = np.concatenate([np.float32(cuts), np.nextafter(np.float32(cuts), np.float32(9)), cuts, [np.inf, -np.inf]])
+    cells[::2] = rng.choice(beside, cells[::2].shape)
+    table = {name: data[name].astype(np.float32) if name in narrow else data[name] for name in data}
+
+    def ends(row):
+        node = 0
+        while split := tree[node].split:
+            value = float(table[split.column][row])
+            known = None if np.isnan(value) else value
+            node = tree[node].children[split.branch(known, tree.encoding_of(split.column))]
+        return node
+
+    assert tree.apply(table).tolist() == [ends(row) for row in range(400)]

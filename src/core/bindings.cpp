@@ -234,13 +234,15 @@ int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concu
 nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const PathArrays held = make_paths(tree);
     const std::vector<Column> seen = views(columns, n_rows, true);
-    std::vector<int64_t> found(n_rows);
+    auto found = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(n_rows));
     std::optional<std::function<void(double)>> silent;
     {
         nb::gil_scoped_release no_python;
-        find_leaves(held.paths, seen, n_rows, workers(), monitor(silent), found.data());
+        find_leaves(held.paths, seen, n_rows, workers(), monitor(silent), found.get());
     }
-    return to_numpy(std::move(found));
+    int64_t* nodes = found.release();
+    nb::capsule owner(nodes, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(nodes, {static_cast<size_t>(n_rows)}, owner));
 }
 
 // Pruning: parents come before their children, and every other array has an entry a node.

@@ -42,97 +42,145 @@ int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t ro
     });
 }
 
-// One node in 16 bytes, so that many fit a cache line: what most tests are, a number of type T against a cut. At a
-// leaf, and at a test of another kind, the cut is NaN: no value is below or above it, and the row stays.
+// What most tests are, a number of type T against a cut, as small as it gets: the tree then fits a near cache.
+template <class T>
 struct Step {
-    double cut;
-    uint32_t right;                                       // the child past the cut; the other one is the next node
-    uint32_t column : 30, gone_left : 1, gone_right : 1;  // where missing values go; neither: they stay
+    T cut;
+    uint32_t column;
+    uint32_t to[3];  // where missing values go, what is at most the cut, what is above it
 };
-constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
-constexpr uint32_t kMostColumns = 1u << 30;
 
+// The largest T that is not above the cut: the same values lie on either side of it.
+template <class T>
+T narrowed(double cut) {
+    const T near = static_cast<T>(cut);
+    return near > cut ? std::nextafter(near, -std::numeric_limits<T>::infinity()) : near;
+}
+
+// Steps are numbered anew, in the tree's order: first those that move a row on; then the tests of another kind, and
+// then where a row ends: the leaves, and each node that has no branch for missing values a second time. From all but
+// the first a step leads to itself.
 template <class T>
 class Walk {
 public:
     Walk(const Paths& tree, const std::vector<Column>& columns) : tree_(tree), columns_(columns) {
-        constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
-        for (const Column& c : columns) views_.push_back(c.view<T>());
-        if (views_.empty()) views_.push_back({nullptr, 0});
-        steps_.resize(tree.kind.size());
-        for (size_t n = 0; n < steps_.size(); ++n) {
-            const auto node = static_cast<int64_t>(n);
-            const auto column = static_cast<size_t>(tree.column[n]);
-            steps_[n] = {kNever, 0, 0, 0, 0};
-            if (tree.kind[n] != kThreshold || columns[column].type != type || child(node, 0) != node + 1) continue;
-            steps_[n] = {tree.cut[n], static_cast<uint32_t>(child(node, 1)),
-                         static_cast<uint32_t>(column) % kMostColumns, tree.missing[n] == 0, tree.missing[n] == 1};
-            some_ = column;
+        for (const Column& c : columns) {
+            bases_.push_back(static_cast<const std::byte*>(c.data));
+            strides_.push_back(c.stride);
         }
-        // Rows that stay read a value too, and any will do: one of a column that has the type.
-        for (Step& step : steps_)
-            if (std::isnan(step.cut)) step.column = static_cast<uint32_t>(some_) % kMostColumns;
+        number_steps();
+        for (uint32_t s = 0; s < steps_.size(); ++s) steps_[s] = {T{0}, 0, {s, s, s}};
+        for (uint32_t s = 0; s < n_moving_; ++s) write_step(s);
+        // A row that waits reads a value too, and any will do that is of the type.
+        for (uint32_t s = n_moving_; n_moving_ && s < steps_.size(); ++s) steps_[s].column = steps_[0].column;
+        for (uint32_t s = 0; s < n_moving_; ++s)
+            same_stride_ = same_stride_ && strides_[steps_[s].column] == strides_[steps_[0].column];
     }
 
-    // Several rows go down together, without a branch that could be guessed wrong: while one waits for memory, the
-    // others move. Rows before a test of another kind wait until none moves, and take it one by one.
     void find(int64_t begin, int64_t end, int64_t* leaves) const {
-        for (int64_t row = begin; row < end; row += kTogether) {
-            const int64_t n = std::min(kTogether, end - row);
-            uint32_t at[kTogether] = {};
-            do {
-                if (some_ != kNone) n == kTogether ? descend<kTogether>(at, row, n) : descend<0>(at, row, n);
-            } while (step_aside(at, row, n));
-            for (int64_t k = 0; k < n; ++k) leaves[row + k] = at[k];
-        }
+        same_stride_ ? find_by<true>(begin, end, leaves) : find_by<false>(begin, end, leaves);
     }
 
 private:
     static constexpr int64_t kTogether = 8;
+    static constexpr int kAtOnce = 3;  // steps, before it is asked who has arrived
 
-    int64_t child(int64_t node, int64_t b) const { return tree_.children[tree_.child_start[node] + b]; }
-
-    template <int64_t N>  // 0: n of them
-    void descend(uint32_t* at, int64_t row, int64_t n) const {
-        const Step* steps = steps_.data();
-        const View<T>* views = views_.data();
-        uint32_t moved = 1;
-        while (moved) {
-            moved = 0;
-            for (int64_t k = 0; k < (N ? N : n); ++k) {
-                const uint32_t node = at[k];
-                const Step step = steps[node];
-                const double x = views[step.column][static_cast<size_t>(row + k)];
-                const uint32_t below = x <= step.cut, above = x > step.cut, neither = 1 - below - above;
-                const uint32_t left = below | (neither & step.gone_left), right = above | (neither & step.gone_right);
-                const uint32_t to = node + left + right * (step.right - node);
-                moved |= to ^ node;
-                at[k] = to;
+    bool moves(size_t node) const {
+        constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
+        return tree_.kind[node] == kThreshold && columns_[static_cast<size_t>(tree_.column[node])].type == type;
+    }
+    void number_steps() {
+        const size_t n = tree_.kind.size();
+        step_of_.resize(n), steps_.resize(n);
+        const auto number = [&](const auto& belongs) {
+            for (size_t node = 0; node < n; ++node) {
+                if (!belongs(node)) continue;
+                step_of_[node] = static_cast<uint32_t>(node_of_.size());
+                node_of_.push_back(static_cast<uint32_t>(node));
             }
+            return static_cast<uint32_t>(node_of_.size());
+        };
+        n_moving_ = number([&](size_t node) { return moves(node); });
+        n_asking_ = number([&](size_t node) { return !moves(node) && tree_.kind[node] != kLeaf; });
+        number([&](size_t node) { return tree_.kind[node] == kLeaf; });
+    }
+    void write_step(uint32_t s) {
+        const size_t node = node_of_[s];
+        const int32_t gone = tree_.missing[node];
+        const uint32_t missing = gone == kStay ? staying_at(node) : child(node, gone);
+        steps_[s] = {narrowed<T>(tree_.cut[node]),
+                     static_cast<uint32_t>(tree_.column[node]),
+                     {missing, child(node, 0), child(node, 1)}};
+    }
+    uint32_t staying_at(size_t node) {
+        const auto s = static_cast<uint32_t>(steps_.size());
+        node_of_.push_back(static_cast<uint32_t>(node));
+        steps_.push_back({T{0}, 0, {s, s, s}});
+        return s;
+    }
+    uint32_t child(size_t node, int32_t b) const {
+        return step_of_[static_cast<size_t>(tree_.children[tree_.child_start[node] + b])];
+    }
+
+    // Several rows go down together, without a branch that could be guessed wrong: while one waits for memory, the
+    // others move. Rows before a test of another kind wait until none moves, and take it one by one.
+    template <bool kSameStride>
+    void find_by(int64_t begin, int64_t end, int64_t* leaves) const {
+        for (int64_t row = begin; row < end; row += kTogether) {
+            int64_t rows[kTogether];
+            uint32_t at[kTogether];
+            for (int64_t k = 0; k < kTogether; ++k) rows[k] = std::min(row + k, end - 1), at[k] = step_of_[0];
+            do {
+                if (n_moving_) descend<kSameStride>(at, rows);
+            } while (step_aside(at, rows));
+            for (int64_t k = 0; k < kTogether; ++k) leaves[rows[k]] = node_of_[at[k]];
+        }
+    }
+
+    template <bool kSameStride>
+    void descend(uint32_t* at, const int64_t* rows) const {
+        const Step<T>* steps = steps_.data();
+        const std::byte* const* bases = bases_.data();
+        const int64_t stride = strides_[steps[0].column];
+        const uint32_t n_moving = n_moving_;
+        for (bool some = true; some;) {
+            for (int i = 0; i < kAtOnce; ++i) {
+                for (int64_t k = 0; k < kTogether; ++k) {
+                    const Step<T>& step = steps[at[k]];
+                    T x;
+                    const int64_t past = rows[k] * (kSameStride ? stride : strides_[step.column]);
+                    std::memcpy(&x, bases[step.column] + past, sizeof x);
+                    at[k] = step.to[(x <= step.cut) + 2 * (x > step.cut)];
+                }
+            }
+            some = false;
+            for (int64_t k = 0; k < kTogether; ++k) some |= at[k] < n_moving;
         }
     }
 
     // One step at each test of another kind; whether any row moved.
-    bool step_aside(uint32_t* at, int64_t row, int64_t n) const {
+    bool step_aside(uint32_t* at, const int64_t* rows) const {
         bool moved = false;
-        for (int64_t k = 0; k < n; ++k) {
-            const int64_t node = at[k];
-            if (tree_.kind[node] == kLeaf) continue;
-            const int32_t b = branch(tree_, node, columns_[static_cast<size_t>(tree_.column[node])], row + k);
+        for (int64_t k = 0; k < kTogether; ++k) {
+            if (at[k] >= n_asking_) continue;
+            const size_t node = node_of_[at[k]];
+            const Column& column = columns_[static_cast<size_t>(tree_.column[node])];
+            const int32_t b = branch(tree_, static_cast<int64_t>(node), column, rows[k]);
             if (b == kStay) continue;
-            at[k] = static_cast<uint32_t>(child(node, b));
+            at[k] = child(node, b);
             moved = true;
         }
         return moved;
     }
 
-    static constexpr size_t kNone = ~size_t{0};
-
     const Paths& tree_;
     const std::vector<Column>& columns_;
-    std::vector<View<T>> views_;
-    std::vector<Step> steps_;
-    size_t some_ = kNone;  // a column of type T that some test asks for
+    std::vector<const std::byte*> bases_;
+    std::vector<int64_t> strides_;
+    bool same_stride_ = true;
+    std::vector<uint32_t> node_of_, step_of_;
+    std::vector<Step<T>> steps_;
+    uint32_t n_moving_ = 0, n_asking_ = 0;  // steps below these move a row on; move it, or are tests of another kind
 };
 
 template <class T>
@@ -157,13 +205,14 @@ void find_all(const Paths& tree, const std::vector<Column>& columns, int64_t n_r
 
 void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                  const Monitor& monitor, int64_t* leaves) {
-    const bool floats =
-        std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.type == ValueType::f32; });
-    if (tree.kind.size() >= ~0u || columns.size() > kMostColumns) throw std::length_error("a tree too large to walk");
-    if (floats)
-        find_all<float>(tree, columns, n_rows, n_jobs, monitor, leaves);
-    else
-        find_all<double>(tree, columns, n_rows, n_jobs, monitor, leaves);
+    if (tree.kind.size() >= 1u << 31 || columns.size() >= ~0u) throw std::length_error("a tree too large to walk");
+    int64_t floats = 0, doubles = 0;  // tests of either type: the more frequent are the steps
+    for (size_t n = 0; n < tree.kind.size(); ++n) {
+        if (tree.kind[n] != kThreshold) continue;
+        const ValueType type = columns[static_cast<size_t>(tree.column[n])].type;
+        floats += type == ValueType::f32, doubles += type == ValueType::f64;
+    }
+    (floats > doubles ? find_all<float> : find_all<double>)(tree, columns, n_rows, n_jobs, monitor, leaves);
 }
 
 }  // namespace treewise
