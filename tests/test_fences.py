@@ -23,6 +23,7 @@ FLOORS = [
     {"nodes"},
     {"structure"},
     {"tree"},
+    {"regions"},
     {"criteria", "intervals", "estimates"},
     {"settings"},
     {"integers", "loss_sums"},
