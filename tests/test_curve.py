@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.cli.curve import OVER as CLI_OVER
 from treewise.curves import OVER, Judging, curve_of
 from treewise.curves.growing import spread
 from treewise.curves.judging import Judges
@@ -272,8 +271,7 @@ def test_plain_values():
     assert {line["true"] for line in lines} == {""}
 
 
-def test_names_and_steps():
-    assert CLI_OVER == OVER
+def test_steps():
     assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
 
 

@@ -18,6 +18,8 @@ from treewise.settings import index, whole
 
 Ints = npt.NDArray[np.int64]
 
+USUAL_FOLDS = 10
+
 
 def part(problem: Problem, rows: Ints) -> Problem:
     """Return the problem of some of the rows."""
@@ -30,7 +32,7 @@ def part(problem: Problem, rows: Ints) -> Problem:
     )
 
 
-def fold_numbers(problem: Problem, folds: int = 10, random_state: int = 0) -> Ints:
+def fold_numbers(problem: Problem, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = index(folds)
     if count is None or count < 2:

@@ -374,9 +374,17 @@ class Tree(Structure):
         return render(self)
 
     def export(self, format: str = "text") -> str:
-        """Write the tree in another form: ``text`` is complete, and ``treewise.parse`` reads it back.
+        """Write the tree in another form.
+
+        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
 
         >>> import treewise as tw
+        >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
+        # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
+        if flipper_length_mm <= 206.5:
+            predict Adelie  # 149 of 213 rows
+        else:
+            predict Gentoo  # 123 of 131 rows
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tw.parse(tree.export("text")) == tree
         True

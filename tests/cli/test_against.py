@@ -8,7 +8,7 @@ import treewise as tw
 def test_evaluate_against_others(run, model):
     answer = run(f"evaluate {model} penguins --against knn,majority --folds 4")
     assert answer.code == 0
-    start = answer.lines.index("Models grown and fitted anew on all folds of")
+    start = answer.lines.index("beside other models, each row judged by models that were grown or fitted without it")
     table = answer.lines[start + 1 :]
     assert table[0] == "penguins, column species: 344 rows, 4 folds"
     assert table[1].split() == ["error", "%", "95", "%", "interval", "fit", "predict", "size"]

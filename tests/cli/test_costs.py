@@ -1,6 +1,7 @@
 """Estimates, intervals, costs and priors on the command line."""
 
 import json
+import re
 
 import pytest
 
@@ -48,7 +49,9 @@ def test_estimates_and_intervals(run, credit):
     answer = run(f"predict m.json {credit} --proba --estimate laplace --interval")
     assert answer.lines[0] == "prediction,p_bad,p_bad_low,p_bad_high,p_good,p_good_low,p_good_high"
     assert [round(float(x), 4) for x in answer.lines[1].split(",")[1:]] == [0.375, 0.0968, 0.7, 0.625, 0.3, 0.9032]
-    said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines[1]
+    first, said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines
+    share = re.search(r"\((.*) % by laplace: ", first)[1]
+    assert f" {share} % (90 % interval" in said  # one probability, not two
     assert said == "bad 16.7 % (90 % interval 0.0 to 40.3)  good 83.3 % (90 % interval 59.7 to 100.0)"
     assert run(f"predict m.json {credit} --estimate laplace --interval").out == answer.out
     for line in ("--row savings=1", credit):

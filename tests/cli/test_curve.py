@@ -3,6 +3,7 @@
 import json
 
 import treewise as tw
+from treewise.curves import OVER
 
 
 def test_a_chart_and_a_file(run):
@@ -12,6 +13,13 @@ def test_a_chart_and_a_file(run):
     assert answer.err.splitlines()[-1] == "6 points → c.csv"
     with open("c.csv") as file:
         assert file.read() == found.to_csv()
+
+
+def test_what_can_be_followed_is_said_in_help_and_refusal(run):
+    named = ", ".join(OVER)
+    assert f'"leaves" is not one of {named}.' in run("curve penguins --over leaves").err
+    told = " ".join(run("curve --help").out.split())
+    assert f"{', '.join(OVER[:-1])} or {OVER[-1]}" in told
 
 
 def test_forms(run):

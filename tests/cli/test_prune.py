@@ -32,6 +32,33 @@ def test_folds_and_the_cp_table(run):
     assert rows[0]["nsplit"] == 0
 
 
+def test_the_sequence_has_as_many_trees_as_its_table_has_rows(run):
+    run("grow noisy --max-depth 6 -o full.json")  # with splits that lower no error: they are in no tree
+    answer = run("prune full.json --method cost_complexity --data noisy --folds 3")
+    said = next(line for line in answer.lines if line.startswith("nested sequence of "))
+    head = next(i for i, line in enumerate(answer.lines) if line.startswith("cp table of "))
+    rows = answer.lines[head + 2 : answer.lines.index("", head)]
+    assert int(said.split()[3]) == len(rows)
+    assert tw.load("full.json").n_leaves > int(rows[-1].split()[2])
+
+
+def test_a_size_is_explained_by_the_gains_that_decide(run):
+    """Best-first growth compares gain times rows: 150 rows that gain little each may come before 8 that gain much."""
+    run("grow penguins -o full.json")
+    lines = run("prune full.json --max-leaf-nodes 4").lines
+    assert lines[1].startswith("before and after: what the node's split gains in all")
+    tree = tw.load("full.json")
+    kept = [n for n in tree.prune(max_leaf_nodes=4) if not n.is_leaf]
+    for line in lines[3:6]:
+        node = tree[int(line.split()[0])]
+        assert f"{node.gain * node.rows:.5g}" in line.split()
+        assert line.endswith("cut  others came first")
+        assert node.gain * node.rows < min(n.gain * n.rows for n in kept)
+    run("grow admissions --preset id3 -o wide.json")
+    answer = run("prune wide.json --max-leaf-nodes 2")
+    assert answer.lines[3].endswith("cut  more branches than leaves are left")
+
+
 def test_sizes_and_forms(run):
     run("grow penguins -o full.json")
     assert tw.parse(run("prune full.json --max-leaf-nodes 4 -q").out).n_leaves == 4

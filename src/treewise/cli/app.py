@@ -52,6 +52,8 @@ VERBS = {
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
     "importance": "Say which columns matter to a tree.",
+    "refit": "Keep the splits of a tree, and count every node anew on a table.",
+    "export": "Write a tree in another form: as nested if and else, or as complete text.",
     "curve": "Choose the size of a tree: training error against validation error.",
 }
 

@@ -16,7 +16,14 @@ from treewise.cli.values import read_numbers
 from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
 from treewise.wording import plural, safe
 
-OVER = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha", "min_samples_leaf", "rows")
+
+def read_over(text: str) -> str:
+    """Read the name of a parameter that can be followed."""
+    from treewise.curves import OVER
+
+    if text not in OVER:
+        raise click.BadParameter(f'"{text}" is not one of {", ".join(OVER)}.')
+    return text
 
 
 @verb(
@@ -35,7 +42,7 @@ OVER = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha", "min_sa
 @click.argument("data")
 @option(
     "--over",
-    type=click.Choice(OVER),
+    type=read_over,
     default="max_leaf_nodes",
     metavar="PARAMETER",
     section=JUDGES,

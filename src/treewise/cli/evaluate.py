@@ -119,7 +119,7 @@ def command(
         say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
         say(str(evaluation))
         if rivals is not None:
-            say(f"\nModels grown and fitted anew on all folds of\n{rivals}")
+            say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
     return judged(evaluation, fail_under, fail_over)
 
 

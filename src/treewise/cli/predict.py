@@ -231,7 +231,7 @@ def answers_in_words(tree: Tree, table: Table, asked: Asked = NOTHING_MORE) -> l
         because = f"{', '.join(first)} and {last}" if first else last
         from_root = bool(path.stays) and tree.empty_branch == "root"
         speaker = 0 if from_root else path.node
-        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction)}, because {because}.")
+        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction, asked)}, because {because}.")
         if path.stays:
             who = "the root" if from_root else "the node that asks for it"
             sentences.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
@@ -270,9 +270,12 @@ def how_sure(tree: Tree, node: int, asked: Asked) -> list[str]:
     return ["  ".join(said)]
 
 
-def answer(tree: Tree, node: int, prediction: Any) -> str:
+def answer(tree: Tree, node: int, prediction: Any, asked: Asked = NOTHING_MORE) -> str:
     """Say what a node predicts, and on what grounds."""
+    import numpy as np
+
     from treewise.draw.speech import weighted
+    from treewise.estimates import Estimate, shares
     from treewise.wording import figure
 
     facts = replace(tree[node], prediction=prediction)
@@ -286,6 +289,8 @@ def answer(tree: Tree, node: int, prediction: Any) -> str:
         return said
     right, total = facts.counts.get(prediction, 0.0), sum(facts.counts.values())
     share = f"{percent(right / total)} %"
+    if (way := Estimate.of(asked.estimate)) != Estimate():
+        share = f"{percent(shares(tree, np.array([node]), way)[0, tree.classes.index(prediction)])} % by {way}"
     if weighted(tree):
         return f"{said} ({share}: weight {count(right)} of {count(total)} there)"
     return f"{said} ({share}: {count(right)} of {count(total)} {'row' if total == 1 else 'rows'} there)"

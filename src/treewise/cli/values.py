@@ -241,6 +241,6 @@ def in_options(message: str) -> str:
         value = value.strip("[]").strip("\"'")
         return names[name] if value in ("True", "…") else f"{names[name]} {option(value)}"
 
-    said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message))
+    said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message.replace("tree.refit(data)", "treewise refit MODEL DATA")))
     said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)
     return _BARE.sub(lambda found: names[found[0]], said.replace(", or None for no limit", ""))

@@ -26,7 +26,7 @@ from treewise.curves.result import Curve, Point
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import ParameterError
-from treewise.folds import fold_numbers, held_out, part
+from treewise.folds import USUAL_FOLDS, fold_numbers, held_out, part
 from treewise.growth import problem_for
 from treewise.loss_sums import Sums
 from treewise.problem import Problem, conform
@@ -36,8 +36,6 @@ __all__ = ["OVER", "Curve", "Point", "curve", "curve_of"]
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
-
-USUAL_FOLDS = 10
 
 
 def curve(

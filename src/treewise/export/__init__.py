@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from treewise.errors import ParameterError, did_you_mean
-from treewise.export import text
+from treewise.export import if_else, text
 from treewise.tree import Tree
 
 FORMATS: dict[str, Callable[[Tree], str]] = {
     "text": text.write,
+    "if-else": if_else.write,
 }
 
 
@@ -26,7 +27,7 @@ def export(tree: Tree, format: str = "text") -> str:
     True
     >>> export(tree, "txt")
     Traceback (most recent call last):
-    treewise.errors.ParameterError: format="txt" is not known. Did you mean "text"? Formats: text.
+    treewise.errors.ParameterError: format="txt" is not known. Did you mean "text"? Formats: text, if-else.
     """
     if format not in FORMATS:
         near = did_you_mean(format, FORMATS)

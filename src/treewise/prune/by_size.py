@@ -6,7 +6,7 @@ ahead, so a smaller tree is the beginning of a larger one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,17 +27,18 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
         raise ParameterError(f"node {silent[0]} has seen no rows, so it predicts nothing. tree.refit(data) first.")
 
 
-def verdict(tree: Tree, cut: Bools, options: dict[str, Any], why: str, facts: Sequence[str] = ()) -> Verdict:
-    """List the cut nodes with their gains; and why some or all of what was asked for changes nothing."""
+def verdict(
+    tree: Tree, cut: Bools, options: dict[str, Any], why: Callable[[int], str], facts: Sequence[str] = ()
+) -> Verdict:
+    """List the cut nodes with what their splits gain in all, by which best-first growth chooses."""
     require_predictions(tree, cut)
-    gains = np.where(cut, tree.arrays.gain, np.nan)
     return Verdict(
         cut,
         looked_at=cut,
-        before=gains,
+        before=np.where(cut, tree.arrays.gain * tree.arrays.weight, np.nan),
         after=np.zeros(len(tree)),
-        measure="gain per row of the node",
-        why=lambda _: why,
+        measure="what the node's split gains in all: gain per row times the weight of its rows",
+        why=why,
         options=options,
         facts=facts,
     )
@@ -58,7 +59,7 @@ def at(tree: Tree, at: Any) -> Verdict:
     leaves = [str(node) for node in np.flatnonzero(cut & ~inner(tree)).tolist()]
     told = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
     options = {"at": [int(node) for node in listed]}
-    return verdict(tree, cut & inner(tree), options, "named", [f"{told} already"] if leaves else [])
+    return verdict(tree, cut & inner(tree), options, lambda _: "named", [f"{told} already"] if leaves else [])
 
 
 def max_depth(tree: Tree, max_depth: int) -> Verdict:
@@ -66,7 +67,7 @@ def max_depth(tree: Tree, max_depth: int) -> Verdict:
     whole("max_depth", max_depth, least=0)
     cut = (tree.arrays.depths == max_depth) & inner(tree)
     facts = [] if cut.any() else [f"nothing is cut: the tree has depth {tree.depth}"]
-    return verdict(tree, cut, {"max_depth": int(max_depth)}, f"at depth {max_depth}", facts)
+    return verdict(tree, cut, {"max_depth": int(max_depth)}, lambda _: f"at depth {max_depth}", facts)
 
 
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
@@ -76,7 +77,13 @@ def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
     start, _ = tree.arrays.child_lists
     leaves = 1 + np.cumsum(np.diff(start)[order] - 1)
     split = np.zeros(len(tree), bool)
-    split[order[leaves <= max_leaf_nodes]] = True
+    fits = leaves <= max_leaf_nodes
+    split[order[fits]] = True
+    too_wide = order[fits.sum() :][:1] if max(leaves[fits], default=1) < max_leaf_nodes else order[:0]
     cut = inner(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
     facts = [] if cut.any() else [f"nothing is cut: the tree has {plural(tree.n_leaves, 'leaf', 'leaves')}"]
-    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, "gains less than those kept", facts)
+
+    def why(node: int) -> str:
+        return "more branches than leaves are left" if node in too_wide else "others came first"
+
+    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, why, facts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from treewise.costs import cost_of
 from treewise.errors import ParameterError, listing, shown
-from treewise.folds import fold_numbers
+from treewise.folds import USUAL_FOLDS, fold_numbers
 from treewise.growth import Progress
 from treewise.problem import Problem
 from treewise.prune.cp_table import from_folds
@@ -19,10 +19,9 @@ from treewise.prune.sequence import NestedTrees, nested_trees
 from treewise.prune.verdict import Bools, Ints, Verdict, inner
 from treewise.settings import within
 from treewise.tree import Tree
-from treewise.wording import figure
+from treewise.wording import figure, plural
 
 RULES = ("1-SE", "best")
-USUAL_FOLDS = 10
 
 
 def decide(
@@ -131,7 +130,7 @@ def verdict(
     more: dict[str, Any] | None = None,
 ) -> Verdict:
     """Lay out the alphas at which each node becomes a leaf beside the one that was chosen."""
-    alphas, risk = nested.leaf_from, nested.risk_name
+    alphas, risk, trees = nested.leaf_from, nested.risk_name, len(nested) - nested.first
     return Verdict(
         cut,
         inner(tree) & np.isfinite(alphas),
@@ -140,6 +139,9 @@ def verdict(
         measure=f"the price from which on the node is a leaf ({risk} per row and leaf), and the price",
         why=lambda node: "not worth the price" if cut[node] else "worth the price",
         options=options,
-        facts=[f"nested sequence of {len(nested)} trees, alpha 0 to {figure(float(nested.alpha[-1]))}", *(facts or [])],
+        facts=[
+            f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {figure(float(nested.alpha[-1]))}",
+            *(facts or []),
+        ],
         more=more or {},
     )

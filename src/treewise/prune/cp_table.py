@@ -124,10 +124,9 @@ def cp_table(tree: Tree) -> CpTable:
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
-    first = 1 if len(nested) > 1 and nested.alpha[1] == 0 else 0
     rows = tuple(
         CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
-        for i in range(len(nested) - 1, first - 1, -1)
+        for i in range(len(nested) - 1, nested.first - 1, -1)
     )
     return CpTable(tree.target.name, nested.root_risk, rows, counted=counted_in(tree))
 

@@ -71,8 +71,7 @@ def cross_validate(
     progress: Progress | None = None,
 ) -> HeldOut:
     """Try every tree of a sequence, grown on a problem, on rows held out, fold by fold."""
-    first = 1 if len(nested) > 1 and nested.alpha[1] == 0 else 0  # splits that gain nothing are in no tree
-    entry = np.arange(first, len(nested))
+    entry = np.arange(nested.first, len(nested))
     alpha = nested.alpha[entry]
     prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
     sums = Sums.nothing(len(entry))

@@ -50,6 +50,11 @@ class NestedTrees:
     def __len__(self) -> int:
         return len(self.alpha)
 
+    @property
+    def first(self) -> int:
+        """The first entry worth its leaves: 1 where some splits of the tree as it is lower the risk by nothing."""
+        return int(len(self) > 1 and self.alpha[1] == 0)
+
     def find(self, alpha: float) -> int:
         """Return the entry that is the cheapest at an alpha (from 0 on splits that gain nothing are cut)."""
         return max(0, int(np.searchsorted(self.alpha, alpha + self.tie, side="right")) - 1)

@@ -1,0 +1,35 @@
+"""``treewise export``: a tree in another form, printed or in a file."""
+
+from __future__ import annotations
+
+import click
+
+from treewise.cli.inputs import read_model
+from treewise.cli.streams import check_place, deliver, remark, say
+from treewise.cli.verb import format_option, output_option, verb
+from treewise.wording import plural, safe
+
+
+@verb(
+    "export",
+    "MODEL [options]",
+    examples=(
+        "treewise export model.json",
+        "treewise export model.json --format text -o tree.txt",
+    ),
+    about="if-else is the tree as a book writes it, for readers. text is complete: every number is in it, and"
+    " treewise reads it back as a MODEL, edited or not.",
+)
+@click.argument("model")
+@format_option("if-else", "text")
+@output_option("Write it to a file.")
+def command(model: str, form: str, output: str | None) -> None:
+    """Write a tree."""
+    check_place(output, model)
+    tree = read_model(model).tree
+    written = tree.export(form)
+    if output in (None, "-"):
+        say(written.rstrip("\n"))
+    else:
+        deliver(written, output)
+        remark("", f"{plural(tree.n_leaves, 'leaf', 'leaves')} → {safe(output)}")

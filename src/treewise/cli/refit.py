@@ -1,0 +1,65 @@
+"""``treewise refit``: a tree, grown or written by hand, whose nodes are counted anew on a table; the splits stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.grow import check_ending, drawn, written_form
+from treewise.cli.inputs import read_model_and_data, settle_target
+from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.streams import check_place, deliver, remark, say
+from treewise.cli.values import in_options
+from treewise.cli.verb import TABLE, WEIGHTS, option, output_option, verb
+from treewise.wording import safe
+
+
+@verb(
+    "refit",
+    "MODEL DATA [-o MODEL] [options]",
+    examples=(
+        "treewise refit stnordaf.txt admissions -o officials.json",
+        "treewise refit model.json new.csv -o model.json",
+    ),
+    about="A tree written by hand has no rows: so it gets counts and probabilities at every node, and can be pruned."
+    " A leaf that no row reaches keeps the class somebody wrote there. treewise evaluate says beforehand what"
+    " will change.",
+)
+@click.argument("model")
+@click.argument("data")
+@option(
+    "--target", metavar="COLUMN", section=TABLE, help="Column with the answers (default: the one the tree predicts)."
+)
+@na_option
+@text_options
+@option("--sample-weight", metavar="COLUMN", section=WEIGHTS, help="Column with the weight of each row.")
+@output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
+@option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
+@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+def command(
+    model: str,
+    data: str,
+    target: str | None,
+    na_values: Sequence[str],
+    sample_weight: str | None,
+    output: str | None,
+    whole: bool,
+    quiet: bool,
+    **text: Any,
+) -> None:
+    """Count anew, show, save."""
+    check_place(output, data)
+    check_ending(output)
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
+    tree = settle_target(found.tree, table, target).refit(table, sample_weight=sample_weight)
+    if output is not None:  # before the page, whose reader may leave early
+        deliver(written_form(tree, output), output)
+    for note in () if quiet else tree.notes:
+        remark("note", in_options(note))
+    if output == "-":
+        return
+    say(drawn(tree, whole))
+    if output is not None and not quiet:
+        remark("", f"saved {safe(output)}")
