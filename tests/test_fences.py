@@ -74,10 +74,10 @@ def test_imports_point_one_way():
 
 
 def test_only_doors_open_upwards():
-    """Inside functions, too: but for a tree's own methods, ``parse``, which knows the complete text by its head, and
-    ``grow``, which has what it grew pruned where that is asked for.
+    """Inside functions, too: but for a tree's own methods, ``parse``, which knows the complete text by its head,
+    ``grow``, which has what it grew pruned where that is asked for, and values that can be drawn.
     """
-    doors = {"tree.py", "written/parse.py", "growth.py"}
+    doors = {"tree.py", "written/parse.py", "growth.py", "curves/result.py", "evaluate/figures.py"}
     for path in PACKAGE.rglob("*.py"):
         here = home(path)
         if here in BESIDE or path.relative_to(PACKAGE).as_posix() in doors:
@@ -135,10 +135,10 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "candidates", "curve", "against", "parse", "load", "TreeClassifier",
-        "TreeRegressor", "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree",
-        "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
-        "ParameterError", "ParseError", "ModelFormatError",
+        "__version__", "read", "datasets", "grow", "candidates", "curve", "against", "draw_impurity", "parse", "load",
+        "TreeClassifier", "TreeRegressor", "entropy", "gini", "conditional_entropy", "information_gain", "Table",
+        "Encoding", "Tree", "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError",
+        "DataError", "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
     ]  # fmt: skip
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treewise.criteria import gini as gini
     from treewise.criteria import information_gain as information_gain
     from treewise.curves import curve as curve
+    from treewise.draw.plots.impurity import draw_impurity as draw_impurity
     from treewise.encode import Encoding as Encoding
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
@@ -64,6 +65,7 @@ _HOMES = {
     "candidates": "explain.trace",
     "curve": "curves",
     "against": "rivals",
+    "draw_impurity": "draw.plots.impurity",
     "parse": "written.parse",
     "load": "files",
     "TreeClassifier": "estimators",

@@ -5,7 +5,8 @@
     │   └── ColumnError      a column that is not there                      (KeyError)
     ├── ParameterError       an argument out of range or out of place        (ValueError)
     ├── ParseError           a tree written by hand, with its line number    (ValueError)
-    └── ModelFormatError     a model file that is damaged or too new         (ValueError)
+    ├── ModelFormatError     a model file that is damaged or too new         (ValueError)
+    └── PackageError         a package that is not installed                 (ImportError)
 
 Each is also the built-in error a caller would expect, so that ``except ValueError`` keeps working.
 Everything else in the package may import this file; it imports nothing of ours.
@@ -83,6 +84,14 @@ class ModelFormatError(TreewiseError, ValueError):
     >>> tw.load(__file__)
     Traceback (most recent call last):
     treewise.errors.ModelFormatError: errors.py is not a treewise model: it does not begin with ...
+    """
+
+
+class PackageError(TreewiseError, ImportError):
+    """Something needs a package that is not installed; the message says how to get it.
+
+    >>> issubclass(PackageError, ImportError)
+    True
     """
 
 

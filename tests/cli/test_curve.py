@@ -55,3 +55,11 @@ def test_what_goes_wrong(run, tmp_path):
     answer = run("curve admissions --validation v.csv")
     assert (answer.code, '"Q" in row 1, a class the tree does not know' in answer.err) == (3, True)
     assert run("curve penguins -o penguins.csv/x").code == 2
+
+
+def test_pictures_by_their_ending(run, tmp_path):
+    answer = run("curve penguins --folds 3 --values 1,2,4 -q -o c.svg")
+    assert (answer.code, answer.err) == (0, "")
+    assert "best      max_leaf_nodes = 4" in answer.out
+    assert b"<svg" in tmp_path.joinpath("c.svg").read_bytes()
+    assert run("curve penguins --folds 3 --values 1,2,4 -o c.png").err.splitlines()[-1] == "3 points → c.png"

@@ -26,6 +26,7 @@ from treewise.cli.values import in_options
 from treewise.errors import (
     DataError,
     ModelFormatError,
+    PackageError,
     ParameterError,
     ParseError,
     TreewiseError,
@@ -36,6 +37,7 @@ USAGE, DATA, MODEL, OURS, STOPPED, CLOSED = 2, 3, 4, 70, 130, 141
 
 EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParameterError, USAGE),
+    (PackageError, USAGE),
     (DataError, DATA),
     (ModelFormatError, MODEL),
     (ParseError, MODEL),

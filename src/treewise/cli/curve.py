@@ -10,6 +10,7 @@ import click
 from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
 from treewise.cli.options import take_grow_options, take_text_options, text_options, unpruned_grow_options
+from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_numbers
@@ -34,6 +35,7 @@ def read_over(text: str) -> str:
         "treewise curve noisy --over max_leaf_nodes --folds 0",
         "treewise curve yours.csv --target COLUMN --over ccp_alpha -o curve.csv",
         "treewise curve yours.csv --target COLUMN --over rows --validation 0.3",
+        "treewise curve penguins -o curve.png",
     ),
     about="Chooses the size of a tree by rows it has not seen. Of max_leaf_nodes, max_depth, min_samples_split and"
     " ccp_alpha all values are read off one tree a fold; min_samples_leaf and rows are grown for each value."
@@ -61,7 +63,7 @@ def read_over(text: str) -> str:
 @unpruned_grow_options
 @text_options
 @format_option("text", "csv", "json")
-@output_option("Write all points to a CSV file.")
+@output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")
 @option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
 def command(
     data: str,
@@ -79,6 +81,7 @@ def command(
     from treewise.curves import Judging, curve_of, truth_of
 
     check_place(output, data, validation)
+    check_picture(output)
     text = take_text_options(options)
     asked = take_grow_options(options)
     problem = prepared_aloud(data, asked, text, quiet)
@@ -95,8 +98,8 @@ def command(
         deliver(json_text(found.to_dict()), None)
     else:
         deliver(found.to_csv(), None)
-    if output not in (None, "-"):
-        deliver(found.to_csv(), output)
+    if output is not None and output != "-":
+        deliver(picture(found.draw(), output) if is_picture(output) else found.to_csv(), output)
         if not quiet:
             remark("", f"{plural(len(found), 'point')} → {safe(output)}")
 

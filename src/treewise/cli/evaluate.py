@@ -11,7 +11,8 @@ import click
 
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
-from treewise.cli.streams import deliver, remark, say
+from treewise.cli.pictures import check_picture, picture, read_picture
+from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
 from treewise.cli.verb import JUDGED, RIVALS, TABLE, format_option, option, verb
@@ -19,6 +20,8 @@ from treewise.errors import ParameterError, did_you_mean
 from treewise.wording import safe
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from treewise.cli.inputs import Model
     from treewise.evaluate import Evaluation, Paths
     from treewise.rivals import Comparison
@@ -36,6 +39,7 @@ AT_ONCE = 1000  # lines
         "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
         "treewise evaluate stnordaf.txt admissions --paths",
         "treewise evaluate model.json yours.csv --against knn,logistic,majority",
+        "treewise evaluate model.json admissions --picture roc=roc.png --picture confusion=confusion.svg",
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
     about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
@@ -78,6 +82,14 @@ AT_ONCE = 1000  # lines
 )
 @option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
 @option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
+@option(
+    "--picture",
+    "pictures",
+    type=read_picture,
+    multiple=True,
+    metavar="WHAT=FILE",
+    help="Draw confusion, roc, precision_recall or calibration: roc=roc.png (or .svg, .pdf).",
+)
 @option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
 @format_option("text", "json")
 def command(
@@ -93,6 +105,7 @@ def command(
     against: str | None,
     folds: int,
     sample_weight: str | None,
+    pictures: Sequence[tuple[str, str]],
     with_paths: bool,
     form: str,
     **text: Any,
@@ -100,10 +113,14 @@ def command(
     """Evaluate, print, and judge."""
     from treewise.evaluate import evaluate, paths
 
+    for _, file in pictures:
+        check_place(file, model, data)
+        check_picture(file)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
     evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
     check_names(evaluation, fail_under, fail_over)
+    drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
     rivals = None if against is None else compared(found, table, against, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     if form == "json":
@@ -120,7 +137,19 @@ def command(
         say(str(evaluation))
         if rivals is not None:
             say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
+    for content, what, file in drawn:
+        deliver(content, file)
+        remark("", f"{what} → {file}")
     return judged(evaluation, fail_under, fail_over)
+
+
+def drawing(evaluation: Evaluation, what: str) -> Axes:
+    """Draw one picture of an evaluation of classes."""
+    from treewise.evaluate import ClassEvaluation
+
+    if not isinstance(evaluation, ClassEvaluation):
+        raise ParameterError(f"--picture {what}: is for classes, and this tree predicts numbers. Leave it out.")
+    return evaluation.draw(what)
 
 
 def compared(found: Model, table: Table, against: str, folds: int) -> Comparison:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import floor, log10, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ import numpy.typing as npt
 from treewise.loss_sums import Sums
 from treewise.problem import Problem
 from treewise.wording import number, plural, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
 EQUAL = 1e-12  # losses nearer than this are equal
@@ -92,6 +95,20 @@ class Curve:
         for point in self.points:
             writer.writerow(["" if each is None else number(each) for each in asdict(point).values()])
         return out.getvalue()
+
+    def draw(self, ax: Axes | None = None) -> Axes:
+        """Draw training against validation error, with the best value and the simplest within a standard error.
+
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        axes: ``.figure.savefig("curve.png")``.
+
+        >>> import treewise as tw
+        >>> tw.curve("penguins", over="max_leaf_nodes", folds=5).draw().get_xlabel()
+        'leaves'
+        """
+        from treewise.draw.plots.curve import draw_curve
+
+        return draw_curve(self, ax)
 
     def __str__(self) -> str:
         from treewise.curves.chart import drawn

@@ -3,6 +3,7 @@
 answers.py   which column holds the true answers, and how its labels go with a tree's classes
 figures.py   what was found: error with its interval, log loss, confusion; RMSE, MAE and R² for numbers
 measure.py   counting: ``evaluate(tree, data)``
+ranking.py   two classes: what was said of the positive one, and what it was
 paths.py     each row's way down the tree in words: ``paths(tree, data)``
 """
 

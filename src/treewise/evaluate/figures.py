@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,13 @@ import numpy.typing as npt
 from treewise.costs import CostMatrix
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
+from treewise.evaluate.ranking import Ranking
 from treewise.intervals import wilson
 from treewise.nodes import Label
 from treewise.wording import clip, count, display_width, figure, pad, plural, rough_percent, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
@@ -78,6 +82,21 @@ class ClassEvaluation(Evaluation):
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
     estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
     cost_matrix: CostMatrix | None = None  # what mistakes cost, where that was said
+    ranking: Ranking | None = None  # of two classes: what was said of the positive one, and what it was
+
+    def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
+        """Draw the confusion matrix; of two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
+
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        axes: ``.figure.savefig("roc.png")``.
+
+        >>> import treewise as tw
+        >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
+        'share of y = 1 found'
+        """
+        from treewise.draw.plots import draw_evaluation
+
+        return draw_evaluation(self, what, ax)
 
     @property
     def times(self) -> npt.NDArray[Any]:

@@ -19,6 +19,7 @@ from treewise.errors import DataError, ParameterError, listing
 from treewise.estimates import Estimate, chances
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
+from treewise.evaluate.ranking import Ranking
 from treewise.nodes import LEAF
 from treewise.predict import (
     answers_of,
@@ -150,6 +151,10 @@ def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -
     n, k = len(table), len(tree.classes)
     cells, place, times = np.unique(truth * k + said, return_inverse=True, return_counts=True)
     chance = chances(tree, speakers, truth, way)
+    ranking = None
+    if k == 2:
+        second = chances(tree, speakers, np.ones(n, np.int64), way)
+        ranking = Ranking.of(tree.classes[1], second, truth == 1, weight)
     possible = chance > 0
     losses = -np.log(chance[possible])
     of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
@@ -170,6 +175,7 @@ def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -
         majority=tree.prediction(0) if tree.arrays.rows[0] > 0 else None,
         estimate=str(way),
         cost_matrix=cost,
+        ranking=ranking,
     )
 
 

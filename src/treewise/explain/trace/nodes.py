@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from treewise.encode import Encoding
 from treewise.errors import ColumnError, did_you_mean, listing
@@ -24,6 +25,9 @@ from treewise.nodes import Label
 from treewise.partings import Rows
 from treewise.split import Split
 from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,20 @@ class NodeTrace:
         from treewise.explain.trace.render import Printing, render
 
         return render([self], Printing(format, width, blanks, ascii, document=False))
+
+    def draw(self, column: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw what every test of a column gains here, over its thresholds; by default of the column that wins.
+
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        axes: ``.figure.savefig("gain.png")``.
+
+        >>> import treewise as tw
+        >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
+        'gain, bits per row'
+        """
+        from treewise.draw.plots.gains import draw_gains
+
+        return draw_gains(self, column, ax)
 
     def __str__(self) -> str:
         return self.render()

@@ -1,0 +1,31 @@
+"""``treewise evaluate --picture``: what is drawn, where to, and what is said when it cannot be."""
+
+
+def test_pictures_of_an_evaluation(run, tmp_path):
+    run("grow noisy --max-depth 3 -q -o m.json")
+    plain = run("evaluate m.json noisy")
+    answer = run("evaluate m.json noisy --picture roc=r.svg --picture confusion=c.png")
+    assert answer.code == 0
+    assert answer.out == plain.out
+    assert answer.err.splitlines() == ["roc → r.svg", "confusion → c.png"]
+    assert b"<svg" in tmp_path.joinpath("r.svg").read_bytes()
+    assert tmp_path.joinpath("c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_goes_wrong_is_said_before_anything_is_written(run, tmp_path):
+    run("grow noisy --max-depth 2 -q -o m.json")
+    run("grow penguins --max-depth 2 -q -o p.json")
+    run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o n.json")
+    before = sorted(tmp_path.iterdir())
+    for words, said in {
+        "m.json noisy --picture rok=r.png": 'no picture "rok". Did you mean "roc"? There are confusion, roc,',
+        "m.json noisy --picture roc": '"roc" is not WHAT=FILE with a picture\'s ending, such as roc=roc.png',
+        "m.json noisy --picture roc=r.gif": "is not WHAT=FILE with a picture's ending",
+        "m.json noisy --picture roc=no/r.png": 'cannot write no/r.png: there is no folder "no".',
+        "p.json penguins --picture roc=r.png": "is for two classes, and the tree knows 3",
+        "n.json penguins --drop-missing-target --picture roc=r.png": "this tree predicts numbers. Leave it out.",
+    }.items():
+        answer = run(f"evaluate {words}")
+        assert (answer.code, answer.out) == (2, ""), answer
+        assert said in answer.err
+    assert sorted(tmp_path.iterdir()) == before
