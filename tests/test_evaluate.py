@@ -11,7 +11,8 @@ from sklearn import metrics
 
 import treewise as tw
 from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate
-from treewise.evaluate.paths import LONGEST, paths
+from treewise.evaluate.paths import paths
+from treewise.evaluate.routes import LONGEST
 from treewise.intervals import wilson
 
 from .handmade import OFFICIALS

@@ -19,19 +19,27 @@ import numpy.typing as npt
 from treewise import _core, encode
 from treewise.costs import cost_of, labelled
 from treewise.errors import ParameterError, ParseError, shown
+from treewise.evaluate.answers import settled
 from treewise.growth import core_columns, core_settings, core_target, problem_like
 from treewise.history import Step
 from treewise.nodes import LEAF, STOPS, Arrays, split_entries
 from treewise.predict import find_nodes
 from treewise.problem import Problem
 from treewise.split import Multiway, Split
+from treewise.table import read
 from treewise.tree import Tree
 
 BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
 
 
 def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
-    """Re-estimate every node's statistics on a table; the splits stay."""
+    """Re-estimate every node's statistics on a table; the splits stay.
+
+    A tree written by hand finds the column it is meant for as ``evaluate`` does, and learns the classes that are there.
+    """
+    if not tree.history:
+        data = read(data)
+        tree = settled(tree, data)
     return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
 
 

@@ -20,7 +20,7 @@ from treewise.structure import Structure
 if TYPE_CHECKING:
     from treewise.costs import CostMatrix
     from treewise.draw.summary import Summary
-    from treewise.evaluate import Evaluation
+    from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
     from treewise.explain.trace import Trace
     from treewise.nodes import Label
@@ -182,6 +182,23 @@ class Tree(Structure):
 
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
         return evaluate(self, data, target, sample_weight=sample_weight, **options)
+
+    def check(
+        self, data: Any, target: Any = None, *, drop_missing_target: bool = False, sample_weight: Any = None
+    ) -> Check:
+        """Hold the tree against a table, leaf by leaf: which disagree with their rows, which no row reaches.
+
+        Also which rows contradict each other: alike in every column the tree may ask, and of different classes. Made
+        for trees written by hand; ``refit`` then mends the leaves that disagree.
+
+        >>> import treewise as tw
+        >>> found = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> P\\nGPA = 3.5 -> P").check("admissions")
+        >>> [leaf.rule for leaf in found.disagreeing], found.errors, found.errors_refitted
+        (['GPA = 3.5'], 6.0, 2.0)
+        """
+        from treewise.evaluate import check
+
+        return check(self, data, target, drop_missing_target=drop_missing_target, sample_weight=sample_weight)
 
     def trace(
         self,

@@ -65,6 +65,19 @@ def test_officials_tree_path_of_every_row(officials, applicants):
     assert all(officials[leaf].is_leaf for leaf in leaves)
 
 
+def test_officials_tree_categorises_the_applicants_correctly(officials, applicants):
+    """The question itself: yes. No leaf is contradicted, no two like applicants were treated differently."""
+    found = officials.check(applicants)
+    assert found.sound
+    assert (found.n, found.errors, found.least_errors, found.contradictions) == (12, 0, 0, ())
+    assert [leaf.rule for leaf in found.empty] == [
+        "GPA = 4.0 and Recommendation = normal and University = top10",
+        "GPA = 4.0 and Recommendation = normal and University = top30",
+    ]  # where it differs from the learned tree (question 3), no applicant tells who is right
+    assert sum(leaf.agreeing for leaf in found.leaves) == 12
+    assert officials.refit(applicants).predict(applicants).tolist() == officials.predict(applicants).tolist()
+
+
 def test_officials_tree_has_nine_leaves(officials):
     assert (officials.n_leaves, officials.depth) == (9, 3)
 

@@ -12,6 +12,7 @@ import click
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
 from treewise.cli.pictures import check_picture, picture, read_picture
+from treewise.cli.showing import present
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
@@ -91,6 +92,13 @@ AT_ONCE = 1000  # lines
     help="Draw confusion, roc, precision_recall or calibration: roc=roc.png (or .svg, .pdf).",
 )
 @option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
+@option(
+    "--check",
+    "with_check",
+    is_flag=True,
+    help="Also leaf by leaf: which disagree with their rows, which no row reaches, and rows that contradict each other."
+    " Of a tree written by hand always.",
+)
 @format_option("text", "json")
 def command(
     model: str,
@@ -107,11 +115,12 @@ def command(
     sample_weight: str | None,
     pictures: Sequence[tuple[str, str]],
     with_paths: bool,
+    with_check: bool,
     form: str,
     **text: Any,
 ) -> int:
     """Evaluate, print, and judge."""
-    from treewise.evaluate import evaluate, paths
+    from treewise.evaluate import check, evaluate, paths
 
     for _, file in pictures:
         check_place(file, model, data)
@@ -123,8 +132,13 @@ def command(
     drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
     rivals = None if against is None else compared(found, table, against, folds)
     ways = paths(found.tree, table, target) if with_paths else None
+    findings = None
+    if with_check or not found.tree.history:
+        rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
+        findings = check(found.tree, table, target, **rows)
     if form == "json":
-        more = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        more: dict[str, Any] = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        more |= {} if findings is None else {"check": findings.to_dict()}
         more |= {} if rivals is None else {"against": rivals.to_dict()["models"]}
         deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
     else:
@@ -135,6 +149,9 @@ def command(
             say("")
         say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
         say(str(evaluation))
+        if findings is not None:
+            say("")
+            present(findings)
         if rivals is not None:
             say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
     for content, what, file in drawn:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,12 +158,3 @@ def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table
     if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
         raise DataError(f"{safe(name)} is a model, not a table. MODEL comes first, then DATA.")
     return read(read_rows(rows, name=name), na_values=na_values, name=name)
-
-
-def settle_target(tree: Tree, table: Table, target: str | None) -> Tree:
-    """Let a tree written by hand predict the column it is about to be compared with."""
-    from treewise.evaluate.answers import answers, as_compared
-
-    column = answers(tree, table, target)
-    tree = as_compared(tree, column)
-    return tree if column.name == tree.target.name else tree.with_(target=replace(tree.target, name=column.name))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treewise.cli.grow import check_ending, drawn, written_form
-from treewise.cli.inputs import read_model_and_data, settle_target
+from treewise.cli.inputs import read_model_and_data
 from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.values import in_options
@@ -50,10 +50,12 @@ def command(
     **text: Any,
 ) -> None:
     """Count anew, show, save."""
+    from treewise.evaluate.answers import settled
+
     check_place(output, data)
     check_ending(output)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
-    tree = settle_target(found.tree, table, target).refit(table, sample_weight=sample_weight)
+    tree = settled(found.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
         deliver(written_form(tree, output), output)
     for note in () if quiet else tree.notes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_model_and_data, settle_target
+from treewise.cli.inputs import looks_like_model, read_model_and_data
 from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
@@ -82,6 +82,8 @@ def command(
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
+    from treewise.evaluate.answers import settled
+
     check_place(output, source, data)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
@@ -93,7 +95,7 @@ def command(
         options["sample_weight"] = asked.pop("sample_weight", None)
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form)
-        trace = settle_target(model.tree, table, target).trace(table, node=node, **options)
+        trace = settled(model.tree, table, target).trace(table, node=node, **options)
     write(trace.exercise() if blanks else trace, form, blanks, output)
 
 

@@ -5,18 +5,27 @@ figures.py   what was found: error with its interval, log loss, confusion; RMSE,
 measure.py   counting: ``evaluate(tree, data)``
 ranking.py   two classes: what was said of the positive one, and what it was
 paths.py     each row's way down the tree in words: ``paths(tree, data)``
+routes.py    the tests on the way to a node, in words
+findings.py  leaves against their rows, contradictions: what a check found
+check.py     finding it out: ``check(tree, data)``
 """
 
+from treewise.evaluate.check import check
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
+from treewise.evaluate.findings import Check, Contradiction, LeafCheck
 from treewise.evaluate.measure import evaluate
 from treewise.evaluate.paths import Paths, RowPath, paths
 
 __all__ = [
+    "Check",
     "ClassEvaluation",
+    "Contradiction",
     "Evaluation",
+    "LeafCheck",
     "NumberEvaluation",
     "Paths",
     "RowPath",
+    "check",
     "evaluate",
     "paths",
 ]

@@ -65,6 +65,31 @@ def as_compared(tree: Tree, column: Column) -> Tree:
     return tree.with_(target=Target(tree.target.name, "regression"), arrays=arrays, criterion="squared_error")
 
 
+def settled(tree: Tree, table: Table, target: Any = None) -> Tree:
+    """Let a tree written by hand predict the column of a table that it is meant for, with every class that is there.
+
+    A grown tree knows its own; ``target`` may name another that has the same classes.
+    """
+    column = answers(tree, table, target)
+    tree = with_classes_of(as_compared(tree, column), column)
+    return tree if column.name == tree.target.name else tree.with_(target=replace(tree.target, name=column.name))
+
+
+def with_classes_of(tree: Tree, column: Column) -> Tree:
+    """Let a tree written by hand know the classes of a column: those none of its leaves names too."""
+    if tree.history or tree.arrays.rows[0] > 0 or tree.task == "regression":
+        return tree
+    new = class_places(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
+    if not new:
+        return tree
+    classes = (*tree.classes, *new)
+    if all(isinstance(label, str) for label in classes) and list(tree.classes) == sorted(map(str, tree.classes)):
+        classes = tuple(sorted(classes, key=str))
+    places = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
+    labels = places[tree.arrays.label].astype(tree.arrays.label.dtype)
+    return tree.with_(target=replace(tree.target, classes=classes), arrays=replace(tree.arrays, label=labels))
+
+
 def with_levels_of(tree: Tree, table: Table) -> Tree:
     """Let a tree written by hand know the levels of a table: what it does not name was not "never seen" by it."""
     if tree.history or tree.arrays.rows[0] > 0:

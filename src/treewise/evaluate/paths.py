@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,13 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, with_levels_of
+from treewise.evaluate.routes import Routes
 from treewise.nodes import Label
 from treewise.predict import encoded, find_nodes, nodes_that_speak, read_for
 from treewise.table import Column, Table
 from treewise.tree import Tree
 from treewise.wording import display_width, figure, pad, plural, safe
 
-LONGEST = 50  # tests; a longer path shows its beginning and its end, so that text stays linear in rows
 WIDEST = 100  # columns that paths are filled up to; what is longer just pushes its own answer to the right
 
 
@@ -59,7 +58,7 @@ class Paths(Sequence[RowPath]):
         self._speakers = nodes_that_speak(tree, self._nodes)
         self._missing, self._unseen = odd_cells(tree, columns)
         self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
-        self._words: dict[int, str] = {}
+        self._routes = Routes(tree, missing=False)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -84,51 +83,27 @@ class Paths(Sequence[RowPath]):
         missing = frozenset(c for c, gone in self._missing.items() if gone[row])
         unseen = frozenset(c for c, new in self._unseen.items() if new[row])
         if unseen:
-            return tuple(self._test(step, row, missing, unseen) for step in self._steps(node))
+            return tuple(self._test(step, row, missing, unseen) for step in self._routes.steps(node))
         if (node, missing) not in self._said:
-            self._said[node, missing] = tuple(self._test(step, row, missing, unseen) for step in self._steps(node))
+            self._said[node, missing] = tuple(
+                self._test(step, row, missing, unseen) for step in self._routes.steps(node)
+            )
         return self._said[node, missing]
 
     def _test(self, step: int, row: int, missing: frozenset[int], unseen: frozenset[int]) -> str:
         """Say one test as this row met it; a negative step says how many are left out."""
-        if step < 0:
-            return f"… {-step:,} more tests …"
-        tree = self._tree
-        column = int(tree.arrays.column[tree.arrays.parent[step]])
+        tree, column = self._tree, self._asked(step)
         if column in missing:
             return f"{safe(tree.columns[column])} missing"
         if column in unseen:
             cell = self._table[tree.columns[column]].say(row)
             return f"{safe(tree.columns[column])} never seen ({cell})"
-        if step not in self._words:
-            split, branch = tree.split_at(int(tree.arrays.parent[step])), tree.branch(step)
-            assert split is not None
-            assert branch is not None
-            self._words[step] = split.words(branch, tree.encodings[column])
-        return self._words[step]
+        return self._routes.words(step)
 
-    def _steps(self, node: int) -> list[int]:
-        """Return the nodes on the way from below the root; of a very long way the beginning and the end."""
-        depth, half = int(self._tree.depths[node]), LONGEST // 2
-        if depth <= LONGEST:
-            return list(self._tree.path(node)[1:])
-        end = [node]
-        while len(end) < half:
-            end.append(int(self._tree.arrays.parent[end[-1]]))
-        return [*self._tree.path(self._cuts[node])[1:], -(depth - 2 * half), *reversed(end)]
-
-    @cached_property
-    def _cuts(self) -> list[int]:
-        """For each node its ancestor where a long path is cut; a node above the cut is its own."""
-        cuts, parent, depth = (
-            list(range(len(self._tree))),
-            self._tree.arrays.parent.tolist(),
-            self._tree.depths.tolist(),
-        )
-        for node in range(1, len(cuts)):
-            if depth[node] > LONGEST // 2:
-                cuts[node] = cuts[parent[node]]
-        return cuts
+    def _asked(self, step: int) -> int:
+        """Return the column that the test before a step asks for; none where steps are left out."""
+        arrays = self._tree.arrays
+        return -1 if step < 0 else int(arrays.column[arrays.parent[step]])
 
     def lines(self) -> Iterator[str]:
         """Write one line a row: number, path, prediction, and the truth where it differs."""
