@@ -61,6 +61,16 @@ def test_words_are_wrapped_and_numbers_never_are():
     assert " ".join(line[:34].strip() for line in lines[2:4]).startswith("age <= 31.5 and town in {Bari, Rome}")
 
 
+def test_long_words_in_the_last_column_stand_below_their_row():
+    rule = " AND ".join(f"column_{i} <= {i}.5" for i in range(12))
+    sheet = Sheet("", (Heading("rows", "whole"), Heading("rule", joint=" AND ")), [(5, rule), (6, "all rows")])
+    lines = sheet.text(60).splitlines()
+    assert lines[:3] == ["rows", "      rule", "   5"]
+    assert lines[3] == "      column_0 <= 0.5 AND column_1 <= 1.5 AND"
+    assert lines[-2:] == ["   6", "      all rows"]
+    assert all(len(line) <= 60 for line in lines)
+
+
 def test_in_a_narrow_window_rows_stand_one_below_the_other():
     lines = sheet_of().text(40).splitlines()
     assert all(display_width(line) <= 40 for line in lines)

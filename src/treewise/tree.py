@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treewise.draw.summary import Summary
     from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
+    from treewise.explain.rules import Rules
     from treewise.explain.trace import Trace
     from treewise.nodes import Label
     from treewise.prune.cp_table import CpTable
@@ -277,6 +278,40 @@ class Tree(Structure):
 
         given = {name: value for name, value in locals().items() if name not in ("self", "data", "importances")}
         return importances(self, data, **given)
+
+    def rules(
+        self,
+        sort: str = "support",
+        *,
+        cls: Any = None,
+        min_support: float = 0,
+        confidence: float = 0.95,
+    ) -> Rules:
+        """Return the tree as rules, one a leaf: what is asked of each column, what is predicted, and how sure that is.
+
+        Every row satisfies exactly one of them. ``print`` the rules, take ``to_frame()``, ``to_csv()`` or
+        ``to_markdown()``; ``rules.of(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
+
+        >>> import treewise as tw
+        >>> rules = tw.grow("penguins", max_leaf_nodes=3).rules(sort="probability")
+        >>> rules[0]
+        if flipper_length_mm <= 206.5 AND bill_length_mm <= 43.35 then species = Adelie (96.7 % of 150 rows)
+        >>> rules.to_frame().select("prediction", "rows").rows()
+        [('Adelie', 150), ('Gentoo', 131), ('Chinstrap', 63)]
+        >>> rules.of({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
+        'Adelie'
+
+        Parameters
+        ----------
+        sort : by ``"support"`` (rows), ``"probability"``, ``"lift"``, or in the order of the ``"node"``; rules that
+            predict numbers by ``"support"``, ``"value"`` or ``"node"``.
+        cls : the class whose probability and lift are meant; by default the one each rule predicts.
+        min_support : leave out rules of fewer rows, or of a smaller share of them.
+        confidence : of the intervals (Wilson's, of means Student's).
+        """
+        from treewise.explain.rules import rules
+
+        return rules(self, sort, cls, min_support, confidence)
 
     def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.

@@ -53,6 +53,7 @@ VERBS = {
     "trace": "Show how every split was chosen, with its arithmetic.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
+    "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",
     "importance": "Say which columns matter to a tree.",
     "refit": "Keep the splits of a tree, and count every node anew on a table.",
     "export": "Write a tree in another form: as nested if and else, or as complete text.",

@@ -214,7 +214,7 @@ _BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_we
 OTHERS = (  # parameters of other verbs, which have the names of their options
     *("separator", "decimal", "node", "top", "per", "unit", "format"),
     *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
-    *("over", "values", "estimate"),
+    *("over", "values", "estimate", "sort", "min_support"),
 )
 
 
@@ -232,7 +232,7 @@ def in_options(message: str) -> str:
     from treewise.table.column import option
 
     names = {each.parameter: each.name for each in GROW_OPTIONS}
-    names |= {name: "--" + name.replace("_", "-") for name in OTHERS}
+    names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | {"cls": "--class"}
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found[1], found[2]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from treewise.sheet.lines import NARROWEST, Style, aligned, fitted, laid_out, stacked, wrapped
+from treewise.sheet.lines import NARROWEST, TALL, Style, aligned, fitted, laid_out, stacked, with_last_below, wrapped
 from treewise.wording import count, display_width, escape_markdown, figure, number, plural, rough_percent, safe
 
 __all__ = ["WIDTH", "Heading", "Sheet", "Shown", "aligned"]
@@ -56,7 +56,7 @@ class Heading:
     ``kind`` says what the values are: ``text`` (wrapped where it is long), a ``label`` of the target, ``whole``
     (counts), ``number``, ``share`` (of 1; written in percent) or ``flag``. ``write`` writes a cell its own way.
     ``only`` is ``"words"`` for a column made for readers alone (an interval in one cell), ``"data"`` for one they do
-    without.
+    without. ``joint`` is where a text is broken first (" AND " between conditions).
     """
 
     name: str
@@ -64,6 +64,7 @@ class Heading:
     title: str | None = None
     write: Callable[[Any], str] | None = None
     only: Literal["words", "data"] | None = None
+    joint: str | None = None
 
     @property
     def right(self) -> bool:
@@ -210,9 +211,11 @@ class Sheet:
         widths = fitted(wide, [max(NARROWEST, display_width(h.head)) if not h.right else 0 for h in shown], width)
         if widths is None:
             return stacked(heads, cells, width or WIDTH, strong)
-        right = [h.right for h in shown]
+        right, joints = [h.right for h in shown], [h.joint for h in shown]
+        if not right[-1] and any(len(wrapped(row[-1], widths[-1], joints[-1])) > TALL for row in cells):
+            return with_last_below(heads, cells, right, joints, width or WIDTH, strong)
         head = [strong(line) for line in laid_out(heads, widths, right)]
-        return [*head, *(line for row in cells for line in laid_out(row, widths, right))]
+        return [*head, *(line for row in cells for line in laid_out(row, widths, right, joints))]
 
 
 class Shown:

@@ -14,6 +14,7 @@ Style = Callable[[str], str]
 
 NARROWEST = 20  # a column of words is not made narrower than this; the rows are then written one below the other
 LABEL = 24  # of rows written one below the other: how wide a heading may be
+TALL = 3  # lines of a last column, above which it is written below its row, from margin to margin
 GAP = "  "
 
 
@@ -49,9 +50,15 @@ def fitted(wide: list[int], least: list[int], width: int | None) -> list[int] | 
     return widths
 
 
-def laid_out(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
+def laid_out(
+    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], joints: Sequence[str | None] | None = None
+) -> list[str]:
     """Return the lines of one row: cells of words wrapped to their column, numbers to the right of theirs."""
-    parts = [[cell] if to_right else wrapped(cell, w) for cell, w, to_right in zip(cells, widths, right, strict=True)]
+    joints = joints or [None] * len(cells)
+    parts = [
+        [cell] if to_right else wrapped(cell, w, joint)
+        for cell, w, to_right, joint in zip(cells, widths, right, joints, strict=True)
+    ]
     lines = []
     for i in range(max(map(len, parts))):
         pieces = [part[i] if i < len(part) else "" for part in parts]
@@ -61,6 +68,25 @@ def laid_out(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool])
         ]
         lines.append(GAP.join(placed).rstrip())
     return lines
+
+
+def with_last_below(
+    heads: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    joints: Sequence[str | None],
+    width: int,
+    strong: Style,
+) -> list[str]:
+    """Lay rows out with the words of the last column below the others: they are long, and have the whole line."""
+    widths = [max(map(display_width, column)) for column in zip(heads[:-1], *(row[:-1] for row in cells), strict=True)]
+    margin = GAP * 3
+
+    def both(row: Sequence[str]) -> list[str]:
+        below = wrapped(row[-1], width - len(margin), joints[-1])
+        return [*laid_out(row[:-1], widths, right[:-1]), *(margin + line for line in below)]
+
+    return [*map(strong, both(heads)), *(line for row in cells for line in both(row))]
 
 
 def stacked(heads: Sequence[str], cells: Sequence[Sequence[str]], width: int, strong: Style) -> list[str]:
@@ -76,27 +102,34 @@ def stacked(heads: Sequence[str], cells: Sequence[Sequence[str]], width: int, st
     return lines
 
 
-def wrapped(text: str, width: int | None) -> list[str]:
+def wrapped(text: str, width: int | None, joint: str | None = None) -> list[str]:
     """Break a text at spaces into lines of a display width; only a word longer than a line is broken itself.
+
+    With a ``joint`` it is broken there first, and elsewhere only where a part is longer than a line.
 
     >>> wrapped("age <= 31.5 and town in {Bari, Rome}", 14)
     ['age <= 31.5', 'and town in', '{Bari, Rome}']
+    >>> wrapped("age <= 31.5 and 3 < height <= 7", 18, " and ")
+    ['age <= 31.5 and', '3 < height <= 7']
     >>> wrapped("東京都渋谷区", 4)
     ['東京', '都渋', '谷区']
     """
     if width is None or display_width(text) <= width:
         return [text]
+    *firsts, last = text.split(joint) if joint else [text]
     lines: list[str] = []
     line = ""
-    for word in text.split(" "):
-        longer = f"{line} {word}" if line else word
-        if display_width(longer) <= width:
-            line = longer
-            continue
-        if line:
-            lines.append(line)
-        *full, line = chunks(word, width)
-        lines += full
+    for part in [*(first + (joint or "").rstrip() for first in firsts), last]:
+        whole = joint is not None and display_width(part) <= width
+        for word in [part] if whole else part.split(" "):
+            longer = f"{line} {word}" if line else word
+            if display_width(longer) <= width:
+                line = longer
+                continue
+            if line:
+                lines.append(line)
+            *full, line = chunks(word, width)
+            lines += full
     return [*lines, line] if line or not lines else lines
 
 

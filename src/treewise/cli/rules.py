@@ -1,0 +1,81 @@
+"""``treewise rules``: a tree as rules, one a leaf, with how often and how surely each holds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from treewise.cli.grow import grow_aloud
+from treewise.cli.inputs import looks_like_model, read_model
+from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.show import refuse_growing
+from treewise.cli.showing import present, showing_options
+from treewise.cli.streams import check_place
+from treewise.cli.values import read_count_or_share
+from treewise.cli.verb import SHOWN, option, verb
+
+SORTS = ("support", "probability", "lift", "value", "node")
+
+
+@verb(
+    "rules",
+    "MODEL [options]\nDATA --target COLUMN [options]",
+    examples=(
+        "treewise rules penguins --target species --max-leaf-nodes 4",
+        "treewise rules model.json --class P --sort probability --min-support 2",
+        "treewise rules model.json -o rules.csv",
+    ),
+    about="One rule a leaf; conditions on one column are merged, and every row satisfies exactly one rule. MODEL is a"
+    " saved tree (.json) or one written by hand (.txt); on a table the tree is grown first, with the options of"
+    " treewise grow.",
+)
+@click.argument("source", metavar="MODEL")
+@option(
+    "--sort",
+    type=click.Choice(SORTS),
+    metavar="NAME",
+    default="support",
+    section=SHOWN,
+    help="By support (rows), probability, lift, value (of numbers) or node (default support).",
+)
+@option("--class", "cls", metavar="CLASS", section=SHOWN, help="Speak of this class (default: the one predicted).")
+@option(
+    "--min-support",
+    type=read_count_or_share,
+    default=0,
+    metavar="N",
+    section=SHOWN,
+    help="Leave out rules of fewer rows, or of a smaller share of them.",
+)
+@option("--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
+@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Print the first N rules only.")
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every rule, however many, as into a file or a pipe.")
+@showing_options
+@grow_options
+@text_options
+def command(
+    source: str,
+    sort: str,
+    cls: str | None,
+    min_support: float,
+    confidence: float,
+    top: int | None,
+    whole: bool,
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Show the rules of a tree."""
+    check_place(output, source)
+    text_form = take_text_options(options)
+    asked = take_grow_options(options)
+    if (looks_like_model(source) or source == "-") and "target" not in asked:
+        refuse_growing(source, asked)
+        tree = read_model(source).tree
+    else:
+        tree = grow_aloud(source, asked, text_form)[1]
+    found = tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
+    every = whole or output is not None or not sys.stdout.isatty()
+    present(found if top is None else found[:top], form, output, len(found) if every else None)
