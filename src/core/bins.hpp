@@ -6,7 +6,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codes.hpp"
@@ -30,6 +32,11 @@ public:
     }
 
     const std::vector<Codes>& codes() const { return codes_; }
+    // Nothing is counted any more.
+    void forget() {
+        bytes_.reset();
+        held_.clear();
+    }
     bool countable(size_t column) const { return !codes_[column].none(); }
 
     // The array of a node; it is counted unless it is held.
@@ -74,6 +81,10 @@ public:
             std::copy_n(c, words, out.begin());
         }
     }
+    size_t rows(const int64_t* cells, size_t column, size_t bin) const {
+        const size_t words = cell(column);
+        return static_cast<size_t>(words == 1 ? cells[bin] & 0xFFFFFFFF : cells[bin * words + kRows]);
+    }
     double squares(const int64_t* cells, size_t bin) const {
         return std::ldexp(static_cast<double>(cells[bin * 4 + 3]), 2 * coarse_);
     }
@@ -91,6 +102,13 @@ private:
     }
     void make_codes(size_t n) {
         constexpr size_t kBlock = 1 << 12;
+        size_t coded = 0;
+        for (const Column& column : frame_.columns) coded += Codes::can_hold(column);
+        bytes_ = std::make_unique_for_overwrite<uint8_t[]>(coded * n);
+        uint8_t* next = bytes_.get();
+        for (size_t c = 0; c < codes_.size(); ++c) {
+            if (Codes::can_hold(frame_.columns[c])) codes_[c].of_row = std::exchange(next, next + n);
+        }
         crew_.share(
             codes_.size(), [&](size_t c, int) { codes_[c].prepare(frame_.columns[c], frame_.target.n_rows); }, tick_);
         crew_.share((n + kBlock - 1) / kBlock,
@@ -101,7 +119,7 @@ private:
                     tick_);
     }
     void count_column(size_t column, std::span<const Row> rows, int64_t* cells) const {
-        const uint8_t* code = codes_[column].of_row.data();
+        const uint8_t* code = codes_[column].of_row;
         const Target& target = frame_.target;
         if constexpr (S == Shape::two) {
             if (frame_.unit) {
@@ -133,6 +151,7 @@ private:
     const Frame& frame_;
     Crew& crew_;
     const std::function<void()>& tick_;
+    std::unique_ptr<uint8_t[]> bytes_;  // the codes of all columns
     std::vector<Codes> codes_;
     std::vector<size_t> offsets_;                   // where a column's cells begin
     int coarse_ = 0;                                // bits cut from v before squaring

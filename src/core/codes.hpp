@@ -19,11 +19,12 @@ inline constexpr size_t kBins = 256;
 inline constexpr uint8_t kGone = 255;  // the code of missing values
 
 struct Codes {
-    std::vector<uint8_t> of_row;
+    uint8_t* of_row = nullptr;   // in the memory that all columns share; null: a category of too many levels
     std::vector<int64_t> edges;  // keys: bin b holds edges[b − 1] < key <= edges[b]; the last has no upper edge
     std::array<std::atomic<uint8_t>, kBins> mixed{};  // bins with more than one value
 
-    bool none() const { return of_row.empty(); }  // a category of too many levels
+    bool none() const { return !of_row; }
+    static bool can_hold(const Column& column) { return !column.is_code() || column.n_levels <= kGone; }
     uint8_t bin(int64_t key) const {
         if (key == kNoKey) return kGone;
         return static_cast<uint8_t>(std::lower_bound(edges.begin(), edges.end(), key) - edges.begin());
@@ -31,8 +32,6 @@ struct Codes {
 
     // Two steps, so that a table stored row by row is read once: edges by column, then codes by block of rows.
     void prepare(const Column& column, int64_t n_rows) {
-        if (column.is_code() && column.n_levels > kGone) return;
-        of_row.resize(static_cast<size_t>(n_rows));
         if (!column.is_code()) place_edges(column, n_rows);
     }
     void fill(const Column& column, size_t begin, size_t end) {

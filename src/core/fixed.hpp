@@ -47,18 +47,20 @@ inline int128 log2_fixed(uint64_t n) {
 // n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are remembered.
 class Nlogn {
 public:
-    explicit Nlogn(uint64_t expected) : seen_(expected < kMost ? expected + 1 : kMost, 0) {}
+    explicit Nlogn(uint64_t expected) : size_(expected < kMost ? expected + 1 : kMost) {}
 
     int128 operator()(int64_t n) {
         const auto u = static_cast<uint64_t>(n);
         if (u < 2) return 0;
-        if (u >= seen_.size()) return static_cast<int128>(n) * log2_fixed(u);
+        if (u >= size_) return static_cast<int128>(n) * log2_fixed(u);
+        if (seen_.empty()) seen_.resize(size_, 0);  // not every criterion has logarithms
         if (seen_[u] == 0) seen_[u] = static_cast<int128>(n) * log2_fixed(u);
         return seen_[u];
     }
 
 private:
     static constexpr uint64_t kMost = 1 << 16;
+    uint64_t size_;
     std::vector<int128> seen_;
 };
 

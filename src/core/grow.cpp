@@ -143,6 +143,7 @@ private:
         Histograms<S> histograms(frame, crew, still);
         Grower<Side> top(desk, histograms, columns_, settings_, total_weight_, tick);
         Block block = top.run();
+        histograms.retire();
         grow_rest<Side, S>(frame, desk, crew, histograms, top.handed_over(), block);
         return block;
     }

@@ -42,6 +42,12 @@ public:
     Segment all() const override { return rows_.all(); }
     std::span<const Row> rows(Segment node) override { return rows_.of(node); }
     std::span<const Row> list(Segment node) const { return rows_.of(node); }
+    // What is left of this engine when others grow the rest: the rows of nodes.
+    void retire() {
+        bins_.forget();
+        rows_.forget_scratch();
+        benches_.clear();
+    }
     // y: the targets in the node's own units.
     bool gives_stats() const override { return true; }
     void whole(Segment node, const int64_t* y, Stat& stat) override {
@@ -328,11 +334,14 @@ private:
     void gather(size_t column, Segment node, const uint8_t* marked, Bench& bench) const {
         bench.found.clear();
         if (marked) {
-            const uint8_t* code = bins_.codes()[column].of_row.data();
-            bench.found.resize(at(node.size()));
+            const uint8_t* code = bins_.codes()[column].of_row;
+            const int64_t* cells = bins_.cells(bins_.held(node), column);
             size_t n = 0;
+            for (size_t b = 0; b < kGone; ++b) n += marked[b] ? bins_.rows(cells, column, b) : 0;
+            bench.found.resize(n + 1);  // the last is written in vain, as what is not marked is
+            n = 0;
             for (Row r : list(node)) bench.found[n] = r, n += marked[code[r]];
-            bench.found.resize(n);
+            bench.found.pop_back();
         } else {
             bench.found.assign(list(node).begin(), list(node).end());
         }

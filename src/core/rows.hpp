@@ -50,6 +50,8 @@ public:
         std::copy_n(spare_.begin(), n, rows);
     }
 
+    void forget_scratch() { spare_ = {}, branch_ = {}; }
+
 private:
     std::vector<Row> rows_, spare_;
     std::vector<uint32_t> branch_;  // of more than two

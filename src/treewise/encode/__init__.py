@@ -450,7 +450,11 @@ def distinct(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     whole = np.ascontiguousarray(values, np.int64)
     if low != 0:
         whole = whole - int(low)
-    seen = np.bincount(whole) > 0
+    seen = np.zeros(int(high - low) + 1, bool)
+    step = max(len(seen), 1 << 16)
+    for begin in range(0, len(whole), step):  # in pieces: bincount copies what may not be written to
+        here = np.bincount(whole[begin : begin + step]) > 0
+        seen[: len(here)] |= here
     present = (np.flatnonzero(seen) + int(low)).astype(values.dtype)
     return present, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
 

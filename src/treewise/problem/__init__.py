@@ -25,6 +25,7 @@ from treewise.integers import in_units, scale_beside, scale_targets, scale_weigh
 from treewise.nodes import Target
 from treewise.problem.roles import Roles, check_roles, choose_columns, take_target
 from treewise.problem.target import (
+    Rows,
     check_target,
     known_target,
     read_target,
@@ -213,9 +214,9 @@ def assemble(weighed: Weighed, target: Target, settings: Settings, features: Seq
     )
 
 
-def cells_of(column: Cells, rows: Ints) -> Cells:
+def cells_of(column: Cells, rows: Rows) -> Cells:
     """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
-    return column if len(rows) == len(column) else column.take(rows)
+    return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
 def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
@@ -232,11 +233,11 @@ def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
     return (categorical,)
 
 
-def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Ints) -> None:
+def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
     """Enforce missing="error"."""
     gone = np.flatnonzero(encode.is_missing(encoding, values))
     if len(gone):
-        rows = listing([int(r) + 1 for r in kept[gone]], most=3)
+        rows = listing([int(kept[row]) + 1 for row in gone], most=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was'
             ' asked for. missing="learn" learns where they go; or fill them first.'

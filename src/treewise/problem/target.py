@@ -24,9 +24,10 @@ from treewise.table.column import brief
 from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
+Rows = Ints | range  # numbers of rows: as a rule all of them, which need no list
 
 
-def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Ints:
+def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Rows:
     """Return the rows with a positive weight and a target; a missing target is an error unless it may be dropped."""
     counts = weight > 0
     gone = np.flatnonzero(column.is_missing() & counts)
@@ -42,10 +43,10 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
             f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
             " Give some rows a weight above 0."
         )
-    return np.flatnonzero(counts)
+    return range(len(counts)) if counts.all() else np.flatnonzero(counts)
 
 
-def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
     """Decide the task and read the target: class numbers, or numbers as they are."""
     task, numeric = roles.task, column.form in ("int", "float")
     if task is None and encode.is_quantity(column):
@@ -71,7 +72,7 @@ def read_target(column: Column, roles: Roles, kept: Ints) -> tuple[Target, Ints,
     return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
 
 
-def known_target(column: Column, target: Target, table_name: str, kept: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+def known_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Read the target of a tree that is there already: its class numbers, or numbers as they are."""
     if target.task == "classification":
         return class_numbers(column, target, table_name, kept), np.empty(0)
@@ -111,7 +112,7 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
     return [*order, named[0]]
 
 
-def finite_targets(column: Column, kept: Ints) -> npt.NDArray[np.float64]:
+def finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
     """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
     raw = encode.numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
@@ -123,12 +124,12 @@ def finite_targets(column: Column, kept: Ints) -> npt.NDArray[np.float64]:
     return raw
 
 
-def class_numbers(column: Column, target: Target, table_name: str, rows: Ints | None = None) -> Ints:
+def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
     """Return the class number of each row; a class the tree does not know is an error.
 
     ``rows`` are the numbers these rows have in the table, where they are not all of it.
     """
-    rows = np.arange(len(column)) if rows is None else rows
+    rows = range(len(column)) if rows is None else rows
     gone = np.flatnonzero(column.is_missing())
     if len(gone):
         raise DataError(
@@ -168,7 +169,7 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
     return settings
 
 
-def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Ints) -> None:
+def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
     """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
         raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")

@@ -18,6 +18,7 @@ from treewise import encode
 from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
 from treewise.nodes import Label, Target
 from treewise.problem.roles import read_array
+from treewise.problem.target import Rows
 from treewise.settings import LARGEST
 from treewise.table import Table
 from treewise.wording import number, safe
@@ -50,7 +51,7 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
 class Weighed:
     """The rows that count: their numbers in the table, targets, and weights."""
 
-    rows: Ints
+    rows: Rows
     y: Ints
     raw: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
@@ -58,7 +59,8 @@ class Weighed:
     def take(self, alive: Ints) -> Weighed:
         """Return some of them."""
         raw = self.raw[alive] if len(self.raw) else self.raw
-        return Weighed(self.rows[alive], self.y[alive], raw, self.weight[alive])
+        rows = alive if isinstance(self.rows, range) else self.rows[alive]
+        return Weighed(rows, self.y[alive], raw, self.weight[alive])
 
 
 def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_name: str) -> Weighed:
