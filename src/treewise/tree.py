@@ -18,7 +18,10 @@ import numpy.typing as npt
 from treewise.structure import Structure
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from treewise.costs import CostMatrix
+    from treewise.draw.picture.front import Picture
     from treewise.draw.summary import Summary
     from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
@@ -413,6 +416,41 @@ class Tree(Structure):
         from treewise.draw.text import view
 
         print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width))
+
+    def draw(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        node: int = 0,
+        max_depth: int | None = None,
+        max_leaves: int = 60,
+        direction: str = "down",
+        highlight: Any = None,
+        data: Any = None,
+    ) -> Picture:
+        """Draw the tree as ``.svg``, which needs nothing, or ``.png`` or ``.pdf`` (``pip install "treewise[plot]"``).
+
+        Returns the picture; a notebook shows it. Every box says everything about its node to whoever points at it.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+        >>> tree.draw(direction="right", highlight={"flipper_length_mm": 190, "bill_length_mm": 40})
+        <Picture 803 × 349>
+
+        Parameters
+        ----------
+        path : a file to write, whole or not at all; without it the picture is only returned.
+        node : draw from this node down.
+        max_depth : most levels; what is below is folded into "+ n more leaves".
+        max_leaves : most boxes at the ends; of a larger tree the heaviest nodes are drawn, and the picture says so.
+        direction : ``"down"`` or ``"right"``.
+        highlight : a single row (a dict of cells, or a list), whose path is lit.
+        data : a table with the tree's columns and its target, for small histograms in the boxes.
+        """
+        from treewise.draw.picture.front import draw
+
+        how: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
+        return draw(self, path, node=node, highlight=highlight, data=data, **how)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""

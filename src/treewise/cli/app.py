@@ -50,6 +50,7 @@ VERBS = {
     "grow": "Grow a tree on a table, print it, and save it.",
     "prune": "Cut a tree back, and show why; or list the trees nested in it.",
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
+    "draw": "Draw a tree: SVG, PNG or PDF, with the path of a row or histograms of a table.",
     "trace": "Show how every split was chosen, with its arithmetic.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",

@@ -48,6 +48,15 @@ class Speaker:
         said = self._said(node, self.longest)
         return [self._with_short_name(node, words, MOST) for words in said] if self.longest else said
 
+    def answers(self, node: int, longest: int) -> list[str]:
+        """Return the conditions on a node's branches without the column's name, for whoever has written that above.
+
+        A set is shortened to so many columns, as far as that is possible.
+        """
+        name = write_name(self.tree.encodings[self.tree.arrays.column[node]].name, self.ascii)
+        said = self._said(node, display_width(name) + 1 + longest)
+        return [words.removeprefix(name).lstrip() for words in said]
+
     def within(self, node: int, most: int, names: bool) -> str:
         """Say the condition on the branch to a node in so many columns, if a set of fewer levels is enough for that.
 

@@ -1,0 +1,82 @@
+"""``treewise draw``: a tree as SVG, PNG or PDF; with the path of a row, or histograms of a table in its boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.grow import grow_aloud
+from treewise.cli.inputs import looks_like_model, read_data, read_model
+from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.predict import read_typed
+from treewise.cli.show import refuse_growing
+from treewise.cli.streams import check_place, deliver, remark
+from treewise.cli.values import read_row
+from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise.wording import safe
+
+
+@verb(
+    "draw",
+    "MODEL [DATA] [-o FILE] [options]\nDATA --target COLUMN [-o FILE] [options]",
+    examples=(
+        "treewise draw penguins --target species --max-leaf-nodes 4 -o tree.svg",
+        "treewise draw model.json -o tree.pdf --direction right --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise draw model.json table.csv -o tree.png",
+    ),
+    about='The ending of FILE says what is drawn: .svg, or .png and .pdf (for these: pip install "treewise[plot]").'
+    " A DATA given with a MODEL adds small histograms of its rows. On a table the tree is grown first, with the"
+    " options of treewise grow; of a MODEL, --max-depth says how many levels to draw.",
+)
+@click.argument("source", metavar="MODEL")
+@click.argument("data", metavar="", required=False)
+@option(
+    "--direction",
+    type=click.Choice(["down", "right"]),
+    metavar="down|right",
+    default="down",
+    section=SHOWN,
+    help="Where the tree grows to (default down).",
+)
+@option("--max-leaves", type=int, metavar="N", default=60, section=SHOWN, help="Most boxes at the ends (default 60).")
+@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Draw from this node down.")
+@option("--row", type=read_row, metavar="'A=1, B=x'", section=SHOWN, help="Light the path of this row.")
+@option("--histograms", is_flag=True, section=SHOWN, help="Of the table that the tree is grown on.")
+@output_option("Write the picture to a file; without it, SVG is printed.")
+@grow_options
+@text_options
+def command(
+    source: str,
+    data: str | None,
+    row: dict[str, Any] | None,
+    histograms: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Draw a tree."""
+    from treewise.draw.picture.front import draw, form_of
+
+    check_place(output, source, data)
+    form = "svg" if output in (None, "-") else form_of(str(output))
+    text_form, asked = take_text_options(options), take_grow_options(options)
+    table: Any = None
+    if data is None and (not looks_like_model(source) or "target" in asked):
+        if histograms and source == "-":
+            raise ParameterError("--histograms need the table twice, which standard input cannot give; name a file.")
+        tree = grow_aloud(source, asked, text_form)[1]
+        table = read_data(source, asked.get("na_values", ()), text_form) if histograms else None
+    else:
+        options["max_depth"] = asked.pop("max_depth", None)
+        na_values = asked.pop("na_values", ())
+        if histograms:
+            raise ParameterError(f"--histograms of a MODEL need a table: treewise draw {safe(source)} DATA.")
+        refuse_growing(source, asked)
+        tree = read_model(source).tree
+        table = None if data is None else read_data(data, na_values, text_form)
+    lit = None if row is None else read_typed(tree, [row])
+    picture = draw(tree, highlight=lit, data=table, **options)
+    deliver(picture.to_bytes(form), output)
+    if output not in (None, "-"):
+        remark("", f"{picture.scene.width:.0f} × {picture.scene.height:.0f} pixels → {safe(output)}")

@@ -1,0 +1,78 @@
+"""How wide a text will be, without asking any font: so that boxes are drawn around texts, and not the other way round.
+
+Stands beside ``tidy.py`` at the bottom of ``draw/picture``. The widths are those of DejaVu Sans, which is among the
+widest of the usual faces (Verdana is as wide; Helvetica, Arial, Segoe UI and Roboto are narrower) and which matplotlib
+brings along, so that PNG and PDF are set in it exactly. A test compares this table with the font itself.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Advance widths of the characters from space to ~, in hundredths of the letter size, rounded up.
+PLAIN = (
+    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34,
+    84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64, 62, 74, 69, 99,
+    69, 62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53,
+    40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+)  # fmt: skip
+BOLD = (
+    35, 46, 53, 84, 70, 101, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 40, 40,
+    84, 84, 84, 59, 100, 78, 77, 74, 84, 69, 69, 83, 84, 38, 38, 78, 64, 100, 84, 86, 74, 86, 78, 73, 69, 82, 78,
+    111, 78, 73, 73, 46, 37, 46, 84, 50, 50, 68, 72, 60, 72, 68, 44, 72, 72, 35, 35, 67, 35, 105, 72, 69, 72, 72,
+    50, 60, 48, 72, 66, 93, 65, 66, 59, 72, 37, 72, 84,
+)  # fmt: skip
+OURS = {"…": 100, "·": 38, "–": 50, "≤": 84, "≥": 84, "→": 84, "×": 84, "±": 84}
+FIRST, LAST = " ", "~"
+OTHER_LETTER, WIDE, PICTOGRAPH = 112, 108, 140  # Щ is the widest of Cyrillic, 東 a square, a face more than that
+MARGIN = 1.03  # browsers round and hint
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Return how wide a text is at most, in the unit of its size.
+
+    >>> text_width("Rome", 100), text_width("Rome", 100, bold=True), text_width("e\u0301", 100) == text_width("é", 100)
+    (300.76, 333.72, True)
+    """
+    return round(sum(hundredths(letter, bold) for letter in text) * size * MARGIN / 100, 3)
+
+
+def hundredths(letter: str, bold: bool) -> int:
+    """Return how wide a character is at most, in hundredths of its size."""
+    table = BOLD if bold else PLAIN
+    if FIRST <= letter <= LAST:
+        return table[ord(letter) - ord(FIRST)]
+    if letter in OURS:
+        return OURS[letter]
+    category = unicodedata.category(letter)
+    if category in ("Mn", "Me"):
+        return 0
+    base = unicodedata.normalize("NFD", letter)[0]
+    if FIRST <= base <= LAST:
+        return table[ord(base) - ord(FIRST)]
+    if category == "So":
+        return PICTOGRAPH
+    return WIDE if unicodedata.east_asian_width(letter) in "WF" else OTHER_LETTER
+
+
+def clip_to(text: str, room: float, size: float, bold: bool = False) -> str:
+    """Leave letters out of the middle until a text fits: names that begin alike often end differently.
+
+    >>> clip_to("flipper_length_mm", 80, 12), clip_to("island", 80, 12)
+    ('flippe…h_mm', 'island')
+    """
+    if text_width(text, size, bold) <= room:
+        return text
+    least, most = 1, min(len(text), int(room / (0.28 * size)) + 1)  # how many letters stay: no more than thin ones fit
+    while least < most:
+        kept = (least + most + 1) // 2
+        if text_width(_without_middle(text, kept), size, bold) <= room:
+            least = kept
+        else:
+            most = kept - 1
+    return _without_middle(text, least)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    end = kept * 2 // 5
+    return f"{text[: kept - end]}…{text[len(text) - end :]}"

@@ -1,0 +1,175 @@
+"""Small histograms of a table inside the boxes of a picture: what the rows that reach a node look like.
+
+Stands beside ``cards.py``, which asks for them when ``draw`` was given data. Of a number that is predicted: its
+values, with what the node predicts. Of classes: the column that the node asks about, each bar made of the classes,
+with the threshold; for categories a bar a level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value
+from treewise.draw.picture.letters import clip_to
+from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
+from treewise.evaluate.answers import answers, class_places
+from treewise.nodes import LEAF, THRESHOLD
+from treewise.predict import encoded, find_nodes, na_values
+from treewise.table import read
+from treewise.tree import Tree
+from treewise.wording import figure
+from treewise.written.notation import write_level
+
+TALL, GROUND, TINY = 44.0, 10.0, 8.0  # heights: of a histogram with what is written below it, of that, of its letters
+BINS = 18
+MOST_LEVELS = 12  # of a category; the commonest
+Floats = npt.NDArray[np.float64]
+Place = tuple[float, float, float, float]  # left, top, width, height
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The rows of a table beside a tree: where each ends, its answer, and the columns the tree asks about."""
+
+    tree: Tree
+    order: npt.NDArray[np.int64]  # the rows by the node at which they end
+    ends: npt.NDArray[np.int64]  # that node, in this order
+    truth: npt.NDArray[Any]  # the class's place, or the number; in the table's order
+    columns: tuple[npt.NDArray[Any] | None, ...]
+
+    @classmethod
+    def of(cls, tree: Tree, data: Any) -> Samples:
+        """Read a table that has the tree's columns and its target; rows without an answer are left out."""
+        table = read(data, na_values=na_values(tree))
+        column = answers(tree, table, None)
+        rows = np.flatnonzero(~column.is_missing())
+        table, column = table.take(rows), column.take(rows)
+        truth = encode.numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
+        columns = encoded(tree, table)
+        nodes = find_nodes(tree, columns, len(table))
+        order = np.argsort(nodes, kind="stable")
+        return cls(tree, order, nodes[order], truth, tuple(columns))
+
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest number to be predicted."""
+        finite = self.truth[np.isfinite(self.truth)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+    def rows(self, node: int) -> npt.NDArray[np.int64]:
+        """Return the rows that reach a node."""
+        first, end = np.searchsorted(self.ends, [node, self.tree.arrays.ends[node]])
+        return self.order[first:end]
+
+    def has(self, node: int, leaf: bool) -> bool:
+        """Tell whether there is something to draw in a node's box."""
+        if self.tree.task == "regression":
+            return len(self.rows(node)) > 0
+        return not leaf and self.tree.arrays.kind[node] != LEAF and len(self.rows(node)) > 0
+
+    def histogram(self, node: int, place: Place) -> list[Shape]:
+        """Draw the small chart of a node, with what is at its ends or below its bars."""
+        x, y, width, height = place
+        above = (x, y, width, height - GROUND)
+        if self.tree.task == "regression":
+            return self._of_values(node, above)
+        column = self.columns[self.tree.arrays.column[node]]
+        assert column is not None
+        if self.tree.arrays.kind[node] == THRESHOLD:
+            return self._of_numbers(node, column, above)
+        return self._of_levels(node, column, above)
+
+    def _of_values(self, node: int, place: Place) -> list[Shape]:
+        """Draw the values to be predicted, with what the node predicts."""
+        low, high = self.scale
+        values = self.truth[self.rows(node)]
+        many = np.histogram(values[np.isfinite(values)], BINS, (low, high))[0].astype(float)
+        value = float(self.tree.arrays.value[node])
+        at = (value - low) / (high - low)
+        inks = [of_value(at) if math.isfinite(at) else of_class(-1)]
+        return [*_stacks(many[:, None], inks, place), *_mark(at, place), *_below([figure(low), figure(high)], place)]
+
+    def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
+        """Draw the column that is asked about, by class, with the threshold."""
+        rows, encoding = self.rows(node), self.tree.encodings[self.tree.arrays.column[node]]
+        rows = rows[~encode.is_missing(encoding, column[rows])]
+        cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
+        values = np.append(column[rows], cut)
+        finite = values[np.isfinite(values)]
+        ends = [encoding.say(finite.min().item()), encoding.say(finite.max().item())] if len(finite) else []
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        if not low < high:
+            low, high = low - 0.5, high + 0.5
+        shares = np.clip((values.astype(float) - low) / (high - low), 0.0, 1.0)
+        bins = np.minimum((shares[:-1] * BINS).astype(int), BINS - 1)
+        bars = _stacks(self._by_class(rows, bins, BINS), self._inks, place)
+        return [*bars, *_mark(float(shares[-1]), place), *_below(ends, place)]
+
+    def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
+        """Draw the levels that are asked about, by class; the commonest, in their order."""
+        rows = self.rows(node)
+        rows = rows[column[rows] >= 0]
+        levels, codes = np.unique(column[rows], return_inverse=True)
+        table = self._by_class(rows, codes, len(levels))
+        kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_LEVELS])
+        names = self.tree.encodings[self.tree.arrays.column[node]].levels
+        said = [write_level(names[level]) for level in levels[kept].tolist()]
+        return [*_stacks(table[kept], self._inks, place), *_below(said, place, each=True)]
+
+    def _by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], many: int) -> Floats:
+        """Count the rows of each class in each bin."""
+        table = np.zeros((many, len(self.tree.classes) + 1))  # the last: labels that the tree does not know
+        np.add.at(table, (bins, np.minimum(self.truth[rows], len(self.tree.classes))), 1.0)
+        return table
+
+    @cached_property
+    def _inks(self) -> list[Ink]:
+        return [*(of_class(i) for i in range(len(self.tree.classes))), of_class(-1)]
+
+
+def _stacks(table: Floats, inks: list[Ink], place: Place) -> list[Shape]:
+    """Draw a bar for each row of a table, made of its columns, from the ground up."""
+    x, y, width, height = place
+    highest, step = float(table.sum(axis=1).max()) if table.size else 0.0, width / max(len(table), 1)
+    parts: list[Shape] = [Lines(((x, y + height, x + width, y + height),), FRAME, 1.0)]
+    for i, counts in enumerate(table.tolist() if highest else ()):
+        top = y + height
+        for ink, many in zip(inks, counts, strict=True):
+            tall = many / highest * height
+            if tall >= 0.3:
+                top -= tall
+                parts += filled(x + i * step + 0.4, top, max(step - 0.8, 0.6), tall, ink)
+    return parts
+
+
+def _mark(share: float, place: Place) -> list[Shape]:
+    """Draw a mark at this share of the width, from top to ground."""
+    x, y, width, height = place
+    if not 0 <= share <= 1:
+        return []
+    return [Box(x + share * width - 1.2, y - 2, 2.4, height + 5, WORDS, PAPER, 0.8)]
+
+
+def _below(texts: Sequence[str], place: Place, each: bool = False) -> list[Shape]:
+    """Write below the ground: the names of the bars, each below its own, or what is at the two ends."""
+    x, y, width, height = place
+    step, base = width / max(len(texts), 1), y + height + GROUND - 1.5
+    if each:
+        named = [(x + (i + 0.5) * step, clip_to(text, step - 2, TINY)) for i, text in enumerate(texts)]
+        return [
+            Words(at, base, text, TINY, False, FACTS, "middle") for at, text in named if len(text) > 2 or text in texts
+        ]
+    sides = ((x, "start"), (x + width, "end"))
+    return [
+        Words(at, base, clip_to(text, width / 2 - 4, TINY), TINY, False, FACTS, side)
+        for (at, side), text in zip(sides, texts, strict=False)
+    ]
