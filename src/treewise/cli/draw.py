@@ -24,7 +24,7 @@ from treewise.wording import safe
     examples=(
         "treewise draw penguins --target species --max-leaf-nodes 4 -o tree.svg",
         "treewise draw model.json -o tree.pdf --direction right --row 'GPA=3.7, University=top20, Published=no'",
-        "treewise draw model.json table.csv -o tree.png",
+        "treewise draw model.json admissions -o tree.png",
     ),
     about='The ending of FILE says what is drawn: .svg, or .png and .pdf (for these: pip install "treewise[plot]").'
     " A DATA given with a MODEL adds small histograms of its rows. On a table the tree is grown first, with the"

@@ -214,7 +214,7 @@ _BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_we
 OTHERS = (  # parameters of other verbs, which have the names of their options
     *("separator", "decimal", "node", "top", "per", "unit", "format"),
     *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
-    *("over", "values", "estimate", "sort", "min_support"),
+    *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
 )
 
 

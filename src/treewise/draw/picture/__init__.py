@@ -7,5 +7,5 @@ Stands among the outlets; ``tree.draw`` is its door. In the order of reading:
     cards.py      what each box says (samples.py: its histogram)
     plan.py       where everything stands (tidy.py: who stands beside whom; letters.py: how wide text is)
     compose.py    the scene (heading.py: what stands above it; scene.py: what a scene is; inks.py: how areas are filled)
-    svg.py        the scene as SVG; paper.py as PNG or PDF
+    svg.py        the scene as SVG; press.py as PNG or PDF
 """

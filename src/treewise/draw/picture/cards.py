@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from treewise.draw.counts import class_weights
 from treewise.draw.picture.choice import Shown
-from treewise.draw.picture.inks import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value
+from treewise.draw.picture.inks import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value, share_between
 from treewise.draw.picture.letters import clip_to, text_width
 from treewise.draw.picture.samples import TALL, Samples
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
@@ -87,10 +87,9 @@ class Cards:
         if self.samples is not None:
             return self.samples.scale
         a = self.tree.arrays
-        known = np.isfinite(a.value) & np.isfinite(a.spread)
-        if not known.any():
-            return 0.0, 1.0
-        low, high = float((a.value - a.spread)[known].min()), float((a.value + a.spread)[known].max())
+        ends = np.concatenate([a.value - a.spread, a.value + a.spread])
+        ends = ends[np.isfinite(ends)]
+        low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
         return (low, high) if low < high else (low - 0.5, high + 0.5)
 
     def card(self, shown: Shown) -> Card:
@@ -116,6 +115,8 @@ class Cards:
 
     def _chart_of(self, node: int, leaf: bool) -> str:
         if not self.counted or not self.tree.arrays.rows[node]:
+            return ""
+        if self.tree.task == "classification" and not self.weights[node].any():
             return ""
         if self.samples is not None and self.samples.has(node, leaf):
             return "histogram"
@@ -143,10 +144,11 @@ class Cards:
         if self.tree.task == "regression":
             return f"{rows} · sd {figure(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
         place = 1 if len(self.tree.classes) == 2 and not leaf else int(a.label[node])
-        if place < 0:
+        if place < 0 or not self.weights[node].any():
             return rows
         share = f"{rough_percent(float(self.weights[node, place] / self.weights[node].sum()))} %"
         label = clip_to(write_label(self.tree.classes[place]), LABEL_ROOM, SMALL)
+        label += "" if isinstance(self.tree.classes[place], str) else ":"  # a class that is a number is no count
         return f"{share} of {rows}" if leaf else f"{rows} · {label} {share}"
 
     def title(self, shown: Shown) -> str:
@@ -172,9 +174,7 @@ class Cards:
     def ink(self, node: int) -> Ink:
         """Return the ink of what a node predicts."""
         if self.tree.task == "regression":
-            low, high = self.scale
-            value = float(self.tree.arrays.value[node])
-            return of_value((value - low) / (high - low)) if math.isfinite(value) else REST
+            return of_value(share_between(float(self.tree.arrays.value[node]), *self.scale))
         return of_class(int(self.tree.arrays.label[node]))
 
     # -- shapes ---------------------------------------------------------------------------------------------------
@@ -227,13 +227,11 @@ class Cards:
 
     def _range(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
         """Paint the mean of a node and its spread, on the scale of the whole tree."""
-        a, (low, high) = self.tree.arrays, self.scale
-        value, spread = float(a.value[node]), float(a.spread[node])
-        if not math.isfinite(value) or not math.isfinite(spread):
+        value, spread = float(self.tree.arrays.value[node]), float(self.tree.arrays.spread[node])
+        shares = [share_between(v, *self.scale) for v in (value - spread, value, value + spread)]
+        if not np.isfinite(shares).all():
             return []
-        left, middle, right = (
-            x + width * min(max((v - low) / (high - low), 0.0), 1.0) for v in (value - spread, value, value + spread)
-        )
+        left, middle, right = (x + width * share for share in shares)
         ink = self.ink(node)
         return [
             Lines(((x, y + height / 2, x + width, y + height / 2),), FRAME, 1.0),

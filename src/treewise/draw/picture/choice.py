@@ -53,12 +53,13 @@ def choose(tree: Tree, bounds: Bounds, path: Collection[int] = ()) -> list[Shown
 
 def notice(tree: Tree, bounds: Bounds, boxes: list[Shown]) -> str | None:
     """Say what is not shown and how to see it; None where everything is."""
-    if not any(box.folded for box in boxes):
+    folded = [box.leaves for box in boxes if box.folded]
+    if not folded:
         return None
     below = tree.arrays.kind[bounds.top : int(tree.arrays.ends[bounds.top])]
-    total = int(np.count_nonzero(below == LEAF))
-    ends = total - sum(box.leaves for box in boxes)
-    return f"{ends:,} of {plural(total, 'leaf', 'leaves')} drawn; more by max_leaves and max_depth, a part by node"
+    total = plural(int(np.count_nonzero(below == LEAF)), "leaf", "leaves")
+    stand = "dashed box stands" if len(folded) == 1 else "dashed boxes stand"
+    return f"{len(folded):,} {stand} for {sum(folded):,} of {total}: see max_depth, max_leaves, node"
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 Stands in the middle of the flow of a picture:
 
-    choice ──▶ cards ──▶ plan (tidy says who stands beside whom) ──▶ compose ──▶ scene ──▶ svg · paper
+    choice ──▶ cards ──▶ plan (tidy says who stands beside whom) ──▶ compose ──▶ scene ──▶ svg · press
 
 A band is as wide as the share of rows that take it; its condition stands just before the box it leads to, in a dashed
 frame where missing values go that way.
@@ -11,6 +11,7 @@ frame where missing values go that way.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,9 @@ from treewise.tree import Tree
 EDGE = 14.0  # white around everything
 LABEL, LABEL_ROOM, LABEL_COLUMNS = 17.0, 230.0, 30  # of a condition: its height, its most width, the same in letters
 TRUNK, THINNEST, BY_HAND = 28.0, 1.5, 3.0  # widths of bands: of all rows, of next to none, of a tree without rows
+MOST_OF_A_BOX = 0.8  # of its side, where bands begin
 LIT = 2.5
+LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
 
 
 @dataclass(frozen=True)
@@ -156,20 +159,23 @@ class _Composition:
 
     @cached_property
     def _aside(self) -> list[float]:
-        """Where each band begins beside the middle of the box above: side by side, in their order."""
+        """Where each band begins beside the middle of the box above: side by side, in their order, within the box."""
         total = [0.0] * len(self.boxes)
         begins = []
         for box, wide in zip(self.boxes, self._widths, strict=True):
             begins.append(total[box.up] + wide / 2)
             if box.up >= 0:
                 total[box.up] += wide
-        return [begin - total[box.up] / 2 for begin, box in zip(begins, self.boxes, strict=True)]
+        rooms = [card.width if self.way.direction == "down" else card.height for card in self.cards]
+        squeezed = [min(1.0, MOST_OF_A_BOX * room / (wide or 1.0)) for room, wide in zip(rooms, total, strict=True)]
+        return [(begin - total[box.up] / 2) * squeezed[box.up] for begin, box in zip(begins, self.boxes, strict=True)]
 
 
 def _in_print(answer: str) -> str:
-    """Write a condition as print does: ≤ for <=.
+    """Write a condition as print does: ≤ for <=, and of a long number the first digits (the tooltip has them all).
 
-    >>> _in_print("<= 206.5"), _in_print("= <= x")
-    ('≤ 206.5', '= <= x')
+    >>> _in_print("<= 206.5"), _in_print("> 0.537971036064431 or missing"), _in_print("= <= x")
+    ('≤ 206.5', '> 0.53797… or missing', '= <= x')
     """
-    return f"≤{answer[2:]}" if answer.startswith("<= ") else answer
+    answer = f"≤{answer[2:]}" if answer.startswith("<= ") else answer
+    return LONG_NUMBER.sub(r"\1…", answer)

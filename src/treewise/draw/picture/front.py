@@ -33,7 +33,7 @@ class Picture:
     >>> import treewise as tw
     >>> picture = tw.grow("penguins", max_leaf_nodes=4).draw()
     >>> picture
-    <Picture 604 × 333>
+    <Picture 602 × 386>
     >>> picture.svg[:4], picture.to_bytes("svg") == picture.svg.encode()
     ('<svg', True)
     """
@@ -49,9 +49,9 @@ class Picture:
         """Return the picture as a file's content: ``svg``, ``png`` or ``pdf``."""
         if form == "svg":
             return self.svg.encode()
-        from treewise.draw.picture.paper import to_paper
+        from treewise.draw.picture.press import printed
 
-        return to_paper(self.scene, form)
+        return printed(self.scene, form)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all; its ending says in which form."""

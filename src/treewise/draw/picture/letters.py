@@ -24,7 +24,7 @@ BOLD = (
 )  # fmt: skip
 OURS = {"…": 100, "·": 38, "–": 50, "≤": 84, "≥": 84, "→": 84, "×": 84, "±": 84}
 FIRST, LAST = " ", "~"
-OTHER_LETTER, WIDE, PICTOGRAPH = 112, 108, 140  # Щ is the widest of Cyrillic, 東 a square, a face more than that
+OTHER, OTHER_BOLD, WIDE, PICTOGRAPH = 112, 126, 108, 140  # Щ and Ж are Cyrillic's widest, 東 is a square, 🌲 more
 MARGIN = 1.03  # browsers round and hint
 
 
@@ -32,7 +32,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     """Return how wide a text is at most, in the unit of its size.
 
     >>> text_width("Rome", 100), text_width("Rome", 100, bold=True), text_width("e\u0301", 100) == text_width("é", 100)
-    (300.76, 333.72, True)
+    (300.76, 329.6, True)
     """
     return round(sum(hundredths(letter, bold) for letter in text) * size * MARGIN / 100, 3)
 
@@ -52,14 +52,16 @@ def hundredths(letter: str, bold: bool) -> int:
         return table[ord(base) - ord(FIRST)]
     if category == "So":
         return PICTOGRAPH
-    return WIDE if unicodedata.east_asian_width(letter) in "WF" else OTHER_LETTER
+    if unicodedata.east_asian_width(letter) in "WF":
+        return WIDE
+    return OTHER_BOLD if bold else OTHER
 
 
 def clip_to(text: str, room: float, size: float, bold: bool = False) -> str:
     """Leave letters out of the middle until a text fits: names that begin alike often end differently.
 
     >>> clip_to("flipper_length_mm", 80, 12), clip_to("island", 80, 12)
-    ('flippe…h_mm', 'island')
+    ('flippe…_mm', 'island')
     """
     if text_width(text, size, bold) <= room:
         return text

@@ -7,7 +7,6 @@ with the threshold; for categories a bar a level.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
-from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value
+from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value, share_between
 from treewise.draw.picture.letters import clip_to
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
 from treewise.evaluate.answers import answers, class_places
@@ -92,11 +91,13 @@ class Samples:
         """Draw the values to be predicted, with what the node predicts."""
         low, high = self.scale
         values = self.truth[self.rows(node)]
-        many = np.histogram(values[np.isfinite(values)], BINS, (low, high))[0].astype(float)
-        value = float(self.tree.arrays.value[node])
-        at = (value - low) / (high - low)
-        inks = [of_value(at) if math.isfinite(at) else of_class(-1)]
-        return [*_stacks(many[:, None], inks, place), *_mark(at, place), *_below([figure(low), figure(high)], place)]
+        many = np.bincount(_bins(values[np.isfinite(values)], low, high), minlength=BINS).astype(float)
+        at = share_between(float(self.tree.arrays.value[node]), low, high)
+        return [
+            *_stacks(many[:, None], [of_value(at)], place),
+            *_mark(at, place),
+            *_below([figure(low), figure(high)], place),
+        ]
 
     def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
         """Draw the column that is asked about, by class, with the threshold."""
@@ -109,10 +110,8 @@ class Samples:
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5
-        shares = np.clip((values.astype(float) - low) / (high - low), 0.0, 1.0)
-        bins = np.minimum((shares[:-1] * BINS).astype(int), BINS - 1)
-        bars = _stacks(self._by_class(rows, bins, BINS), self._inks, place)
-        return [*bars, *_mark(float(shares[-1]), place), *_below(ends, place)]
+        bars = _stacks(self._by_class(rows, _bins(values[:-1], low, high), BINS), self._inks, place)
+        return [*bars, *_mark(share_between(float(cut), low, high), place), *_below(ends, place)]
 
     def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
         """Draw the levels that are asked about, by class; the commonest, in their order."""
@@ -134,6 +133,12 @@ class Samples:
     @cached_property
     def _inks(self) -> list[Ink]:
         return [*(of_class(i) for i in range(len(self.tree.classes))), of_class(-1)]
+
+
+def _bins(values: npt.NDArray[Any], low: float, high: float) -> npt.NDArray[np.int64]:
+    """Return the bin of each number between two others; those outside are in the first and the last."""
+    shares = (values / 2 - low / 2) / (high / 2 - low / 2)  # half of each: the whole may be too large
+    return np.minimum((np.clip(shares, 0.0, 1.0) * BINS).astype(np.int64), BINS - 1)
 
 
 def _stacks(table: Floats, inks: list[Ink], place: Place) -> list[Shape]:

@@ -1,6 +1,6 @@
 """What a picture is made of: boxes, words, lines and bands with their places; no file format yet.
 
-Stands between ``compose.py``, which makes a scene of a tree, and those who put it on paper: ``svg.py`` and ``paper.py``
+Stands between ``compose.py``, which makes a scene of a tree, and those who put it on paper: ``svg.py`` and ``press.py``
 (PNG and PDF). One scene, so every form shows the same. The unit is the pixel of CSS, 1/96 inch; y grows downwards.
 """
 

@@ -1,6 +1,6 @@
 """A scene as SVG: one well-formed document that needs nothing else and can do nothing but be looked at.
 
-Stands beside ``paper.py`` at the end of the flow of a picture. No script, no style sheet, no identifier, no reference,
+Stands beside ``press.py`` at the end of the flow of a picture. No script, no style sheet, no identifier, no reference,
 no font: so pictures can stand together in a page, and no name in one of them is ever more than text.
 """
 
@@ -22,7 +22,7 @@ def to_svg(scene: Scene) -> str:
     <svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" viewBox="0 0 20 10" role="img" font-family="'Segoe \
 UI', Helvetica, Arial, 'DejaVu Sans', Verdana, sans-serif">
     <title>A &amp; B</title>
-    <rect x="0" y="0" width="20" height="10" fill="#ffffff"/>
+    <rect x="0" y="0" width="20" height="10" fill="#FFFFFF"/>
     </svg>
     """
     width, height = _number(scene.width), _number(scene.height)

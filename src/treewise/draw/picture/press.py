@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from treewise.draw.picture.scene import Band, Box, Lines, Scene, Words
-from treewise.errors import ParameterError
+from treewise.errors import PackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,13 +25,13 @@ FONT = "DejaVu Sans"  # matplotlib has it with it; the others only for letters i
 FURTHER = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS", "Noto Sans")
 
 
-def to_paper(scene: Scene, form: str) -> bytes:
+def printed(scene: Scene, form: str) -> bytes:
     """Return a scene as the bytes of a ``png`` or ``pdf`` file, always the same for the same scene."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise ParameterError(
+        raise PackageError(
             f'{form.upper()} pictures are painted by matplotlib, which is not installed: pip install "treewise[plot]";'
             " an .svg needs nothing."
         ) from None
