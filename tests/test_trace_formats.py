@@ -76,7 +76,7 @@ def test_markdown_is_a_table_a_node(admissions):
     assert "### node 2: GPA = 3.7\n" in text
     assert r"| Published | no \[4 3\]  yes \[2 3\] | 12 − \[7·H(3/7) + 5·H(3/5)\] = " in text
     assert "| **7.145** ◄ best |" in text
-    assert admissions._repr_markdown_() == text
+    assert admissions._repr_mimebundle_()["text/markdown"] == text
 
 
 NASTY = {

@@ -463,6 +463,11 @@ class Tree(Structure):
 
         return render(self)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from treewise.draw.notebook import bundle
+
+        return bundle(self)
+
     def export(self, format: str = "text") -> str:
         """Write the tree in another form.
 

@@ -22,14 +22,18 @@ SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later on
 
 def drawn(curve: Curve) -> str:
     """Return the whole page: title, chart, points, choice."""
-    lines = [curve.title, "", *chart(curve), "", *table(curve), ""]
-    lines.append(f"best      {curve.in_words(curve.best)}")
+    return "\n".join([curve.title, "", *chart(curve), "", *table(curve), "", *chosen_lines(curve)])
+
+
+def chosen_lines(curve: Curve) -> list[str]:
+    """Say which value is best, and which is the simplest about as good; along rows, whether more data help."""
     if curve.over == "rows":
-        return "\n".join([*lines[:-1], more_data(curve)])
+        return [more_data(curve)]
+    lines = [f"best      {curve.in_words(curve.best)}"]
     if curve.best.standard_error is not None:
         simplest = "the best is the simplest within one standard error"
         lines.append(f"one SE    {curve.in_words(curve.one_se) if curve.one_se != curve.best else simplest}")
-    return "\n".join(lines)
+    return lines
 
 
 def chart(curve: Curve) -> list[str]:

@@ -5,8 +5,6 @@ Below ``curves``; it holds no tree and no rows. ``chart.py`` draws it.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -16,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise.curves.chart import chosen_lines, drawn
 from treewise.loss_sums import Sums
 from treewise.problem import Problem
-from treewise.wording import number, plural, safe
+from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style
+from treewise.wording import figure, number, plural, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class Curve(Shown):
     """What ``treewise.curve`` found, from the simplest tree to the largest. ``print`` it, or take its ``points``."""
 
     table: str
@@ -87,14 +87,16 @@ class Curve:
             "points": [asdict(point) for point in self.points],
         }
 
-    def to_csv(self) -> str:
-        """Return the points as CSV, one line each."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([self.over, *list(Point.__dataclass_fields__)[1:]])
-        for point in self.points:
-            writer.writerow(["" if each is None else number(each) for each in asdict(point).values()])
-        return out.getvalue()
+    def sheet(self) -> Sheet:
+        """Return the points, from the simplest tree to the largest."""
+        unit = " %" if self.measure == "error" else ""
+        headings = [Heading(self.over, "number", write=said), Heading("leaves", "number", write=figure)]
+        for name in ("training", "validation", "standard_error", "true"):
+            unknown = all(getattr(point, name) is None for point in self.points)
+            shown = name.replace("_", " ") + unit
+            headings.append(Heading(name, "number", shown, self.number, only="data" if unknown else None))
+        rows = [tuple(asdict(point).values()) for point in self.points]
+        return Sheet(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), of="point")
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw training against validation error, with the best value and the simplest within a standard error.
@@ -110,13 +112,9 @@ class Curve:
 
         return draw_curve(self, ax)
 
-    def __str__(self) -> str:
-        from treewise.curves.chart import drawn
-
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return a chart, some of the points, and what they say."""
         return drawn(self)
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def in_words(self, point: Point) -> str:
         """Say a point: its value, how many leaves, and its error."""

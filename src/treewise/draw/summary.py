@@ -15,6 +15,7 @@ from treewise.encode import Encoding
 from treewise.errors import listing
 from treewise.history import in_words
 from treewise.nodes import LEAF, STOPS
+from treewise.sheet import Heading, Sheet, Shown, Style
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
@@ -22,7 +23,7 @@ MANY_LEVELS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary:
+class Summary(Shown):
     """What a tree is. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     tree: Tree
@@ -69,11 +70,13 @@ class Summary:
             "history": [dict(step) for step in tree.history],
         }
 
-    def __str__(self) -> str:
-        return "\n".join(f"{head:<7} {said}" for head, said in self.lines())
+    def sheet(self) -> Sheet:
+        """Return the lines as a table."""
+        return Sheet("", (Heading("about", title=""), Heading("said", title="")), self.lines(), most=None)
 
-    def __repr__(self) -> str:
-        return str(self)  # what a notebook shows
+    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+        """Return the lines, however long."""
+        return "\n".join(f"{strong(f'{head:<7}')} {said}" for head, said in self.lines())
 
 
 def target_in_words(tree: Tree) -> str:

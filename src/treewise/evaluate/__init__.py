@@ -1,6 +1,7 @@
 """How good a tree is on a table whose answers are known, and which way each of its rows goes.
 
 answers.py   which column holds the true answers, and how its labels go with a tree's classes
+shown.py     an evaluation as tables, for notebooks and dataframes
 figures.py   what was found: error with its interval, log loss, confusion; RMSE, MAE and R² for numbers
 measure.py   counting: ``evaluate(tree, data)``
 ranking.py   two classes: what was said of the positive one, and what it was

@@ -18,8 +18,10 @@ from treewise.costs import CostMatrix
 from treewise.errors import listing
 from treewise.evaluate.answers import Ints
 from treewise.evaluate.ranking import Ranking
+from treewise.evaluate.shown import confusion_sheet, numbers_sheet, pairs_sheet
 from treewise.intervals import wilson
 from treewise.nodes import Label
+from treewise.sheet import WIDTH, Sheet, Shown, Style
 from treewise.wording import clip, count, display_width, figure, pad, plural, rough_percent, safe
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ SEEN = "this looks like the table the tree was grown on; expect more errors on n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(ABC):
+class Evaluation(Shown, ABC):
     """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     table: str
@@ -55,9 +57,6 @@ class Evaluation(ABC):
     def notes(self) -> list[str]:
         """What to keep in mind beside the figures."""
         return [*[SEEN] * self.seen, *[self.missing] * bool(self.missing)]
-
-    def __repr__(self) -> str:
-        return str(self)  # what a notebook shows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,32 +196,48 @@ class ClassEvaluation(Evaluation):
             **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
         }
 
-    def __str__(self) -> str:
+    def sheet(self) -> Sheet:
+        """Return how many rows of each class were given which prediction."""
+        return pairs_sheet(self)
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Return the figures with the confusion matrix."""
+        return (confusion_sheet(self),)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return the figures, and below them the confusion matrix."""
+        heads = [f"{head:<10}" for head, _ in self.facts]
+        lines = [f"{strong(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
+        return "\n".join([*lines, "", *self._confusion_lines()])
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The figures in words, each with its heading."""
         low, high = self.interval
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
         if self.weights is not None:
             wrong = f"weight {count(self.errors)} of {count(self.total)} wrong, {plural(self.n, 'row')}"
         interval = f"95 % interval {between(low, high)} % (Wilson)"
-        lines = [f"error      {rough_percent(self.error):>5} %   {wrong}; {interval}"]
+        facts = [("error", f"{rough_percent(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
             said = f'always "{safe(self.majority)}", {root} where the tree was grown'
-            lines.append(f"baseline   {rough_percent(self.baseline_error):>5} %   {said}")
-        lines += self._cost_lines()
-        lines.append(f"log loss   {self._log_loss_in_words()}")
+            facts.append(("baseline", f"{rough_percent(self.baseline_error):>5} %   {said}"))
+        facts += [("cost", said) for said in self._cost_lines()]
+        facts.append(("log loss", self._log_loss_in_words()))
         for label, rows in self.unknown.items():
             many = plural(int(rows), "row") if self.weights is None else f"weight {count(rows)}"
-            lines.append(f'unknown    "{safe(label)}" in {many}: not a class of the tree, so wrong')
-        return "\n".join([*lines, *(f"note       {note}" for note in self.notes), "", *self._confusion_lines()])
+            facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree, so wrong'))
+        return [*facts, *(("note", note) for note in self.notes)]
 
     def _cost_lines(self) -> list[str]:
         """Say what the mistakes cost, and by which prices."""
         if self.cost_matrix is None:
             return []
         if self.cost is None:
-            return ["cost       not defined: the costs do not name every class of the table"]
+            return ["not defined: the costs do not name every class of the table"]
         against = "" if self.baseline_cost is None else f", against {figure(self.baseline_cost)} of the baseline"
-        return [f"cost       {figure(self.cost)} a row{against} ({self.cost_matrix})"]
+        return [f"{figure(self.cost)} a row{against} ({self.cost_matrix})"]
 
     def _log_loss_in_words(self) -> str:
         if not self.impossible_rows:
@@ -235,7 +250,23 @@ class ClassEvaluation(Evaluation):
         return f"{said} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else said
 
     def _confusion_lines(self) -> list[str]:
-        """Lay out the matrix: true classes down, predicted ones across, the share of each that is right."""
+        """Lay out the matrix, or the largest confusions of many classes."""
+        rows = self.confusion_cells()
+        many = len(self.labels) > WIDEST_MATRIX
+        if many and len(rows) == 1:
+            return ["nothing is confused"]
+        widths = [max(map(display_width, column)) for column in zip(*rows[many:], strict=True)]
+        lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
+        for first, *rest in rows[many:]:
+            cells = zip(widths[1:], rest, strict=True)
+            lines.append(pad(first, widths[0]) + "".join(" " * (w - display_width(c) + 2) + c for w, c in cells))
+        return lines
+
+    def confusion_cells(self) -> list[list[str]]:
+        """Write the matrix: true classes down, predicted ones across, the share of each that is right.
+
+        With many classes a matrix cannot be read; then its largest wrong cells are listed, without headings in text.
+        """
         if len(self.labels) > WIDEST_MATRIX:
             return self._largest_confusions()
         right = np.diag(self.confusion)
@@ -247,24 +278,14 @@ class ClassEvaluation(Evaluation):
             rows.append([short(label), *map(count, self.confusion[i].tolist()), share(hit, of_class)])
         said = self.confusion.sum(axis=0).tolist()
         rows.append(["right %", *map(share, right.tolist(), said), share(self.total - self.errors, self.total)])
-        widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-        return [
-            pad(first, widths[0])
-            + "".join(" " * (w - display_width(c) + 2) + c for w, c in zip(widths[1:], rest, strict=True))
-            for first, *rest in rows
-        ]
+        return rows
 
-    def _largest_confusions(self) -> list[str]:
-        """With many classes a matrix cannot be read; its largest wrong cells can."""
+    def _largest_confusions(self) -> list[list[str]]:
         wrong = self.pairs[:, 0] != self.pairs[:, 1]
-        if not wrong.any():
-            return ["nothing is confused"]
         pairs, times = self.pairs[wrong], self.times[wrong]
         most = np.argsort(-times, kind="stable")[:10]
-        lines = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
-        width = max(map(display_width, lines))
-        rows = [f"{pad(line, width)}  {count(n)}" for line, n in zip(lines, times[most].tolist(), strict=True)]
-        return [f"most frequent confusions of {len(self.labels)} classes", *rows]
+        said = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
+        return [["confusion", "rows"], *([line, count(n)] for line, n in zip(said, times[most].tolist(), strict=True))]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -290,7 +311,12 @@ class NumberEvaluation(Evaluation):
         weight = {} if self.weight is None else {"weight": self.weight}
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
-    def __str__(self) -> str:
+    def sheet(self) -> Sheet:
+        """Return the figures beside those of the baseline."""
+        return numbers_sheet(self)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return the figures, one a line."""
         rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
         if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
             always = f"always {figure(self.root)}, as the root predicts"

@@ -20,6 +20,7 @@ from treewise.evaluate.answers import Ints, answers, as_compared, class_places, 
 from treewise.evaluate.routes import Routes
 from treewise.nodes import Label
 from treewise.predict import encoded, find_nodes, nodes_that_speak, read_for
+from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style
 from treewise.table import Column, Table
 from treewise.tree import Tree
 from treewise.wording import display_width, figure, pad, plural, safe
@@ -48,7 +49,7 @@ class RowPath:
         return f"{said}, where it stays: its {safe(self.stays)} was never seen" if self.stays else said
 
 
-class Paths(Sequence[RowPath]):
+class Paths(Shown, Sequence[RowPath]):
     """The paths of a table's rows, made when asked for; ``print`` lists them, one line a row."""
 
     def __init__(self, tree: Tree, table: Table, truth: Sequence[Label | None]) -> None:
@@ -118,11 +119,40 @@ class Paths(Sequence[RowPath]):
                 line += f"   true: {say_answer(path.truth)}"
             yield line
 
-    def __str__(self) -> str:
+    def sheet(self) -> Sheet:
+        """Return the rows, each with its way, and the truth where the table says it."""
+        headings = (
+            Heading("row", "whole"),
+            Heading("node", "whole", write=str),
+            Heading("path"),
+            Heading("prediction", "label"),
+            Heading("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
+            Heading("wrong", "flag"),
+        )
+        return Sheet(f"Paths of {self._table.name}", headings, Cells(self))
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return one line a row, all of them."""
         return "\n".join(self.lines())
 
     def __repr__(self) -> str:
         return f"<Paths of {plural(len(self), 'row')} · print them, or take one by its number from 0>"
+
+
+class Cells(Sequence[tuple[Any, ...]]):
+    """The cells of a sheet of paths, made when asked for: a notebook shows fifty of a million."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        path: RowPath = self._paths[index]
+        return (path.row, path.node, str(path), path.prediction, path.truth, path.wrong)
 
 
 def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:

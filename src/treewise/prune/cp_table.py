@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from treewise.prune.cross_validation import HeldOut
 from treewise.prune.risk import node_risks
 from treewise.prune.sequence import nested_trees
 from treewise.prune.verdict import inner
+from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style
 from treewise.tree import Tree
 from treewise.wording import figure, plural, safe
 
@@ -36,8 +37,8 @@ class CpRow(NamedTuple):
     xstd: float | None
 
 
-@dataclass(frozen=True)
-class CpTable(Sequence[CpRow]):
+@dataclass(frozen=True, repr=False)
+class CpTable(Shown, Sequence[CpRow]):
     """The rows from the root alone to the largest tree; ``best`` and ``chosen`` are places in it."""
 
     target: str
@@ -69,26 +70,61 @@ class CpTable(Sequence[CpRow]):
             "left_out": len(self) - len(rows),
         }
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """What is counted."""
         per_row = f"{figure(self.root_error)} per row"
-        head = [f"cp table of {safe(self.target)}: {self.counted} relative to the root's, {per_row}"]
-        tried = bool(self.rows) and self.rows[0].xerror is not None
+        return f"cp table of {safe(self.target)}: {self.counted} relative to the root's, {per_row}"
+
+    @property
+    def tried(self) -> bool:
+        """Whether there are held-out errors."""
+        return bool(self.rows) and self.rows[0].xerror is not None
+
+    def sheet(self) -> Sheet:
+        """Return the trees, the root first."""
+        held_out: Literal["data"] | None = None if self.tried else "data"
+        headings = (
+            Heading("cp", "number", write=lambda cp: f"{cp:.5g}"),
+            Heading("nsplit", "whole"),
+            Heading("leaves", "whole"),
+            Heading("rel_error", "number", write=four_digits),
+            Heading("xerror", "number", write=four_digits, only=held_out),
+            Heading("xstd", "number", write=four_digits, only=held_out),
+            Heading("mark", title="", only=held_out),
+        )
+        rows = [(*row, self._mark(place)) for place, row in enumerate(self.rows)]
+        below = (f"… {plural(self.left_out, 'larger tree')}",) if self.left_out else ()
+        return Sheet(self.title, headings, rows, below=below, of="larger tree", most=self._last + 1)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return the table as rpart prints it; of very many trees the smallest."""
+        tried = self.tried
         names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
-        last = max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
-        shown = [self._cells(i, row, tried) for i, row in enumerate(self.rows[: last + 1])]
+        shown = [self._cells(i, row, tried) for i, row in enumerate(self.rows[: self._last + 1])]
         widths = [max(len(line[i]) for line in [names, *shown]) for i in range(len(names))]
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(cells, widths, strict=False)) for cells in [names, *shown]]
-        marked = [line + self._mark(i - 1) for i, line in enumerate(lines)]
+        marks = ["", *map(self._mark, range(len(shown)))]
+        marked = [line + (f"  ◄ {mark}" if mark else "") for line, mark in zip(lines, marks, strict=True)]
         more = len(self) - len(shown) + self.left_out
-        return "\n".join([*head, *marked, *([f"… {plural(more, 'larger tree')}"] if more else [])])
+        return "\n".join([strong(self.title), *marked, *([f"… {plural(more, 'larger tree')}"] if more else [])])
 
     def _cells(self, place: int, row: CpRow, tried: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
         return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if tried else cells
 
     def _mark(self, place: int) -> str:
-        words = ["least xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen)
-        return f"  ◄ {', '.join(words)}" if words and place >= 0 else ""
+        return ", ".join(["least xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen))
+
+    @property
+    def _last(self) -> int:
+        """The last tree that readers are shown."""
+        return max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
+
+
+def four_digits(error: float) -> str:
+    """Write an error as rpart does."""
+    return f"{error:.4f}"
 
 
 def from_folds(tree: Tree, held: HeldOut, chosen: int) -> CpTable:

@@ -27,6 +27,7 @@ from treewise.intervals import beta_share, wilson
 from treewise.problem import Problem
 from treewise.prune.in_growth import grow_and_prune
 from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
+from treewise.sheet import Heading, Sheet, Shown, Style
 from treewise.tree import Tree
 from treewise.wording import count, display_width, pad, percent, plural, rough_percent, safe
 
@@ -49,7 +50,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Shown):
     """A tree and its rivals on the same folds. ``print`` it, look at ``outcomes``, or take ``to_dict()``."""
 
     table: str
@@ -113,7 +114,36 @@ class Comparison:
         ]
         return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
 
-    def __str__(self) -> str:
+    def sheet(self) -> Sheet:
+        """Return the models, the tree first."""
+        in_percent = self.measure == "error"
+        written = rough_percent if in_percent else lambda value: f"{value:,.{self.decimals}f}"
+        headings = (
+            Heading("model"),
+            Heading(self.measure, "number", "error %" if in_percent else None, written),
+            Heading("low", "number", only="data"),
+            Heading("high", "number", only="data"),
+            Heading("interval", "number", "95 % interval", str, only="words"),
+            Heading("fit_seconds", "number", "fit", seconds),
+            Heading("predict_seconds", "number", "predict", seconds),
+            Heading("bytes", "number", "size", memory),
+            Heading("about", title=""),
+        )
+        rows = []
+        for o in self.outcomes:
+            low, high = self.interval(o)
+            between = f"{written(low)} to {written(high)}"
+            rows.append((o.name, self.error(o), low, high, between, o.fit_seconds, o.predict_seconds, o.bytes, o.about))
+        return Sheet(self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), of="model")
+
+    @property
+    def title(self) -> str:
+        """What was compared on which rows."""
+        weighed = "" if self.weight is None else f" of weight {count(float(self.weight.sum()))}"
+        return f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weighed}, {self.folds} folds"
+
+    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+        """Return the models under each other, and who does better."""
         rows = [
             ["", {"error": "error %"}.get(self.measure, self.measure), "95 % interval", "fit", "predict", "size", ""]
         ]
@@ -127,9 +157,7 @@ class Comparison:
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
         widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-        weighed = "" if self.weight is None else f" of weight {count(float(self.weight.sum()))}"
-        rows_said = f"{plural(self.n, 'row')}{weighed}, {self.folds} folds"
-        lines = [f"{safe(self.table)}, column {safe(self.target)}: {rows_said}"]
+        lines = [strong(self.title)]
         for first, *middle, last in rows:
             cells = "".join(" " * (w - display_width(c) + 3) + c for w, c in zip(widths[1:-1], middle, strict=True))
             lines.append(f"{pad(first, widths[0])}{cells}   {last}".rstrip())
@@ -153,9 +181,6 @@ class Comparison:
         test = "sign test" if self.by_signs else "test of the mean difference"
         rows = f"{rival.name} is better than the tree on {plural(better, 'row')} and worse on {worse:,}"
         return f"{rows}: {clear} ({test}, {chance})"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def against(

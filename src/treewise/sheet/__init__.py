@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from treewise.sheet.lines import NARROWEST, TALL, Style, aligned, fitted, laid_out, stacked, with_last_below, wrapped
 from treewise.wording import count, display_width, escape_markdown, figure, number, plural, rough_percent, safe
 
-__all__ = ["WIDTH", "Heading", "Sheet", "Shown", "aligned"]
+__all__ = ["WIDTH", "Heading", "Sheet", "Shown", "Style", "aligned"]
 
 if TYPE_CHECKING:
     from treewise.table.frames import Frame
@@ -265,7 +265,7 @@ class Shown:
         return str(self)  # what a notebook and a prompt show
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self.to_html(), "text/markdown": self.to_markdown()}
+        return {"text/plain": repr(self), "text/html": self.to_html(), "text/markdown": self.to_markdown()}
 
 
 # -- the escapes of each form ---------------------------------------------------------------------------------

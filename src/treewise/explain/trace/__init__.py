@@ -12,6 +12,7 @@
     words.py        what is said in every format
     text.py         for the terminal; table.py for nodes with many candidates
     sheets.py       Markdown and LaTeX, also as exercise sheets
+    display.py      HTML, for notebooks
     data.py         CSV and JSON, every number as it is
 """
 

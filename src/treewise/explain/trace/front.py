@@ -19,6 +19,7 @@ from treewise.criteria import logarithm
 from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
 from treewise.evaluate.answers import with_levels_of
 from treewise.explain.trace.contest import trace_node
+from treewise.explain.trace.display import displayed
 from treewise.explain.trace.nodes import NodeTrace, Place, View
 from treewise.explain.trace.render import Printing, render
 from treewise.growth import problem_for, problem_like
@@ -194,11 +195,11 @@ class Trace:
         rows, nodes = plural(len(self.problem), "row"), plural(len(self), "node")
         return f"<Trace of {safe(self.tree.target.name)} · {rows} · {nodes}>"
 
-    def _repr_markdown_(self) -> str:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = [self[i] for i in self._asked[:SHOWN]]
         more = len(self._asked) - len(shown)
-        said = render(shown, Printing("markdown"), self.notes)
-        return said + (f"\n… {plural(more, 'more node')}: print(trace), or trace[node]\n" if more > 0 else "")
+        left = (f"… {plural(more, 'more node')}: print(trace), or trace[node]",) if more > 0 else ()
+        return {"text/plain": repr(self), **displayed(shown, (*left, *self.notes))}
 
 
 def check_view(view: View, columns: Sequence[str]) -> View:

@@ -244,5 +244,7 @@ class NodeTrace:
         tried = plural(self.tried, "candidate")
         return f"<node {self.id} · {self.words} · {plural(self.rows, 'row')} · {tried}{best}>"
 
-    def _repr_markdown_(self) -> str:
-        return self.render("markdown")
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from treewise.explain.trace.display import displayed
+
+        return {"text/plain": repr(self), **displayed([self])}

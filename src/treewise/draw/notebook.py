@@ -1,0 +1,50 @@
+"""A tree as the last line of a notebook's cell: its header, its picture, and the text tree folded below it.
+
+Stands among the outlets, above ``text.py``. It is one HTML fragment with inline style and no script, so that it shows
+the same in every notebook, trusted or not.
+"""
+
+from __future__ import annotations
+
+import html
+
+from treewise.draw.text import header, render, unsaid_missing
+from treewise.tree import Tree
+from treewise.wording import safe
+
+MOST_LINES = 60  # of the text tree
+WIDTH = 110  # columns of a line
+PRE = "line-height:1.25;overflow-x:auto;white-space:pre;"
+
+
+def bundle(tree: Tree) -> dict[str, str]:
+    """Return what a notebook shows: one line as text, or header, picture and text tree as HTML.
+
+    >>> import treewise as tw
+    >>> found = bundle(tw.grow("admissions", preset="id3"))
+    >>> found["text/plain"]
+    '<Tree Class: N, P · 12 rows · 6 leaves · depth 3>'
+    >>> print(found["text/html"].splitlines()[1])
+    <p><strong>Class: N, P · 12 rows · 6 leaves · depth 3 · training error 0.0 %</strong></p>
+    """
+    return {"text/plain": repr(tree), "text/html": in_html(tree)}
+
+
+def in_html(tree: Tree) -> str:
+    """Write the fragment."""
+    first, *warnings = header(tree, ascii=False).split("\n")
+    said = [f"<p><strong>{escaped(first)}</strong></p>", *(f"<p>{escaped(line)}</p>" for line in warnings)]
+    said += [f"<p>note: {escaped(note)}</p>" for note in (*tree.notes, *unsaid_missing(tree))]
+    return "<div>\n" + "\n".join([*said, text_tree(tree)]) + "\n</div>\n"
+
+
+def text_tree(tree: Tree, folded: bool = False) -> str:
+    """Write the text tree, folded where something else shows the tree already."""
+    lines = render(tree, max_lines=MOST_LINES, width=WIDTH, ascii=False).split("\n")
+    text = "\n".join(map(escaped, lines))
+    return f'<details{"" if folded else " open"}><summary>as text</summary>\n<pre style="{PRE}">{text}</pre></details>'
+
+
+def escaped(line: str) -> str:
+    """Write a line so that a browser shows it as it is."""
+    return html.escape(safe(line))

@@ -1,0 +1,111 @@
+"""What a text in each form must be, whatever names are in it: one checker a form.
+
+text       no control or format characters but line breaks
+html       balanced, a few harmless tags, inline style and nothing else
+markdown   tables with as many cells in every line as in the first, and no live HTML
+csv        as many cells in every line
+json       strict JSON
+latex      groups and environments that close
+"""
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from html.parser import HTMLParser
+
+TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre"}
+ATTRIBUTES = {"style", "open"}
+CELL = re.compile(r"(?<!\\)\|")
+
+
+def check_text(text):
+    for line in text.split("\n"):
+        odd = [ch for ch in line if unicodedata.category(ch)[0] == "C" or unicodedata.category(ch) in ("Zl", "Zp")]
+        assert not odd, (odd, line)
+
+
+class Reader(HTMLParser):
+    """Holds a fragment to what a notebook may show; ``said`` is what a reader sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.said = [], []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in TAGS, tag
+        assert {name for name, _ in attrs} <= ATTRIBUTES, attrs
+        assert not [value for name, value in attrs if name == "style" and re.search(r"url|expression|[<>&]", value)]
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+    def unexpected(self, *_):
+        raise AssertionError("a comment or a declaration")
+
+    handle_comment = handle_decl = handle_pi = unknown_decl = unexpected
+
+
+def check_html(text):
+    check_text(text)
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    return "".join(reader.said)
+
+
+def check_markdown(text):
+    check_text(text)
+    assert not re.search(r"(?<!\\)<[A-Za-z/!?]", text)
+    table = []
+    for line in [*text.split("\n"), ""]:
+        if line.startswith("|"):
+            table.append(len(CELL.findall(line)))
+        elif table:
+            assert len(table) >= 2, text
+            assert len(set(table)) == 1, text
+            table = []
+
+
+def check_csv(text):
+    rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert len({len(row) for row in rows}) == 1
+    return rows
+
+
+def check_json(text):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def check_latex(text):
+    check_text(text)
+    plain = re.sub(r"\\[\\{}$%#&_]", "", text)
+    plain = re.sub(r"%[^\n]*", "", plain)
+    depth = 0
+    for ch in plain:
+        depth += (ch == "{") - (ch == "}")
+        assert depth >= 0
+    assert depth == 0
+    assert plain.count("$") % 2 == 0
+    assert re.findall(r"\\begin{(.*?)}", text) == re.findall(r"\\end{(.*?)}", text) or text.count(
+        "\\begin{"
+    ) == text.count("\\end{")
+
+
+CHECKS = {
+    "text": check_text,
+    "html": check_html,
+    "markdown": check_markdown,
+    "csv": check_csv,
+    "json": check_json,
+    "latex": check_latex,
+}

@@ -1,0 +1,56 @@
+"""Every way a tree and what is found of it are printed, by name: for tests that push something through all of them.
+
+``RESULTS`` are what Python hands back, each shown in every form it has; ``texts`` are those with no value behind them.
+Whoever adds a result adds it here: ``test_hostile_names.py`` fails for one that is missing.
+"""
+
+import json
+
+import treewise as tw
+from treewise.draw.text import header, view
+from treewise.evaluate import paths
+
+RESULTS = {
+    "tree": lambda tree, data: tree,
+    "evaluate": lambda tree, data: tree.evaluate(data),
+    "check": lambda tree, data: tree.check(data),
+    "paths": paths,
+    "summary": lambda tree, data: tree.summary(),
+    "cp_table": lambda tree, data: tree.cp_table,
+    "trace": lambda tree, data: tree.trace(data),
+    "trace of a node": lambda tree, data: tree.trace(data)[0],
+    "rules": lambda tree, data: tree.rules(),
+    "importances": lambda tree, data: tree.importances(),
+    "importances on a table": lambda tree, data: tree.importances(data, repeats=2),
+    "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
+    "against": lambda tree, data: tw.against(data, tree.target.name, "majority", folds=2),
+}
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+
+
+def texts(tree, data):
+    """Yield (name, form, text) of what is not a result with forms of its own."""
+    yield "print(tree)", "text", str(tree)
+    yield "show", "text", view(tree, max_lines=60, width=80)
+    yield "header", "text", header(tree)
+    yield "export text", "text", tree.export("text")
+    yield "export if-else", "text", tree.export("if-else")
+    yield "history", "text", str(tree.prune(max_depth=1).history[-1])
+    traced = tree.trace(data)
+    for form in FORMATS:
+        yield f"trace {form}", form, traced.render(form)
+    for form in ("text", "markdown", "latex"):
+        yield f"exercise {form}", form, traced.render(form, blanks=True)
+
+
+def forms(result):
+    """Yield (form, text) of a result: print, repr, the notebook's bundle, and data where it has them."""
+    yield "text", str(result)
+    yield "text", repr(result)
+    for kind, text in result._repr_mimebundle_(include=None, exclude=None).items():
+        yield {"text/plain": "text", "text/html": "html", "text/markdown": "markdown"}[kind], text
+    if hasattr(result, "to_csv"):
+        yield "csv", result.to_csv()
+        assert len(result.to_frame().columns) >= 1
+    if hasattr(result, "to_dict"):
+        yield "json", json.dumps(result.to_dict(), allow_nan=False)
