@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from treewise.errors import TreewiseError as TreewiseError
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
+    from treewise.explain.stability import stability as stability
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
     from treewise.growth import grow as grow
@@ -65,6 +66,7 @@ _HOMES = {
     "candidates": "explain.trace",
     "curve": "curves",
     "against": "rivals",
+    "stability": "explain.stability",
     "draw_impurity": "draw.plots.impurity",
     "parse": "written.parse",
     "load": "files",

@@ -56,6 +56,7 @@ VERBS = {
     "evaluate": "Compare a tree with a table whose answers are known.",
     "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",
     "importance": "Say which columns matter to a tree.",
+    "stability": "Say how sure the structure of a tree is.",
     "refit": "Keep the splits of a tree, and count every node anew on a table.",
     "export": "Write a tree in another form: as nested if and else, or as complete text.",
     "curve": "Choose the size of a tree: training error against validation error.",

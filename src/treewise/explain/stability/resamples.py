@@ -1,0 +1,248 @@
+"""One resample: the rows drawn again, the tree they grow, and where the reference tree's questions come back in it.
+
+Stands below ``stability``, which does this many times in threads. **Whether a question comes back** is told in three
+ways, from the strictest:
+
+    place   the resample's tree asks the same columns on the way down, followed along the branches that hold most of the
+            node's rows, and the same column there
+    again   somewhere in the resample's tree the same column is asked of about the same rows: of all rows that pass
+            through either of the two nodes, at least half pass through both
+    asked   the share of the node's rows that are asked about the column at all, anywhere on their way
+
+The rows are always those of the whole table, sent down both trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.explain.trace.candidate import in_order_of_rows
+from treewise.folds import part
+from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
+from treewise.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.problem import Problem
+from treewise.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Grow = Callable[[Problem], Tree]
+
+ABOUT_THE_SAME = 0.5  # of the rows that pass through either of two nodes, how many must pass through both
+LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
+TINY = float(np.finfo(float).tiny)
+NOTHING = -2  # instead of a column: no node has about the same rows
+
+
+def drawn(n: int, random_state: int, number: int) -> Ints:
+    """Return how often each row is drawn in one resample, as many times in all as there are rows.
+
+    >>> len(drawn(5, random_state=0, number=1)), int(drawn(5, random_state=0, number=1).sum())
+    (5, 5)
+    """
+    rows = np.random.default_rng((random_state, number)).integers(0, n, n)
+    return np.bincount(rows, minlength=n)
+
+
+def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
+    """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
+
+    Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
+    instead: a copy of a row that was grown on is no judge.
+    """
+    if not as_weights:
+        return within_bounds(part(problem, np.repeat(np.arange(len(times)), times)))
+    rows = np.flatnonzero(times)
+    some = part(problem, rows)
+    return within_bounds(replace(some, weight=some.weight * times[rows]))
+
+
+def within_bounds(problem: Problem) -> Problem:
+    """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
+    total = float(problem.weight.sum(dtype=np.float64))
+    if total < LARGEST_WEIGHT:
+        return problem
+    weight = np.maximum(1, np.asarray(problem.weight) >> 8)
+    return replace(problem, weight=weight, weight_scale=problem.weight_scale - 8)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The tree that is questioned, with where the rows of the table go in it."""
+
+    tree: Tree
+    problem: Problem
+
+    @cached_property
+    def inner(self) -> Ints:
+        """The nodes that ask."""
+        return np.flatnonzero(self.tree.arrays.kind != LEAF)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The node at which each row ends."""
+        return find_nodes(self.tree, self.problem.columns, len(self.problem))
+
+    @cached_property
+    def answers(self) -> npt.NDArray[Any]:
+        """What the tree says of each row: a class number, or a value."""
+        return answers_of(self.tree, nodes_that_speak(self.tree, self.ends))
+
+    @cached_property
+    def order(self) -> Ints:
+        """The rows, those of a node together: a subtree is a run of them."""
+        return np.argsort(self.ends, kind="stable")
+
+    @cached_property
+    def runs(self) -> tuple[Ints, Ints]:
+        """Where each node's rows begin and end in that order."""
+        start = np.searchsorted(self.ends[self.order], np.arange(len(self.tree) + 1))
+        return start[:-1], start[self.tree.arrays.ends]
+
+    @cached_property
+    def weight(self) -> Floats:
+        """What each row weighs, in that order."""
+        scaled = np.asarray(self.problem.weight, np.float64)[self.order]
+        return np.asarray(scaled / scaled.max())
+
+    @cached_property
+    def levels(self) -> dict[int, Ints]:
+        """For each node that asks about categories the codes that are present there."""
+        found = {}
+        for node in self.inner.tolist():
+            column = int(self.tree.arrays.column[node])
+            if self.tree.encodings[column].categorical:
+                start, end = (int(side[node]) for side in self.runs)
+                codes = np.unique(self.problem.columns[column][self.order[start:end]])
+                found[node] = codes[codes >= 0].astype(np.int64)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one resample says: of its own tree, of its answers, and of every inner node of the reference tree."""
+
+    leaves: int
+    depth: int
+    first: int  # the column its tree asks first; -1 where it asks nothing
+    answers: npt.NDArray[Any]  # of all rows
+    unseen: Bools  # rows that were not drawn
+    questions: npt.NDArray[np.void]  # of each inner node of the reference, in order: QUESTION
+
+
+# What a resample says of one question: the three ways in which it may come back (the file's head); where it comes back
+# again, how many rows the two nodes have in common, the threshold (NaN where there is none), and whether the categories
+# present are parted alike; and in any case the column asked of about the same rows (-1 where they are a leaf, NOTHING
+# where no node has them).
+QUESTION = np.dtype(
+    [
+        *(("place", np.bool_), ("again", np.bool_), ("asked", np.float64)),
+        *(("overlap", np.float64), ("cut", np.float64), ("same_levels", np.bool_), ("column", np.int64)),
+    ]
+)
+Question = tuple[bool, bool, float, float, float, bool, int]
+
+
+def one_resample(reference: Reference, times: Ints, grow: Grow, as_weights: bool) -> Found:
+    """Grow the tree of one resample, and look for the reference tree's questions in it."""
+    tree = grow(resampled(reference.problem, times, as_weights))
+    ends = find_nodes(tree, reference.problem.columns, len(reference.problem))
+    answers = answers_of(tree, nodes_that_speak(tree, ends))
+    first = -1 if tree.arrays.kind[0] == LEAF else int(tree.arrays.column[0])
+    return Found(tree.n_leaves, tree.depth, first, answers, times == 0, Search(reference, tree, ends).every())
+
+
+class Search:
+    """Looks for the questions of the reference tree in another one."""
+
+    def __init__(self, reference: Reference, tree: Tree, ends: Ints) -> None:
+        self.reference, self.tree = reference, tree
+        self.ends = ends[reference.order]  # the rows of a node of the reference are a run of these
+        self.column = np.where(tree.arrays.kind == LEAF, -1, tree.arrays.column)
+        self.sizes = under_nodes(tree, self.ends, reference.weight)
+        self.places: dict[int, int] = {}  # node of the reference → node at the same place
+        self.asking: dict[int, Bools] = {}  # column → nodes at or below one that asks it
+
+    def every(self) -> npt.NDArray[np.void]:
+        """Look for every question; in pre-order, so that the place of a node's parent is known."""
+        return np.array([self.look(node) for node in self.reference.inner.tolist()], QUESTION)
+
+    def look(self, node: int) -> Question:
+        """Look for one question."""
+        reference, mine = self.reference, int(self.reference.tree.arrays.column[node])
+        run = slice(*(int(side[node]) for side in reference.runs))
+        ends, weight = self.ends[run], reference.weight[run]
+        shared = under_nodes(self.tree, ends, weight)
+        size = float(shared[0])
+        asked = float(weight @ self.asks(mine)[ends]) / size
+        place = self.place_of(node, shared)
+        at_place = place is not None and int(self.column[place]) == mine
+        common = shared / np.maximum(size + self.sizes - shared, TINY)
+        best = int(np.argmax(common))
+        column = int(self.column[best]) if common[best] >= ABOUT_THE_SAME else NOTHING
+        alike = int(np.argmax(np.where(self.column == mine, common, -1.0)))
+        if self.column[alike] != mine or common[alike] < ABOUT_THE_SAME:
+            return at_place, False, asked, 0.0, np.nan, False, column
+        same_levels = node in reference.levels and self.parts_alike(node, alike)
+        return at_place, True, asked, float(common[alike]), cut_of(self.tree, alike), same_levels, column
+
+    def asks(self, column: int) -> Bools:
+        """Tell of which nodes the rows are asked about a column, there or above."""
+        if column not in self.asking:
+            here = self.column == column
+            self.asking[column] = here | self.tree.arrays.below(here)
+        return self.asking[column]
+
+    def place_of(self, node: int, shared: Floats) -> int | None:
+        """Return the node at the same place, below that of its parent where both ask the same; None: there is none."""
+        own = self.reference.tree.arrays
+        parent = int(own.parent[node])
+        above = self.places.get(parent)
+        if parent < 0:
+            self.places[node] = 0
+        elif above is not None and self.column[above] == own.column[parent]:
+            start, children = self.tree.arrays.child_lists
+            branches = children[start[above] : start[above + 1]]
+            self.places[node] = int(branches[np.argmax(shared[branches])])
+        return self.places.get(node)
+
+    def parts_alike(self, node: int, other: int) -> bool:
+        """Tell whether two tests of categories put those present at the first into the same groups."""
+        present = self.reference.levels[node]
+        return np.array_equal(parted(self.reference.tree, node, present), parted(self.tree, other, present))
+
+
+def under_nodes(tree: Tree, ends: Ints, weight: Floats) -> Floats:
+    """Return the weight of the rows that pass through each node, from where they end."""
+    run = np.concatenate([[0.0], np.cumsum(np.bincount(ends, weight, len(tree)))])
+    return np.asarray(run[tree.arrays.ends] - run[:-1])
+
+
+def cut_of(tree: Tree, node: int) -> float:
+    """Return a node's threshold; NaN where it has none, or only asks whether a value is missing."""
+    a = tree.arrays
+    if a.kind[node] != THRESHOLD:
+        return np.nan
+    cut = float(a.cut[node] if tree.encodings[a.column[node]].kind == "number" else a.cut_int[node])
+    split = tree.split_at(node)
+    assert split is not None
+    return np.nan if split.asks_presence(tree.encodings[a.column[node]]) else cut
+
+
+def parted(tree: Tree, node: int, present: Ints) -> Ints:
+    """Return into which branch a test of categories puts each of some codes, branches numbered as they appear."""
+    a = tree.arrays
+    named = a.codes[a.code_start[node] : a.code_start[node + 1]]
+    if a.kind[node] == ORDINAL:
+        return in_order_of_rows(present > named[0])
+    if a.kind[node] != MULTIWAY:
+        return in_order_of_rows(np.isin(present, named))
+    order = np.argsort(named)
+    spot = np.searchsorted(named[order], present).clip(0, len(named) - 1)
+    return in_order_of_rows(np.where(named[order][spot] == present, order[spot], -1))
