@@ -1,7 +1,7 @@
 """One resample: the rows drawn again, the tree they grow, and where the reference tree's questions come back in it.
 
 Stands below ``stability``, which does this many times in threads. **Whether a question comes back** is told in three
-ways, from the strictest:
+ways:
 
     place   the resample's tree asks the same columns on the way down, followed along the branches that hold most of the
             node's rows, and the same column there

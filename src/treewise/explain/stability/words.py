@@ -54,7 +54,7 @@ def first_question(found: Stability) -> str:
     verdict = "is safe" if share >= SAFE else "is likely, not certain" if share > LIKELY else "is open"
     line = f"The first question {verdict}: {safe(root.column)} is asked first in {times(share, count)}{but}"
     if root.cuts and " to " in root.cuts:
-        line += f"; in half of them the cut lies from {root.cuts}"
+        line += f"; half of its cuts lie from {root.cuts}"
     return f"{line}."
 
 
