@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from treewise.errors import TreewiseError as TreewiseError
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
+    from treewise.explain.compare import compare as compare
     from treewise.explain.stability import stability as stability
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
@@ -66,6 +67,7 @@ _HOMES = {
     "candidates": "explain.trace",
     "curve": "curves",
     "against": "rivals",
+    "compare": "explain.compare",
     "stability": "explain.stability",
     "draw_impurity": "draw.plots.impurity",
     "parse": "written.parse",

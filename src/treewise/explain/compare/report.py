@@ -1,0 +1,232 @@
+"""``Comparison``: what was found out about two trees, as data and as words.
+
+The top of ``compare``: nothing is decided here, only said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from treewise.explain.compare.difference import Change
+from treewise.explain.compare.space import State
+from treewise.regions import Cell, Region
+from treewise.sheet import Heading, Sheet, Shown
+from treewise.sheet import plain as as_json
+from treewise.wording import figure, plural, rough_percent
+
+MOST_WHERE = 10  # parts that readers are shown
+MOST_CHANGES = 20
+
+
+@dataclass(frozen=True)
+class Error:
+    """How wrong a tree is on the table: the share of wrong rows, or the root of the mean squared error."""
+
+    measure: str
+    value: float
+    wrong: int | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two trees: its size, and what it says of the witness."""
+
+    name: str
+    leaves: int
+    depth: int
+    node: int | None  # where the witness stops
+    answer: Any
+    said: str
+    error: Error | None
+
+
+@dataclass(frozen=True, eq=False)
+class Where:
+    """A part of the space in which the trees differ, and what each answers there."""
+
+    region: Region
+    answers: tuple[Any, Any]
+    said: tuple[str, str]
+    cases: int | None  # combinations of known levels, where there are but levels
+    rows: int | None  # of the table
+    states: tuple[State, ...] = field(repr=False, default=())
+
+    @cached_property
+    def words(self) -> str:
+        """The region in words."""
+        return str(self.region)
+
+    def order(self) -> tuple[int, int, int]:
+        """Return what puts the parts of most rows, or cases, first."""
+        return -(self.rows or 0), -(self.cases or 0), len(self.region.conditions)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
+    """What ``treewise.compare`` found out about two trees.
+
+    ``equivalent`` is the answer; ``witness`` a row on which they differ (None if there is none), ``sides`` what either
+    says of it. ``differ_on`` of ``cases`` counts combinations of levels, where all columns asked about are categories.
+
+    >>> import treewise as tw
+    >>> one, two = (tw.grow("outlier", max_leaf_nodes=n) for n in (2, 3))
+    >>> found = tw.compare(one, two, "outlier")
+    >>> found.equivalent, found.rows_differ, found.share_of_rows
+    (False, 1, 0.05)
+    """
+
+    equivalent: bool
+    equivalent_on_complete_rows: bool
+    complete: bool
+    sides: tuple[Side, Side]
+    witness: dict[str, Cell] | None
+    witness_row: int | None
+    witness_needs: tuple[str, ...]
+    witness_words: str
+    cases: int | None
+    differ_on: int | None
+    table: str | None
+    rows: int | None
+    rows_differ: int | None
+    where: tuple[Where, ...]
+    where_is_all: bool
+    changes: tuple[Change, ...]
+
+    @property
+    def share_of_rows(self) -> float | None:
+        """The share of the table's rows on which the trees differ."""
+        return None if not self.rows or self.rows_differ is None else self.rows_differ / self.rows
+
+    @property
+    def smaller(self) -> str | None:
+        """The name of the tree with fewer leaves; None if both have as many."""
+        one, two = self.sides
+        if one.leaves == two.leaves:
+            return None
+        return one.name if one.leaves < two.leaves else two.name
+
+    # -- words ------------------------------------------------------------------------------------------------
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a few words."""
+        if self.equivalent:
+            return "equivalent" + (" on rows without missing and never-seen values" if self.complete else "")
+        if self.equivalent_on_complete_rows:
+            return "not equivalent: they differ, but only where a value is missing or never seen"
+        return "not equivalent"
+
+    def summary(self) -> tuple[str, ...]:
+        """Return the words above the table of differences."""
+        lines = []
+        counted = []
+        if not self.equivalent and self.cases is not None and self.differ_on is not None:
+            counted.append(f"on {self.differ_on:,} of the {plural(self.cases, 'possible case')}")
+        if self.rows is not None and self.rows_differ is not None:
+            share = f" ({rough_percent(self.rows_differ / self.rows)} %)" if self.rows_differ else ""
+            counted.append(f"on {self.rows_differ:,} of the {plural(self.rows, 'row')}{share} of {self.table}")
+        if counted:
+            lines.append(f"differ {', '.join(counted)}")
+        if self.witness is not None:
+            lines += self._say_witness()
+        return (*lines, self._say_sizes())
+
+    def _say_witness(self) -> list[str]:
+        said = "; ".join(f"{side.name} → {side.said} (node {side.node})" for side in self.sides)
+        row = f" (row {self.witness_row:,} of {self.table})" if self.witness_row is not None else ""
+        needs = f" (needs {', '.join(self.witness_needs)})" if self.witness_needs else ""
+        return [f"witness: {self.witness_words}{row}{needs}", f"         {said}"]
+
+    def _say_sizes(self) -> str:
+        sizes = ", ".join(f"{s.name} {plural(s.leaves, 'leaf', 'leaves')} of depth {s.depth}" for s in self.sides)
+        one, two = (side.error for side in self.sides)
+        said = f"size: {sizes}"
+        if one is not None and two is not None:
+            errors = [
+                f"{e.wrong:,} of {plural(e.rows, 'row')} wrong" if e.wrong is not None else f"RMSE {figure(e.value)}"
+                for e in (one, two)
+            ]
+            both = f"both {errors[0]}" if errors[0] == errors[1] else f"{errors[0]} against {errors[1]}"
+            said += f"; {both}"
+        equal = self.equivalent or (one is not None and two is not None and one.value == two.value)
+        if equal and self.smaller:
+            said += f": {self.smaller} is the simpler one at equal error"
+        return said
+
+    # -- forms ------------------------------------------------------------------------------------------------
+
+    def sheet(self) -> Sheet:
+        """Return the parts on which the trees differ, below the answer."""
+        one, two = (side.name for side in self.sides)
+        headings = (
+            Heading("where"),
+            Heading(one, title=one),
+            Heading(two, title=two),
+            *([Heading("cases", "whole")] if self.cases is not None else []),
+            *([Heading("rows", "whole")] if self.rows is not None else []),
+        )
+        rows = [
+            [
+                w.words,
+                *w.said,
+                *([w.cases] if self.cases is not None else []),
+                *([w.rows] if self.rows is not None else []),
+            ]
+            for w in self.where
+        ]
+        below = (
+            () if self.where_is_all else ("These are not all: the trees differ in more places than are put together.",)
+        )
+        return Sheet(self.verdict, headings, rows, self.summary(), below, of="place", most=MOST_WHERE)
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Return the answer, and what changed in how the trees are built."""
+        one, two = (side.name for side in self.sides)
+        if not self.changes:
+            if self.equivalent:
+                return (self.sheet(),)
+            said = "Both ask the same tests; they differ in where missing or never-seen values go, or in what is said."
+            return self.sheet(), Sheet("", (), (), above=(said,))
+        headings = (Heading("where"), Heading("change"), Heading(f"{one} node"), Heading(f"{two} node"))
+        rows = [[c.where, c.words, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
+        title = f"From {one} to {two}: {plural(len(rows), 'change')}"
+        return self.sheet(), Sheet(title, headings, rows, of="change", most=MOST_CHANGES)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "equivalent": self.equivalent,
+            "equivalent_on_complete_rows": self.equivalent_on_complete_rows,
+            "complete_rows_only": self.complete,
+            "witness": as_json(self.witness),
+            "witness_row": self.witness_row,
+            "witness_needs": list(self.witness_needs),
+            "cases": self.cases,
+            "differ_on": self.differ_on,
+            "rows": self.rows,
+            "rows_differ": self.rows_differ,
+            "share_of_rows": self.share_of_rows,
+            "trees": [
+                {
+                    "name": s.name,
+                    "leaves": s.leaves,
+                    "depth": s.depth,
+                    "node": s.node,
+                    "answer": as_json(s.answer),
+                    "error": None if s.error is None else {s.error.measure: s.error.value},
+                }
+                for s in self.sides
+            ],
+            "smaller": self.smaller,
+            "where": [
+                {"where": w.words, "answers": as_json(list(w.answers)), "cases": w.cases, "rows": w.rows}
+                for w in self.where
+            ],
+            "where_is_all": self.where_is_all,
+            "changes": [
+                {"change": c.kind, "where": c.where, "nodes": list(c.nodes), "words": c.words} for c in self.changes
+            ],
+        }

@@ -1,0 +1,222 @@
+"""The space in which two trees are compared: the columns either asks about, cut into cells that no test divides.
+
+The ground of ``compare``. Each column becomes a few cells: the numbers between neighbouring cuts of either tree, or the
+levels either tree knows; beside them a level that neither knows, and a missing value. Every test of either tree then
+maps whole cells to branches, so that comparing the trees is counting with small integers, and exact.
+
+    numbers      cells 0 … k in order: x <= first cut, …, x > last cut          a state is (first, last, missing)
+    categories   one cell a level, UNSEEN and MISSING                           a state is a frozenset of cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treewise import encode
+from treewise.encode import INT64_MAX, INT64_MIN, Encoding
+from treewise.encode.convert import PER_DAY
+from treewise.errors import ParameterError
+from treewise.nodes import LEAF
+from treewise.predict import refuses_missing
+from treewise.regions import Condition, Interval, Levels, interval
+from treewise.table import read
+from treewise.table.column import UNITS
+from treewise.tree import Tree
+from treewise.wording import safe
+
+UNSEEN, MISSING = -2, -1  # the cells beside the levels
+
+NUMBERS = ("number", "integer")
+KIND_WORDS = {
+    "number": "a number", "integer": "a number", "datetime": "a date", "boolean": "true or false",
+    "nominal": "a category", "ordered": "a category",
+}  # fmt: skip
+
+Range = tuple[int, int, bool]  # cells first … last (none if last < first), and whether missing is possible
+State = Range | frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One column of the space.
+
+    ``encoding`` is what both trees' encodings come to; ``cuts`` are all thresholds in order, of numbers; ``codes`` the
+    code each cell has in either tree (UNSEEN where it does not know the level), of categories.
+    """
+
+    encoding: Encoding
+    cuts: tuple[float | int, ...] = ()
+    codes: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    may_miss: bool = True  # whether neither tree refuses missing values here
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.encoding.name
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the cells are levels."""
+        return self.encoding.categorical
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last cell of numbers that holds any."""
+        first, last = 0, len(self.cuts)
+        top = float("inf") if self.encoding.kind == "number" else INT64_MAX
+        if self.cuts and self.cuts[-1] >= top:
+            last -= 1
+        if self.cuts and self.encoding.kind != "number" and self.cuts[0] <= INT64_MIN:
+            first += 1
+        return first, last
+
+    def everything(self, unseen: bool, missing: bool) -> State:
+        """Return all that may stand in the column, with or without what is never seen or missing."""
+        missing = missing and self.may_miss
+        if not self.categorical:
+            return (*self.ends, missing)
+        beside = [UNSEEN] * (unseen and self.encoding.kind != "boolean") + [MISSING] * missing
+        return frozenset((*range(len(self.encoding.levels)), *beside))
+
+    def usual(self, state: State) -> bool:
+        """Tell whether some of a state is a known value, neither missing nor never seen."""
+        if isinstance(state, tuple):
+            return state[0] <= state[1]
+        return any(cell >= 0 for cell in state)
+
+    def count(self, state: State) -> int:
+        """Return how many levels a state holds."""
+        assert isinstance(state, frozenset)
+        return sum(1 for cell in state if cell >= 0)
+
+    def condition(self, state: State) -> Condition:
+        """Return a state as the condition that ``regions`` can say and exemplify."""
+        if not isinstance(state, tuple):
+            cells = frozenset(c for c in state if c >= 0)
+            return Levels(0, len(self.encoding.levels) - 1, cells, frozenset(), UNSEEN in state, MISSING in state)
+        first, last, missing = state
+        if first > last:
+            return Interval(present=False, missing=missing)
+        low = self.cuts[first - 1] if first > 0 else None
+        high = self.cuts[last] if last < len(self.cuts) else None
+        return interval(low, high, missing, self.encoding)
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The columns two trees ask about, in the order in which they do."""
+
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, a: Tree, b: Tree, names: tuple[str, str]) -> Space:
+        """Put the columns of two trees together; refuse those that contradict each other."""
+        asked = {name: None for tree in (a, b) for name in asked_columns(tree)}
+        return cls(tuple(axis_of(name, a, b, names) for name in asked))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each column stands."""
+        return {axis.name: i for i, axis in enumerate(self.axes)}
+
+    @property
+    def cases(self) -> int | None:
+        """How many combinations of known levels there are; None where a column is a number."""
+        total = 1
+        for axis in self.axes:
+            if not axis.categorical:
+                return None
+            total *= len(axis.encoding.levels)
+        return total
+
+    def everything(self, unseen: bool, missing: bool) -> list[State]:
+        """Return the whole space as a state a column."""
+        return [axis.everything(unseen, missing) for axis in self.axes]
+
+
+def asked_columns(tree: Tree) -> list[str]:
+    """Return the columns a tree asks about, in the order of its nodes."""
+    a = tree.arrays
+    order = dict.fromkeys(a.column[a.kind != LEAF].tolist())
+    return [tree.columns[i] for i in order]
+
+
+def axis_of(name: str, a: Tree, b: Tree, names: tuple[str, str]) -> Axis:
+    """Put one column of two trees together."""
+    encodings = [next((e for e in tree.encodings if e.name == name), None) for tree in (a, b)]
+    uses = [name in asked_columns(tree) for tree in (a, b)]
+    if all(uses):
+        encoding = common(*(e for e in encodings if e is not None), names)
+    else:
+        encoding = next(e for e, used in zip(encodings, uses, strict=True) if used and e is not None)
+    may_miss = not any(used and refuses_missing(tree) for tree, used in zip((a, b), uses, strict=True))
+    if not encoding.categorical:
+        users = [tree for tree, used in zip((a, b), uses, strict=True) if used]
+        cuts = {cut for tree in users for cut in cuts_of(tree, name, encoding)}
+        return Axis(encoding, tuple(sorted(cuts)), may_miss=may_miss)
+    return with_levels(encoding, encodings, may_miss)
+
+
+def common(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
+    """Return what a column is to both trees, or say that they contradict each other."""
+    kinds = {one.kind, two.kind}
+    if kinds <= set(NUMBERS):
+        return replace(one, kind="number" if "number" in kinds else "integer")
+    if kinds == {"datetime"}:
+        return replace(one, unit=max(one.unit, two.unit, key=UNITS.index))
+    if one.categorical and two.categorical:
+        return one if one.kind == "boolean" or two.kind != "boolean" else two
+    raise ParameterError(
+        f'column "{safe(one.name)}" is {KIND_WORDS[one.kind]} in {names[0]} and {KIND_WORDS[two.kind]} in {names[1]}:'
+        " the trees cannot be compared. Grow both with the same kinds."
+    )
+
+
+def cuts_of(tree: Tree, name: str, joint: Encoding) -> Iterable[float | int]:
+    """Return a tree's thresholds on a column, as numbers of the space."""
+    column = tree.columns.index(name)
+    a, own = tree.arrays, tree.encodings[column]
+    at = np.flatnonzero((a.column == column) & (a.kind != LEAF))
+    values = (a.cut if own.kind == "number" else a.cut_int)[at].tolist()
+    return (same_cut(cut, own, joint) for cut in values)
+
+
+def same_cut(cut: float | int, own: Encoding, joint: Encoding) -> float | int:
+    """Return a threshold of one tree in the numbers of the space.
+
+    >>> same_cut(1, Encoding("t", "datetime", unit="D"), Encoding("t", "datetime", unit="s"))     # to the day's end
+    172799
+    """
+    if own.kind == "integer" and joint.kind == "number":
+        return float("inf") if cut == INT64_MAX else cut
+    if own.kind == "datetime" and own.unit != joint.unit and cut != INT64_MAX:
+        return (int(cut) + 1) * (PER_DAY[joint.unit] // PER_DAY[own.unit]) - 1
+    return cut
+
+
+def with_levels(encoding: Encoding, encodings: list[Encoding | None], may_miss: bool) -> Axis:
+    """Put the levels of two trees together: a level is what both read alike (4 and 4.0 are one)."""
+    known = [e if e is not None and e.categorical else None for e in encodings]
+    texts = list(dict.fromkeys(level for e in known if e is not None for level in e.levels))
+    if encoding.kind == "boolean":
+        texts = list(encoding.levels)
+    codes = [own_codes(e, encoding.name, texts) for e in known]
+    pairs: dict[tuple[int, int], str] = {}
+    for text, one, two in zip(texts, *codes, strict=True):
+        pairs.setdefault((one, two), text)
+    joint = replace(encoding, levels=tuple(pairs.values()))
+    return Axis(joint, (), (tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)), may_miss)
+
+
+def own_codes(encoding: Encoding | None, name: str, texts: list[str]) -> list[int]:
+    """Return the code each level has in a tree, as its predictions would read it; UNSEEN where it has none."""
+    if encoding is None:
+        return [UNSEEN] * len(texts)
+    values: Any = encode.apply(encoding, read({name: texts}, name="the levels")[name], "the levels")
+    found: list[int] = values.tolist()
+    return [code if code >= 0 else UNSEEN for code in found]

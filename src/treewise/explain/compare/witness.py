@@ -1,0 +1,89 @@
+"""A row on which two trees differ: one of the table if there is one, else one made up of natural values.
+
+Stands on ``space.py`` and ``rows.py``. Missing values and never-seen levels are used only where the trees differ on
+nothing else, and then said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewise import encode
+from treewise.explain.compare.rows import Rows
+from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
+from treewise.regions import Cell, some_cell
+from treewise.split import quote, say_equal
+from treewise.table.column import Column
+from treewise.wording import safe
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A row as cells by column, what it needs beyond known values, and its number in the table (from 1), if any."""
+
+    cells: dict[str, Cell]
+    needs: tuple[str, ...] = ()
+    row: int | None = None
+
+    def words(self, space: Space) -> str:
+        """Say the row, column by column."""
+        return ", ".join(say_cell(axis, self.cells[axis.name]) for axis in space.axes)
+
+
+def say_cell(axis: Axis, cell: Cell) -> str:
+    """Say one cell: ``GPA = 4.0``, ``x3 is true``, ``age missing``."""
+    name = safe(axis.name)
+    if cell is None:
+        return f"{name} missing"
+    if axis.encoding.kind == "boolean":
+        return say_equal(name, str(cell).lower(), axis.encoding)
+    if isinstance(cell, str):
+        return f"{name} = {quote(cell)}"
+    return f"{name} = {axis.encoding.say(cell)}"
+
+
+def made_up(space: Space, states: tuple[State, ...], whole: list[State]) -> Witness:
+    """Make up a row that lies in a part of the space; where a column is free, take a usual value."""
+    cells: dict[str, Cell] = {}
+    needs: list[str] = []
+    for axis, state, everything in zip(space.axes, states, whole, strict=True):
+        if isinstance(state, tuple) and state == everything and axis.usual(state):
+            middle = len(axis.cuts) // 2  # a free number: just below one of its cuts
+            state = (middle, middle, False) if axis.ends[0] <= middle <= axis.ends[1] else state
+        cells[axis.name] = cell = some_cell(axis.condition(state), axis.encoding)
+        if not axis.usual(state):
+            needs.append(f"{safe(axis.name)} {'missing' if cell is None else 'never seen'}")
+    return Witness(cells, tuple(needs))
+
+
+def of_the_table(space: Space, rows: Rows, complete: bool) -> Witness | None:
+    """Return the first row of the table on which the trees differ, one without missing and never-seen values first."""
+    usual = np.flatnonzero(rows.differ & rows.complete)
+    any_row = np.flatnonzero(rows.differ) if not complete else usual
+    if not len(any_row):
+        return None
+    row = int(usual[0] if len(usual) else any_row[0])
+    needs = []
+    for axis, some in zip(space.axes, rows.cells, strict=True):
+        if some[row] in (MISSING, UNSEEN):
+            needs.append(f"{safe(axis.name)} {'missing' if some[row] == MISSING else 'never seen'}")
+    cells = {axis.name: cell_at(axis, rows.table[axis.name], row) for axis in space.axes}
+    return Witness(cells, tuple(needs), row + 1)
+
+
+def cell_at(axis: Axis, column: Column, row: int) -> Cell:
+    """Return a cell of the table as the space knows it."""
+    if axis.categorical and axis.encoding.kind != "boolean":
+        if column.is_missing()[row]:
+            return None
+        return column.labels[int(column.values[row])] if column.coded else column.say(row).strip('"')
+    values: Any = encode.apply(axis.encoding, column, "the table")[row : row + 1]
+    value = encode.decode(axis.encoding, values)[0]
+    if axis.encoding.kind == "boolean":
+        return None if value is None else value == "true"
+    if value is not None and axis.encoding.kind == "datetime":
+        return axis.encoding.say(value)
+    return value
