@@ -109,10 +109,6 @@ def answers_on(tree, which, names, grid, what="prediction"):
     return [tree.prediction(n) for n in nodes.tolist()]
 
 
-def usual(cell, encoding_levels):
-    return cell is not None and cell != "new"
-
-
 @settings(deadline=None, max_examples=150)
 @given(pairs_of_trees())
 def test_verdict_counts_and_places_agree_with_trying_everything(pair):
@@ -320,6 +316,23 @@ def test_numbers_are_compared_within_a_tolerance():
     assert [side.answer for side in found.sides] == [2.5, 2.75]
     assert tw.compare(one, two, tolerance=0.25).equivalent
     assert found.where[0].words == "x <= 1"
+
+
+def test_rows_that_differ_for_a_missing_value_are_said_apart():
+    one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
+    found = tw.compare(one, two, "penguins")
+    assert (found.rows_differ, found.rows_odd, sum(w.rows for w in found.where)) == (8, 1, 7)
+    assert str(found).count("1 more row differs where a value is missing or never seen.") == 1
+    assert tw.compare(one, two, "penguins", complete=True).rows_differ == 7
+
+
+def test_large_trees_say_the_places_that_hold_rows():
+    one, two = (tw.grow(adult_like(4000, seed), "y") for seed in (1, 2))
+    data = adult_like(300, 3)
+    found = tw.compare(one, two, data)
+    assert not found.where_is_all
+    assert sum(w.rows for w in found.where) == found.rows_differ == (one.predict(data) != two.predict(data)).sum()
+    assert "These are the places that hold rows of the table" in str(found)
 
 
 # -- how they are built ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The command itself: finds the verb, and turns whatever goes wrong into one sentence and an exit code.
 
 0    done
-1    the answer is no (evaluate --fail-under)
+1    the answer is no (evaluate --fail-under, compare)
 2    the command: an option or a parameter
 3    the table, or no room for the output
 4    the model file
@@ -59,6 +59,7 @@ VERBS = {
     "stability": "Say how sure the structure of a tree is.",
     "refit": "Keep the splits of a tree, and count every node anew on a table.",
     "export": "Write a tree in another form: as nested if and else, or as complete text.",
+    "compare": "Tell whether two trees are equivalent, and where they differ.",
     "curve": "Choose the size of a tree: training error against validation error.",
 }
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from treewise.errors import ParameterError, TreewiseError, shown
 from treewise.evaluate import evaluate
 from treewise.explain.compare.answers import Answers, read_answers
@@ -33,7 +35,7 @@ from treewise.tree import Tree
 
 __all__ = ["Comparison", "compare"]
 
-MOST_PLACES = 2000  # parts on which the trees differ that are kept to be put together and said
+MOST_PLACES = 5000  # parts on which the trees differ that are kept to be put together and said
 MOST_CHANGES = 1000  # changes of structure that are kept
 
 
@@ -45,6 +47,7 @@ def compare(
     what: str = "prediction",
     tolerance: float = 0.0,
     complete: bool = False,
+    target: str | None = None,
     names: tuple[str, str] = ("first", "second"),
 ) -> Comparison:
     """Decide whether two trees answer every row alike, and say where they do not.
@@ -85,6 +88,7 @@ def compare(
     what : ``"prediction"``, or ``"probability"``: the same predictions may come with other probabilities.
     tolerance : how far two numbers, or probabilities, may lie apart and still be equal.
     complete : ask of rows without missing and never-seen values only.
+    target : the column of data with the true answers, for the error of both (by default what the trees predict).
     names : what the trees are called in words.
     """
     for name, tree in zip("ab", (a, b), strict=True):
@@ -92,7 +96,7 @@ def compare(
             raise ParameterError(f"{name}: {shown(tree)} is not a tree. Trees come from grow, load or parse.")
     answers = read_answers(a, b, what, tolerance, names)
     space = Space.of(a, b, names)
-    return Judge(a, b, space, answers, names, complete).comparison(data)
+    return Judge(a, b, space, answers, names, complete).comparison(data, target)
 
 
 class Judge:
@@ -127,11 +131,13 @@ class Judge:
                 return None
         return True, True
 
-    def comparison(self, data: Any) -> Comparison:
+    def comparison(self, data: Any, target: str | None) -> Comparison:
         """Compare, and put everything together."""
         scope = self.scope()
         rows = None if data is None else read_rows(data, *self.trees, self.space, self.answers)
         found, differ_on, all_said = self.gather(scope)
+        if rows is not None and not all_said and scope is not None:
+            found = self.gather_rows(rows, scope) or found
         whole = self.space.everything(*(scope or (False, False)))
         where = sorted((self.where(place, whole, rows) for place in merged(found)), key=Where.order)
         witness = self.witness(where, whole, rows)
@@ -144,7 +150,7 @@ class Judge:
                 node=None if nodes is None else nodes[i],
                 answer=None if nodes is None else self.answers.value(self.answers.of[i][nodes[i]]),
                 said="" if nodes is None else self.answers.say(self.answers.of[i][nodes[i]]),
-                error=None if rows is None else error_of(tree, rows.table, self.trees),
+                error=None if rows is None else error_of(tree, rows.table, target, self.trees),
             )
             for i, tree in enumerate(self.trees)
         )
@@ -163,6 +169,7 @@ class Judge:
             table=None if rows is None else rows.table.name,
             rows=None if within is None else int(within.sum()),
             rows_differ=None if rows is None or within is None else int((rows.differ & within).sum()),
+            rows_odd=None if rows is None or scope != (False, False) else int((rows.differ & ~rows.complete).sum()),
             where=tuple(where),
             where_is_all=all_said,
             changes=tuple(islice(changes(*self.trees), MOST_CHANGES)),
@@ -185,6 +192,19 @@ class Judge:
             if finite:
                 counted += self.cases_of(place)
         return found, counted, all_said
+
+    def gather_rows(self, rows: Rows, scope: tuple[bool, bool]) -> list[Place]:
+        """Return the parts on which the trees differ that hold rows of the table, those of most rows first."""
+        within = rows.differ & (rows.complete if scope == (False, False) else True)
+        pairs, counts = np.unique(np.stack(rows.nodes, axis=1)[within], axis=0, return_counts=True)
+        found = []
+        for i in np.argsort(-counts, kind="stable")[:MOST_PLACES].tolist():
+            states = self.space.everything(*scope)
+            nodes = pairs[i].tolist()
+            for routes, node in zip(self.routes, nodes, strict=True):
+                routes.follow(node, states)
+            found.append(Place(tuple(states), (self.answers.of[0][nodes[0]], self.answers.of[1][nodes[1]])))
+        return found
 
     def cases_of(self, place: Place) -> int:
         """Return how many combinations of known levels a part holds."""
@@ -220,16 +240,16 @@ def node_of(tree: Tree, witness: Witness) -> int:
     return int(tree.apply(witness.cells)) if witness.cells else 0
 
 
-def error_of(tree: Tree, table: Table, trees: tuple[Tree, Tree]) -> Error | None:
-    """Return how wrong a tree is on a table that knows the answers; None if it does not, or cannot be judged."""
+def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> Error | None:
+    """Return how wrong a tree is on a table; None if the table does not know the answers, or the tree has none."""
     names = [t.target.name for t in (tree, *trees)]
-    target = next((name for name in names if name in table.columns), None)
-    if target is None:
-        return None
+    column = target or next((name for name in names if name in table.columns), None)
     try:
-        found = evaluate(tree, table, target)
+        found = evaluate(tree, table, column, drop_missing_target=True)
     except TreewiseError:
+        if target is not None:
+            raise
         return None
     if tree.task == "classification":
-        return Error("error", float(found.scores["error"] or 0.0), int(found.errors), found.n)
+        return Error("error", float(found.scores["error"] or 0.0), int(found.scores["errors"] or 0), found.n)
     return Error("rmse", float(found.scores["rmse"] or 0.0), None, found.n)

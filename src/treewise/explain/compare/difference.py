@@ -82,13 +82,13 @@ class Shape:
         split = self.tree.split_at(node)
         assert split is not None
         if isinstance(split, Multiway):
-            return f"{safe(split.column)} (a branch each)"
+            return f"{safe(split.column)} = …"
         return split.words(0, self.tree.encoding_of(split.column))
 
     def said(self, node: int) -> str:
         """Say what a leaf predicts."""
         label = self.tree.prediction(node)
-        return "nothing" if label is None else figure(label) if self.tree.task == "regression" else safe(label)
+        return "nothing" if label is None else figure(float(label)) if self.tree.task == "regression" else safe(label)
 
     def size(self, node: int) -> str:
         """Say how large a subtree is."""

@@ -18,6 +18,8 @@ from treewise.wording import figure, plural, rough_percent
 
 MOST_WHERE = 10  # parts that readers are shown
 MOST_CHANGES = 20
+MORE = "These are some of them: the trees differ in more places than are put together."
+MORE_WITH_ROWS = "These are the places that hold rows of the table; the trees differ in many more."
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,14 @@ class Error:
     value: float
     wrong: int | None
     rows: int
+
+
+def say_errors(one: Error, two: Error) -> str:
+    """Say two errors beside each other."""
+    if one.wrong is None or two.wrong is None:
+        return f"RMSE {figure(one.value)} against {figure(two.value)}"
+    many = f"both {one.wrong:,}" if one.wrong == two.wrong else f"{one.wrong:,} against {two.wrong:,}"
+    return f"{many} of {plural(one.rows, 'row')} wrong"
 
 
 @dataclass(frozen=True)
@@ -72,10 +82,10 @@ class Comparison(Shown):
     says of it. ``differ_on`` of ``cases`` counts combinations of levels, where all columns asked about are categories.
 
     >>> import treewise as tw
-    >>> one, two = (tw.grow("outlier", max_leaf_nodes=n) for n in (2, 3))
-    >>> found = tw.compare(one, two, "outlier")
-    >>> found.equivalent, found.rows_differ, found.share_of_rows
-    (False, 1, 0.05)
+    >>> one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
+    >>> found = tw.compare(one, two, "penguins")
+    >>> found.equivalent, found.rows_differ, round(found.share_of_rows, 3), found.smaller
+    (False, 8, 0.023, 'first')
     """
 
     equivalent: bool
@@ -91,6 +101,7 @@ class Comparison(Shown):
     table: str | None
     rows: int | None
     rows_differ: int | None
+    rows_odd: int | None  # of these, rows outside ``where``, for a value is missing or never seen
     where: tuple[Where, ...]
     where_is_all: bool
     changes: tuple[Change, ...]
@@ -123,6 +134,8 @@ class Comparison(Shown):
         """Return the words above the table of differences."""
         lines = []
         counted = []
+        if self.equivalent and not self.complete:
+            lines.append("every row is answered alike, also where a value is missing or a level was never seen")
         if not self.equivalent and self.cases is not None and self.differ_on is not None:
             counted.append(f"on {self.differ_on:,} of the {plural(self.cases, 'possible case')}")
         if self.rows is not None and self.rows_differ is not None:
@@ -137,20 +150,14 @@ class Comparison(Shown):
     def _say_witness(self) -> list[str]:
         said = "; ".join(f"{side.name} → {side.said} (node {side.node})" for side in self.sides)
         row = f" (row {self.witness_row:,} of {self.table})" if self.witness_row is not None else ""
-        needs = f" (needs {', '.join(self.witness_needs)})" if self.witness_needs else ""
-        return [f"witness: {self.witness_words}{row}{needs}", f"         {said}"]
+        return [f"witness: {self.witness_words}{row}", f"         {said}"]
 
     def _say_sizes(self) -> str:
         sizes = ", ".join(f"{s.name} {plural(s.leaves, 'leaf', 'leaves')} of depth {s.depth}" for s in self.sides)
         one, two = (side.error for side in self.sides)
         said = f"size: {sizes}"
         if one is not None and two is not None:
-            errors = [
-                f"{e.wrong:,} of {plural(e.rows, 'row')} wrong" if e.wrong is not None else f"RMSE {figure(e.value)}"
-                for e in (one, two)
-            ]
-            both = f"both {errors[0]}" if errors[0] == errors[1] else f"{errors[0]} against {errors[1]}"
-            said += f"; {both}"
+            said += f"; {say_errors(one, two)}"
         equal = self.equivalent or (one is not None and two is not None and one.value == two.value)
         if equal and self.smaller:
             said += f": {self.smaller} is the simpler one at equal error"
@@ -177,10 +184,11 @@ class Comparison(Shown):
             ]
             for w in self.where
         ]
-        below = (
-            () if self.where_is_all else ("These are not all: the trees differ in more places than are put together.",)
-        )
-        return Sheet(self.verdict, headings, rows, self.summary(), below, of="place", most=MOST_WHERE)
+        below = [] if self.where_is_all else [MORE_WITH_ROWS if self.rows_differ else MORE]
+        if self.rows_odd:
+            many = plural(self.rows_odd, "more row differs", "more rows differ")
+            below.append(f"{many} where a value is missing or never seen.")
+        return Sheet(self.verdict, headings, rows, self.summary(), tuple(below), of="place", most=MOST_WHERE)
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Return the answer, and what changed in how the trees are built."""

@@ -7,6 +7,7 @@ ends all answer alike is an answer itself, so that nobody walks below it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,17 @@ class Routes:
                     below.add(self.answers[node])
             found[node] = below.pop() if len(below) == 1 else MIXED
         return found
+
+    def follow(self, node: int, states: list[State]) -> None:
+        """Narrow the states to those of the rows that stop at a node."""
+        path = [node]
+        while (up := self.parent[path[-1]]) >= 0:
+            path.append(up)
+        steps = [(up, self.children[up].index(child)) for child, up in pairwise(path)]
+        if self.kind[node] != LEAF:
+            steps.insert(0, (node, STAY))
+        for up, branch in reversed(steps):
+            states[self.axis[up]] = dict(self.parts(up, states[self.axis[up]]))[branch]
 
     def parts(self, node: int, state: State) -> Parts:
         """Divide what is possible of the asked column among the branches; only those that get something."""

@@ -150,13 +150,11 @@ def axis_of(name: str, a: Tree, b: Tree, names: tuple[str, str]) -> Axis:
     """Put one column of two trees together."""
     encodings = [next((e for e in tree.encodings if e.name == name), None) for tree in (a, b)]
     uses = [name in asked_columns(tree) for tree in (a, b)]
-    if all(uses):
-        encoding = common(*(e for e in encodings if e is not None), names)
-    else:
-        encoding = next(e for e, used in zip(encodings, uses, strict=True) if used and e is not None)
-    may_miss = not any(used and refuses_missing(tree) for tree, used in zip((a, b), uses, strict=True))
+    used = [e for e, asked in zip(encodings, uses, strict=True) if e is not None and asked]
+    encoding = used[0] if len(used) == 1 else common(used[0], used[1], names)
+    may_miss = not any(asked and refuses_missing(tree) for tree, asked in zip((a, b), uses, strict=True))
     if not encoding.categorical:
-        users = [tree for tree, used in zip((a, b), uses, strict=True) if used]
+        users = [tree for tree, asked in zip((a, b), uses, strict=True) if asked]
         cuts = {cut for tree in users for cut in cuts_of(tree, name, encoding)}
         return Axis(encoding, tuple(sorted(cuts)), may_miss=may_miss)
     return with_levels(encoding, encodings, may_miss)

@@ -30,7 +30,10 @@ class Witness:
 
     def words(self, space: Space) -> str:
         """Say the row, column by column."""
-        return ", ".join(say_cell(axis, self.cells[axis.name]) for axis in space.axes)
+        return ", ".join(
+            say_cell(axis, self.cells[axis.name]) + " (never seen)" * (f"{safe(axis.name)} never seen" in self.needs)
+            for axis in space.axes
+        )
 
 
 def say_cell(axis: Axis, cell: Cell) -> str:

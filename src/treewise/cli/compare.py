@@ -1,0 +1,90 @@
+"""``treewise compare``: are two trees equivalent, and if not, on which rows do they differ?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data, read_model
+from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.showing import present, showing_options
+from treewise.cli.streams import check_place
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.errors import ParameterError
+
+
+@verb(
+    "compare",
+    "MODEL MODEL [options]",
+    examples=(
+        "treewise grow outlier -o full.json && treewise prune full.json --method collapse -o small.json"
+        " && treewise compare full.json small.json",
+        "treewise compare stnordaf.txt learned.json --data yours.csv",
+        "treewise compare old.json new.json --data new.csv --format json | jq .share_of_rows",
+        "treewise compare old.json new.json --data new.csv --what probability --tolerance 0.01 && ./deploy",
+    ),
+    about="Decided exactly, for every row there could be: with missing values, never-seen levels and any number. Each"
+    " MODEL is a saved tree (.json) or one written by hand (.txt). Exit 0 if they are equivalent, 1 if not.",
+)
+@click.argument("first")
+@click.argument("second")
+@option(
+    "--data",
+    metavar="DATA",
+    section=TABLE,
+    help="A table: the share of its rows on which the trees differ, and one of them as the witness.",
+)
+@option(
+    "--target",
+    metavar="COLUMN",
+    section=TABLE,
+    help="Column with the true answers (default: the one a tree was grown for).",
+)
+@na_option
+@text_options
+@option(
+    "--what",
+    type=click.Choice(("prediction", "probability")),
+    default="prediction",
+    metavar="prediction|probability",
+    section=SHOWN,
+    help="What must be the same (default: predictions).",
+)
+@option(
+    "--tolerance",
+    type=float,
+    default=0.0,
+    metavar="X",
+    section=SHOWN,
+    help="How far numbers or probabilities may lie apart and still be equal (default 0).",
+)
+@option("--complete", is_flag=True, section=SHOWN, help="Ask of rows without missing and never-seen values only.")
+@showing_options
+def command(
+    first: str,
+    second: str,
+    data: str | None,
+    target: str | None,
+    na_values: Sequence[str],
+    what: str,
+    tolerance: float,
+    complete: bool,
+    form: str | None,
+    output: str | None,
+    **text: Any,
+) -> int:
+    """Compare, show, and answer by the exit code."""
+    from treewise.explain.compare import compare
+
+    check_place(output, first, second, *([data] if data else []))
+    if [first, second, data].count("-") > 1:
+        raise ParameterError("only one of the trees and the table can come from standard input.")
+    one, two = read_model(first, target), read_model(second, target)
+    names = (one.name, two.name) if one.name != two.name else (first, second)
+    table = None if data is None else read_data(data, na_values, take_text_options(text))
+    options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
+    found = compare(one.tree, two.tree, table, names=names, **options)
+    present(found, form, output)
+    return 0 if found.equivalent else 1
