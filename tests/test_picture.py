@@ -438,3 +438,9 @@ def test_what_cannot_be_drawn(asked, said):
 def test_a_row_must_say_what_its_path_asks_for():
     with pytest.raises(ColumnError, match='the row has no column "University", which node 3 asks for'):
         tw.grow("admissions", preset="id3").draw(highlight={"GPA": 3.7, "Published": "no"})
+
+
+def test_the_gallery_shows_what_is_drawn_today():
+    script = Path(__file__).parent.parent / "docs" / "make_gallery.py"
+    done = subprocess.run([sys.executable, script, "--check"], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -28,8 +28,8 @@ from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
 from treewise.draw.speech import Speaker, counted, weighted
 from treewise.nodes import LEAF
 from treewise.tree import Tree
-from treewise.wording import count, figure, plural, rough_percent
-from treewise.written.notation import UNKNOWN, write_label, write_name
+from treewise.wording import count, figure, plural, rough_percent, safe
+from treewise.written.notation import UNKNOWN, write_label
 
 LARGE, SMALL, TINY = 13.0, 11.0, 9.0  # sizes of letters
 INSET, CHART, SWATCH = 9.0, 9.0, 10.0
@@ -105,7 +105,7 @@ class Cards:
         elif shown.folded:
             head = f"+ {plural(shown.leaves, 'more leaf', 'more leaves')}"
         else:
-            head = f"{write_name(self.tree.columns[self.tree.arrays.column[node]])}?"
+            head = f"{safe(self.tree.columns[self.tree.arrays.column[node]])}?"
         number = str(node)
         room = WIDEST - 2 * INSET - text_width(number, TINY) - 8 - (SWATCH + 5 if swatch else 0)
         facts = clip_to(self.facts(node, leaf), WIDEST - 2 * INSET, SMALL)

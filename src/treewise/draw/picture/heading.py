@@ -15,8 +15,8 @@ from treewise.draw.picture.letters import clip_to, text_width
 from treewise.draw.picture.scene import Lines, Shape, Words, filled
 from treewise.draw.speech import counted
 from treewise.tree import Tree
-from treewise.wording import figure, plural
-from treewise.written.notation import write_label, write_name
+from treewise.wording import figure, plural, safe
+from treewise.written.notation import write_label
 
 TITLE, LINE = 16.0, 17.0
 LEAST, MOST = 340.0, 900.0  # how wide the lines may be
@@ -80,7 +80,7 @@ def heading(cards: Cards, corner: tuple[float, float], width: float, remarks: Se
     """Say what a picture shows; ``width`` is that of the picture below."""
     tree = cards.tree
     head = Heading(*corner, min(max(width, LEAST), MOST))
-    head.say(clip_to(write_name(tree.target.name), head.room, TITLE, bold=True), TITLE, bold=True, colour=WORDS)
+    head.say(clip_to(safe(tree.target.name), head.room, TITLE, bold=True), TITLE, bold=True, colour=WORDS)
     head.say(" · ".join(facts(tree)))
     if tree.task == "classification":
         head.explain(legend(tree))
