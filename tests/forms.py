@@ -17,6 +17,11 @@ from html.parser import HTMLParser
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre"}
 ATTRIBUTES = {"style", "open"}
+PICTURE_TAGS = {"svg", "title", "g", "rect", "text", "path"}  # of an SVG inside the fragment
+PICTURE_ATTRIBUTES = {
+    *("xmlns", "width", "height", "viewbox", "role", "font-family", "x", "y", "rx", "fill", "stroke", "stroke-width"),
+    *("d", "stroke-dasharray", "stroke-opacity", "font-size", "font-weight", "text-anchor", "data-part"),
+}
 CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -34,8 +39,9 @@ class Reader(HTMLParser):
         self.open, self.said = [], []
 
     def handle_starttag(self, tag, attrs):
-        assert tag in TAGS, tag
-        assert {name for name, _ in attrs} <= ATTRIBUTES, attrs
+        drawn = tag == "svg" or "svg" in self.open
+        assert tag in (PICTURE_TAGS if drawn else TAGS), tag
+        assert {name for name, _ in attrs} <= (PICTURE_ATTRIBUTES if drawn else ATTRIBUTES), attrs
         assert not [value for name, value in attrs if name == "style" and re.search(r"url|expression|[<>&]", value)]
         self.open.append(tag)
 

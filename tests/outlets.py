@@ -43,12 +43,15 @@ def texts(tree, data):
         yield f"exercise {form}", form, traced.render(form, blanks=True)
 
 
+FORMS = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "html"}
+
+
 def forms(result):
     """Yield (form, text) of a result: print, repr, the notebook's bundle, and data where it has them."""
     yield "text", str(result)
     yield "text", repr(result)
     for kind, text in result._repr_mimebundle_(include=None, exclude=None).items():
-        yield {"text/plain": "text", "text/html": "html", "text/markdown": "markdown"}[kind], text
+        yield FORMS[kind], text
     if hasattr(result, "to_csv"):
         yield "csv", result.to_csv()
         assert len(result.to_frame().columns) >= 1

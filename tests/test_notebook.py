@@ -49,7 +49,9 @@ def test_a_large_tree_is_bounded():
     tree = tw.grow(tw.datasets.noisy(n=3000, noise=0.4), "y")
     assert tree.n_leaves > 300
     bundle = tree._repr_mimebundle_()
-    assert len(bundle["text/html"]) < 20_000
+    assert len(bundle["text/html"]) < 90_000
+    assert "dashed boxes stand for" in bundle["image/svg+xml"]
+    assert bundle["image/svg+xml"] in bundle["text/html"]
     assert "lines shown of" in bundle["text/html"]
 
 

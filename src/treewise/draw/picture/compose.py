@@ -36,11 +36,12 @@ LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}
 
 @dataclass(frozen=True)
 class Way:
-    """How a picture is drawn: in which direction, which nodes are lit, with which table."""
+    """How a picture is drawn: in which direction, which nodes are lit, with which table, and under a title or not."""
 
     direction: str = "down"
     path: tuple[int, ...] = ()
     samples: Samples | None = None
+    titled: bool = True
 
 
 def compose(tree: Tree, bounds: Bounds, way: Way) -> Scene:
@@ -94,7 +95,7 @@ class _Composition:
     def scene(self) -> Scene:
         """Put the heading above the tree, the smaller of the two in the middle."""
         width, height = self.plan.size
-        head = heading(self.maker, (EDGE, EDGE), width, self._remarks(), self._is_lit(0))
+        head = heading(self.maker, (EDGE, EDGE), width, self._remarks(), self._is_lit(0), self.way.titled)
         left, top = EDGE + max(0.0, head.width - width) / 2, EDGE + head.height
         paper = Box(0, 0, math.ceil(max(width, head.width) + 2 * EDGE), math.ceil(top + height + EDGE))
         bands = [band for box in range(1, len(self.boxes)) for band in self._bands(box, left, top)]

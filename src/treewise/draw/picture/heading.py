@@ -76,12 +76,15 @@ class Heading:
         self.width = max(self.width, 28 + text_width(text, SMALL))
 
 
-def heading(cards: Cards, corner: tuple[float, float], width: float, remarks: Sequence[str], lit: bool) -> Heading:
+def heading(
+    cards: Cards, corner: tuple[float, float], width: float, remarks: Sequence[str], lit: bool, titled: bool
+) -> Heading:
     """Say what a picture shows; ``width`` is that of the picture below."""
     tree = cards.tree
     head = Heading(*corner, min(max(width, LEAST), MOST))
-    head.say(clip_to(safe(tree.target.name), head.room, TITLE, bold=True), TITLE, bold=True, colour=WORDS)
-    head.say(" · ".join(facts(tree)))
+    if titled:
+        head.say(clip_to(safe(tree.target.name), head.room, TITLE, bold=True), TITLE, bold=True, colour=WORDS)
+        head.say(" · ".join(facts(tree)))
     if tree.task == "classification":
         head.explain(legend(tree))
     elif counted(tree):

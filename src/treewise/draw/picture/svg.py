@@ -68,7 +68,7 @@ def _words(words: Words) -> str:
 
 
 def _lines(lines: Lines) -> str:
-    path = "".join(f"M{_number(a)} {_number(b)}L{_number(c)} {_number(d)}" for a, b, c, d in lines.segments)
+    path = "".join(f"M{_number(a)} {_number(b)}l{_number(c - a)} {_number(d - b)}" for a, b, c, d in lines.segments)
     opacity = f' stroke-opacity="{_number(lines.opacity)}"' if lines.opacity < 1 else ""
     return f'<path d="{path}" fill="none" stroke="{lines.colour}" stroke-width="{_number(lines.width)}"{opacity}/>'
 
