@@ -210,9 +210,13 @@ class Trial:
         columns = [dealt if i == column else other for i, other in enumerate(self.columns)]
         return self.losses_at(find_nodes(self.tree, columns, len(values)))
 
+    def total(self, values: Floats) -> float:
+        """Return the weighted mean; without the threads of a matrix product, so the same everywhere."""
+        return float(np.sum(self.weight * values))
+
     def mean(self, losses: Floats) -> float:
         """Return the measure: a weighted mean, of squares its root."""
-        mean = float(self.weight @ losses)
+        mean = self.total(losses)
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
 
@@ -302,11 +306,11 @@ def rise(trial: Trial, before: Floats, after: Sequence[Floats], confidence: floa
     mean_after = np.mean(after, axis=0)
     change = mean_after - before
     if trial.measure == "rmse":
-        end = math.sqrt(float(trial.weight @ mean_after))
+        end = math.sqrt(trial.total(mean_after))
         change = mean_after / (2 * end or 1.0) - before / (2 * start or 2 * end or 1.0)
     raised = math.fsum(each) / len(each)
-    centred = change - float(trial.weight @ change)
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(float((trial.weight**2) @ centred**2))
+    centred = change - trial.total(change)
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
     return {"importance": raised, "low": raised - half, "high": raised + half, "repeats": tuple(each)}
 
 

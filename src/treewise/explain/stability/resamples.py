@@ -165,7 +165,7 @@ class Search:
         self.reference, self.tree = reference, tree
         self.ends = ends[reference.order]  # the rows of a node of the reference are a run of these
         self.column = np.where(tree.arrays.kind == LEAF, -1, tree.arrays.column)
-        self.sizes = under_nodes(tree, self.ends, reference.weight)
+        self.sizes = at_or_below(tree, np.bincount(self.ends, reference.weight, len(tree)))
         self.places: dict[int, int] = {}  # node of the reference → node at the same place
         self.asking: dict[int, Bools] = {}  # column → nodes at or below one that asks it
 
@@ -177,10 +177,10 @@ class Search:
         """Look for one question."""
         reference, mine = self.reference, int(self.reference.tree.arrays.column[node])
         run = slice(*(int(side[node]) for side in reference.runs))
-        ends, weight = self.ends[run], reference.weight[run]
-        shared = under_nodes(self.tree, ends, weight)
+        staying = np.bincount(self.ends[run], reference.weight[run], len(self.tree))
+        shared = at_or_below(self.tree, staying)
         size = float(shared[0])
-        asked = float(weight @ self.asks(mine)[ends]) / size
+        asked = float(staying[self.asks(mine)].sum()) / size
         place = self.place_of(node, shared)
         at_place = place is not None and int(self.column[place]) == mine
         common = shared / np.maximum(size + self.sizes - shared, TINY)
@@ -218,9 +218,9 @@ class Search:
         return np.array_equal(parted(self.reference.tree, node, present), parted(self.tree, other, present))
 
 
-def under_nodes(tree: Tree, ends: Ints, weight: Floats) -> Floats:
-    """Return the weight of the rows that pass through each node, from where they end."""
-    run = np.concatenate([[0.0], np.cumsum(np.bincount(ends, weight, len(tree)))])
+def at_or_below(tree: Tree, staying: npt.NDArray[Any]) -> Floats:
+    """Return the weight of the rows that pass through each node, from that of the rows that end at each."""
+    run = np.concatenate([[0.0], np.cumsum(staying)])
     return np.asarray(run[tree.arrays.ends] - run[:-1])
 
 

@@ -157,9 +157,9 @@ class Tally:
     def _agreement(self) -> Agreement:
         weight = np.asarray(self.reference.problem.weight, np.float64)
         weight = weight / weight.max()
-        every = float(weight @ self.off) / (float(weight.sum()) * len(self.found))
-        drawn_not = float(weight @ self.unseen)
-        unseen = float(weight @ self.off_unseen) / drawn_not if drawn_not else None
+        every = float(np.sum(weight * self.off)) / (float(weight.sum()) * len(self.found))
+        not_drawn = float(np.sum(weight * self.unseen))
+        unseen = float(np.sum(weight * self.off_unseen)) / not_drawn if not_drawn else None
         if self.numbers:
             answers = np.asarray(self.reference.answers, np.float64)
             mean = float(np.average(answers, weights=weight))
