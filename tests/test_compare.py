@@ -316,6 +316,10 @@ def test_numbers_are_compared_within_a_tolerance():
     assert [side.answer for side in found.sides] == [2.5, 2.75]
     assert tw.compare(one, two, tolerance=0.25).equivalent
     assert found.where[0].words == "x <= 1"
+    assert found.distance is None
+    found = tw.compare(one, two, {"x": [0, 1, 2, None]})
+    assert (found.distance.mean, found.distance.largest) == (0.1875, 0.25)
+    assert "answers of these rows lie 0.1875 apart on average, 0.25 at most" in str(found)
 
 
 def test_rows_that_differ_for_a_missing_value_are_said_apart():
@@ -333,6 +337,22 @@ def test_large_trees_say_the_places_that_hold_rows():
     assert not found.where_is_all
     assert sum(w.rows for w in found.where) == found.rows_differ == (one.predict(data) != two.predict(data)).sum()
     assert "These are the places that hold rows of the table" in str(found)
+
+
+def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
+    """Every row of nine columns, learned in other orders: nothing in common but what they say."""
+    rng = np.random.default_rng(5)
+    cells = np.array(list(itertools.product("ab", repeat=9)))
+    data = {f"x{i}": cells[:, i] for i in range(9)} | {"y": rng.choice(["no", "yes"], len(cells))}
+    one = tw.grow(data, "y")
+    two = tw.grow(data, "y", columns=[f"x{i}" for i in range(8, -1, -1)], criterion="error", categorical="multiway")
+    found = tw.compare(one, two, complete=True)
+    assert found.equivalent
+    assert (found.differ_on, found.cases) == (0, 512)
+    data["y"][100] = "no" if data["y"][100] == "yes" else "yes"
+    found = tw.compare(one, tw.grow(data, "y", criterion="gini"), complete=True)
+    assert (found.differ_on, found.cases) == (1, 512)
+    assert found.witness == {name: str(data[name][100]) for name in found.witness}
 
 
 # -- how they are built ---------------------------------------------------------------------------------------
@@ -377,6 +397,21 @@ def test_a_subtree_that_moved_is_found():
     two = "x <= 1\n  b <= 1 -> N\n  b > 1 -> P\nx > 1\n  a <= 1 -> N\n  a > 1 -> P"
     assert [c[0] for c in kinds_and_words(one, two)] == ["moved", "moved"]
     assert kinds_and_words(one, two)[0][2] == "asks b <= 1 (2 leaves); a <= 1 (2 leaves) moved to node 4"
+
+
+def test_tests_asked_in_another_order_are_found():
+    one = "x <= 1\n  a <= 1 -> N\n  a > 1 -> P\nx > 1 -> N"
+    two = "a <= 1 -> N\na > 1\n  x <= 1 -> P\n  x > 1 -> N"
+    assert kinds_and_words(one, two) == [("turned", "all rows", "asks a <= 1 before x <= 1, not after it")]
+    assert tw.compare(tw.parse(one), tw.parse(two), complete=True).equivalent
+
+
+def test_most_of_many_levels_are_said_by_those_left_out():
+    one = tw.parse("c in {a, b} -> N\nc otherwise -> P")
+    two = tw.parse("c in {c, d, e, f} -> N\nc otherwise -> N")
+    found = tw.compare(one, two)
+    assert [w.words for w in found.where] == ["c not in {a, b}"]
+    assert not found.where[0].region.contains({"c": "z"})
 
 
 # -- what cannot be compared ----------------------------------------------------------------------------------

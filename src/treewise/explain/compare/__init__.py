@@ -13,29 +13,32 @@ One of the outlets: two trees in, a ``Comparison`` out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from treewise.encode import Encoding
 from treewise.errors import ParameterError, TreewiseError, shown
 from treewise.evaluate import evaluate
 from treewise.explain.compare.answers import Answers, read_answers
 from treewise.explain.compare.difference import changes
 from treewise.explain.compare.merge import merged
-from treewise.explain.compare.report import Comparison, Error, Side, Where
+from treewise.explain.compare.report import Comparison, Distance, Error, Side, Where
 from treewise.explain.compare.routes import Routes
 from treewise.explain.compare.rows import Rows, read_rows
 from treewise.explain.compare.space import Space, State
 from treewise.explain.compare.walk import Place, places
 from treewise.explain.compare.witness import Witness, made_up, of_the_table
-from treewise.regions import Region
+from treewise.regions import Condition, Levels, Region
 from treewise.table import Table
 from treewise.tree import Tree
 
 __all__ = ["Comparison", "compare"]
 
 MOST_PLACES = 5000  # parts on which the trees differ that are kept to be put together and said
+MOST_LISTED = 3  # levels that are always said one by one
 MOST_CHANGES = 1000  # changes of structure that are kept
 
 
@@ -170,10 +173,18 @@ class Judge:
             rows=None if within is None else int(within.sum()),
             rows_differ=None if rows is None or within is None else int((rows.differ & within).sum()),
             rows_odd=None if rows is None or scope != (False, False) else int((rows.differ & ~rows.complete).sum()),
+            distance=None if rows is None else self.distance(rows, within),
             where=tuple(where),
             where_is_all=all_said,
             changes=tuple(islice(changes(*self.trees), MOST_CHANGES)),
         )
+
+    def distance(self, rows: Rows, within: Any) -> Distance | None:
+        """Return how far the answers lie apart on the rows of the table; None for classes, which are equal or not."""
+        apart = rows.apart[within & ~np.isnan(rows.apart)]
+        if not len(apart) or (self.answers.labels and self.answers.what == "prediction"):
+            return None
+        return Distance(float(apart.mean()), float(apart.max()))
 
     def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[Place], int, bool]:
         """Return parts on which the trees differ, how many cases they are in all, and whether these are all parts."""
@@ -217,9 +228,10 @@ class Judge:
         """Say a part of the space, and what each tree answers there."""
         axes, answers = self.space.axes, self.answers
         bound = {i: axes[i].condition(state) for i, state in enumerate(place.states) if state != whole[i]}
-        region = Region(tuple(axis.encoding for axis in axes), bound)
+        encodings = tuple(axis.encoding for axis in axes)
         return Where(
-            region=region,
+            region=Region(encodings, bound),
+            words=str(Region(encodings, {i: shorter(c, encodings[i]) for i, c in bound.items()})),
             answers=(answers.value(place.answers[0]), answers.value(place.answers[1])),
             said=(answers.say(place.answers[0]), answers.say(place.answers[1])),
             cases=None if self.space.cases is None else self.cases_of(place),
@@ -233,6 +245,14 @@ class Judge:
         if found is None and where:
             found = made_up(self.space, where[0].states, whole)
         return found
+
+
+def shorter(condition: Condition, encoding: Encoding) -> Condition:
+    """Let most of many levels be said by those that are left out: ``not in {Husband, Wife}``."""
+    if isinstance(condition, Levels) and not condition.missing and encoding.kind != "boolean":
+        many = condition.n > MOST_LISTED and 2 * condition.n > len(encoding.levels)
+        return replace(condition, unseen=True) if many else condition
+    return condition
 
 
 def node_of(tree: Tree, witness: Witness) -> int:

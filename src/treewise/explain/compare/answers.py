@@ -6,6 +6,7 @@ has nothing to say (an inner one of a hand-written tree) answers differently fro
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,14 @@ class Answers:
 
     def differ(self, one: int, two: int) -> bool:
         """Tell whether two answers are further apart than the tolerance."""
-        if one == two:
-            return False
-        if SILENT in (one, two):
-            return True
+        return one != two and not self.distance(one, two) <= self.tolerance
+
+    def distance(self, one: int, two: int) -> float:
+        """Return how far two answers lie apart (two classes: 1, or more), NaN where one is none."""
+        if one == two or SILENT in (one, two):
+            return 0.0 if one == two else math.nan
         pairs = zip(self.vectors[one], self.vectors[two], strict=True)
-        return any(abs(x - y) > self.tolerance for x, y in pairs)
+        return max(abs(x - y) for x, y in pairs)
 
     def value(self, answer: int) -> Any:
         """Return an answer as data: a label, a value, or the probability of each class."""

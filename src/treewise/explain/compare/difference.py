@@ -18,7 +18,17 @@ from treewise.tree import Tree
 from treewise.wording import figure, plural, safe
 
 Kind = Literal[
-    "prediction", "threshold", "levels", "kind", "appeared", "vanished", "replaced", "inserted", "removed", "moved"
+    "prediction",
+    "threshold",
+    "levels",
+    "kind",
+    "appeared",
+    "vanished",
+    "replaced",
+    "turned",
+    "inserted",
+    "removed",
+    "moved",
 ]
 
 MOST_CONDITIONS = 6  # of the words that say where a change is
@@ -64,6 +74,15 @@ class Shape:
             return split.column, split.kind, split.cut, *children
         kind = "ordinal" if isinstance(split, Ordinal) else "subset"  # one value is a set of one
         return split.column, kind, frozenset(split.named), *children
+
+    def asks(self, node: int) -> Any:
+        """Return the test of a node, comparable with those of another tree; None at a leaf."""
+        split = self.tree.split_at(node)
+        return None if split is None else self._key(node, [0] * len(self.tree.children(node)))
+
+    def asks_next(self, node: int, test: Any) -> bool:
+        """Tell whether a child of a node asks some test."""
+        return any(self.asks(child) == test for child in self.tree.children(node))
 
     def within(self, form: int, node: int) -> int | None:
         """Return where a subtree of this form stands at or below a node."""
@@ -184,6 +203,8 @@ def replaced(one: Shape, two: Shape, x: int, y: int) -> Change:
     if (stood := one.within(two.form[y], x)) is not None:
         words = f"the test {one.test(x)} is gone; {two.test(y)}, which was node {stood}, took its place"
         return Change("removed", where, (x, y), words)
+    if one.asks_next(x, two.asks(y)) and two.asks_next(y, one.asks(x)):
+        return Change("turned", where, (x, y), f"asks {two.test(y)} before {one.test(x)}, not after it")
     moved = two.places.get(one.form[x])
     if moved:
         words = f"asks {two.test(y)} ({two.size(y)}); {one.test(x)} ({one.size(x)}) moved to node {moved[-1]}"

@@ -6,7 +6,6 @@ The top of ``compare``: nothing is decided here, only said.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from treewise.explain.compare.difference import Change
@@ -41,6 +40,14 @@ def say_errors(one: Error, two: Error) -> str:
 
 
 @dataclass(frozen=True)
+class Distance:
+    """How far two answers lie apart on the rows of a table: numbers, or the probability that differs most."""
+
+    mean: float
+    largest: float
+
+
+@dataclass(frozen=True)
 class Side:
     """One of the two trees: its size, and what it says of the witness."""
 
@@ -58,16 +65,12 @@ class Where:
     """A part of the space in which the trees differ, and what each answers there."""
 
     region: Region
+    words: str  # the region in words
     answers: tuple[Any, Any]
     said: tuple[str, str]
     cases: int | None  # combinations of known levels, where there are but levels
     rows: int | None  # of the table
     states: tuple[State, ...] = field(repr=False, default=())
-
-    @cached_property
-    def words(self) -> str:
-        """The region in words."""
-        return str(self.region)
 
     def order(self) -> tuple[int, int, int]:
         """Return what puts the parts of most rows, or cases, first."""
@@ -102,6 +105,7 @@ class Comparison(Shown):
     rows: int | None
     rows_differ: int | None
     rows_odd: int | None  # of these, rows outside ``where``, for a value is missing or never seen
+    distance: Distance | None
     where: tuple[Where, ...]
     where_is_all: bool
     changes: tuple[Change, ...]
@@ -143,6 +147,9 @@ class Comparison(Shown):
             counted.append(f"on {self.rows_differ:,} of the {plural(self.rows, 'row')}{share} of {self.table}")
         if counted:
             lines.append(f"differ {', '.join(counted)}")
+        if self.distance is not None and self.distance.largest > 0:
+            far = figure(self.distance.mean), figure(self.distance.largest)
+            lines.append(f"answers of these rows lie {far[0]} apart on average, {far[1]} at most")
         if self.witness is not None:
             lines += self._say_witness()
         return (*lines, self._say_sizes())
@@ -217,6 +224,8 @@ class Comparison(Shown):
             "rows": self.rows,
             "rows_differ": self.rows_differ,
             "share_of_rows": self.share_of_rows,
+            "mean_distance": None if self.distance is None else self.distance.mean,
+            "largest_distance": None if self.distance is None else self.distance.largest,
             "trees": [
                 {
                     "name": s.name,

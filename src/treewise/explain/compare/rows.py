@@ -30,6 +30,7 @@ class Rows:
     table: Table
     nodes: tuple[Ints, Ints]
     differ: Mask
+    apart: npt.NDArray[np.float64]  # how far the answers of each row lie apart; NaN where a tree has none
     complete: Mask  # rows without missing and never-seen values
     cells: list[Ints]  # one an axis; MISSING and UNSEEN are negative
 
@@ -55,11 +56,13 @@ def read_rows(data: Any, a: Tree, b: Tree, space: Space, answers: Answers) -> Ro
     said = [np.array(answers.of[i], np.int64)[nodes[i]] for i in (0, 1)]
     pairs, place = np.unique(np.stack(said, axis=1), axis=0, return_inverse=True)
     verdicts = np.array([answers.differ(one, two) for one, two in pairs.tolist()], np.bool_)
+    apart = np.array([answers.distance(one, two) for one, two in pairs.tolist()], np.float64)
+    place = place.reshape(-1)
     cells = [cells_of(axis, (a, b), tables) for axis in space.axes]
     complete = np.ones(n, np.bool_)
     for some in cells:
         complete &= some >= 0
-    return Rows(tables[0], (nodes[0], nodes[1]), verdicts[place.reshape(-1)], complete, cells)
+    return Rows(tables[0], (nodes[0], nodes[1]), verdicts[place], apart[place], complete, cells)
 
 
 def cells_of(axis: Axis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
