@@ -62,7 +62,7 @@ def student_half_width(spread: float, n: int, confidence: float = 0.95) -> float
 
 
 @lru_cache(maxsize=4096)
-def student_quantile(share: float, freedom: int) -> float:
+def student_quantile(share: float, freedom: float) -> float:
     """Return the t below which a share of Student's distribution lies, for a share above a half: by halving.
 
     >>> round(student_quantile(0.975, 1), 3), round(student_quantile(0.975, 30), 3)
@@ -76,7 +76,7 @@ def student_quantile(share: float, freedom: int) -> float:
     return high
 
 
-def student_share(t: float, freedom: int) -> float:
+def student_share(t: float, freedom: float) -> float:
     """Return the share of Student's distribution below t, for t of 0 or more."""
     x = freedom / (freedom + t * t)
     return 1 - beta_share(x, freedom / 2, 0.5) / 2

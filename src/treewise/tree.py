@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
     from treewise.explain.rules import Rules
+    from treewise.explain.subgroups import Subgroups
     from treewise.explain.trace import Trace
     from treewise.nodes import Label
     from treewise.prune.cp_table import CpTable
@@ -315,6 +316,41 @@ class Tree(Structure):
         from treewise.explain.rules import rules
 
         return rules(self, sort, cls, min_support, confidence)
+
+    def subgroups(
+        self,
+        data: Any,
+        cls: Any = None,
+        *,
+        test: Any = None,
+        target: Any = None,
+        min_support: float = 0,
+        confidence: float = 0.95,
+        drop_missing_target: bool = False,
+    ) -> Subgroups:
+        """Find groups worth knowing: nodes, inner ones too, whose share of a class (or mean) departs from the rest.
+
+        Each group has exact counts, an interval, and a p-value corrected for how many were looked at; groups that
+        repeat another one are left out (``.every`` has them). On the rows the tree was grown on they all look too good:
+        ``test``, a table it has not seen, tells which are found again.
+
+        >>> import treewise as tw
+        >>> found = tw.grow("outlier", max_leaf_nodes=3).subgroups("outlier", test="outlier_validation")
+        >>> found[0], found[0].test.confirmed
+        (x1 <= 4: star 0.0 % of 8 rows, against 91.7 % of 12 others, True)
+
+        Parameters
+        ----------
+        data, target, drop_missing_target : the rows and their answers, as for ``evaluate``.
+        cls : the class whose share is compared; by default the positive one of two, of more the one a node predicts.
+        test : other rows, on which the groups are tried again.
+        min_support : look at groups of so many rows, or such a share of them, only.
+        confidence : of the intervals; a group is listed if its corrected p-value is below the rest to 1.
+        """
+        from treewise.explain.subgroups import subgroups
+
+        options: dict[str, Any] = {"min_support": min_support, "confidence": confidence}
+        return subgroups(self, data, cls, test=test, target=target, drop_missing_target=drop_missing_target, **options)
 
     def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
         """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.

@@ -55,6 +55,7 @@ VERBS = {
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
     "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",
+    "subgroups": "Find groups of rows that depart from the rest, and try them on other rows.",
     "importance": "Say which columns matter to a tree.",
     "stability": "Say how sure the structure of a tree is.",
     "refit": "Keep the splits of a tree, and count every node anew on a table.",

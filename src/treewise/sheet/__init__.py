@@ -208,12 +208,15 @@ class Sheet:
             return []
         heads = [h.head for h in shown]
         wide = [max(map(display_width, column)) for column in zip(heads, *cells, strict=True)]
-        widths = fitted(wide, [max(NARROWEST, display_width(h.head)) if not h.right else 0 for h in shown], width)
+        least = [max(NARROWEST, display_width(h.head)) if not h.right else 0 for h in shown]
+        right, joints = [h.right for h in shown], [h.joint for h in shown]
+        widths = fitted(wide, least, width)
+        tall = widths is None or any(len(wrapped(row[-1], widths[-1], joints[-1])) > TALL for row in cells)
+        long = not right[-1] and wide[-1] == max(wide)
+        if tall and long and (others := fitted(wide[:-1], least[:-1], width)):
+            return with_last_below(heads, cells, others, right, joints, width or WIDTH, strong)
         if widths is None:
             return stacked(heads, cells, width or WIDTH, strong)
-        right, joints = [h.right for h in shown], [h.joint for h in shown]
-        if not right[-1] and any(len(wrapped(row[-1], widths[-1], joints[-1])) > TALL for row in cells):
-            return with_last_below(heads, cells, right, joints, width or WIDTH, strong)
         head = [strong(line) for line in laid_out(heads, widths, right)]
         return [*head, *(line for row in cells for line in laid_out(row, widths, right, joints))]
 

@@ -73,18 +73,18 @@ def laid_out(
 def with_last_below(
     heads: Sequence[str],
     cells: Sequence[Sequence[str]],
+    widths: Sequence[int],
     right: Sequence[bool],
     joints: Sequence[str | None],
     width: int,
     strong: Style,
 ) -> list[str]:
     """Lay rows out with the words of the last column below the others: they are long, and have the whole line."""
-    widths = [max(map(display_width, column)) for column in zip(heads[:-1], *(row[:-1] for row in cells), strict=True)]
     margin = GAP * 3
 
     def both(row: Sequence[str]) -> list[str]:
         below = wrapped(row[-1], width - len(margin), joints[-1])
-        return [*laid_out(row[:-1], widths, right[:-1]), *(margin + line for line in below)]
+        return [*laid_out(row[:-1], widths, right[:-1], joints[:-1]), *(margin + line for line in below)]
 
     return [*map(strong, both(heads)), *(line for row in cells for line in both(row))]
 

@@ -1,0 +1,79 @@
+"""``treewise subgroups``: groups of rows that depart from the rest, and whether they are found again on others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data, read_model_and_data
+from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.showing import present, showing_options
+from treewise.cli.streams import check_place
+from treewise.cli.values import read_count_or_share
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+
+
+@verb(
+    "subgroups",
+    "MODEL DATA [options]",
+    examples=(
+        "treewise grow outlier -o model.json && treewise subgroups model.json outlier --test outlier_validation",
+        "treewise subgroups model.json new.csv --class yes --test other.csv",
+        "treewise subgroups model.json new.csv --all -o groups.csv",
+    ),
+    about="Every node, inner ones too, is compared with the rows outside it: exact counts, an interval, and a p-value"
+    " corrected for how many groups were looked at. Groups that repeat another one are left out. On the rows the tree"
+    " was grown on all groups look too good; --test tries them on others.",
+)
+@click.argument("model")
+@click.argument("data")
+@option(
+    "--class", "cls", metavar="CLASS", section=SHOWN, help="The class whose share is compared (default: the second)."
+)
+@option("--test", metavar="DATA", section=SHOWN, help="Rows the tree has not seen: are the groups found again there?")
+@option(
+    "--min-support",
+    type=read_count_or_share,
+    default=0,
+    metavar="N",
+    section=SHOWN,
+    help="Look at groups of so many rows, or such a share of them, only.",
+)
+@option("--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
+@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="The first N groups only.")
+@option(
+    "--all", "whole", is_flag=True, section=SHOWN, help="Every group looked at, also repeats and what may be chance."
+)
+@option(
+    "--target",
+    metavar="COLUMN",
+    section=TABLE,
+    help="Column with the true answers (default: the one the tree was grown for).",
+)
+@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@na_option
+@text_options
+@showing_options
+def command(
+    model: str,
+    data: str,
+    test: str | None,
+    top: int | None,
+    whole: bool,
+    na_values: Sequence[str],
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Compare, and show."""
+    check_place(output, model, data, test)
+    text = take_text_options(options)
+    found, table = read_model_and_data(model, data, na_values, options["target"], text)
+    other = None if test is None else read_data(test, na_values, text)
+    groups = found.tree.subgroups(table, test=other, **options)
+    groups = groups.every if whole else groups
+    every = whole or output is not None or not sys.stdout.isatty()
+    present(groups if top is None else groups[:top], form, output, len(groups) if every else None)

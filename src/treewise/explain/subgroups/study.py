@@ -1,0 +1,223 @@
+"""Every node of a tree as a group of a table's rows, compared with the rows outside it.
+
+Between ``departure.py``, which compares two parts, and the front, which shows what was found. A subtree is a run of
+node numbers, so that the rows of every node are differences of running sums over the nodes where rows end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.evaluate.answers import class_places
+from treewise.evaluate.measure import Comparison, seen_before
+from treewise.explain.subgroups.departure import Departure, Part, departure, holm
+from treewise.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+ALL_BUT_FEW = 0.95  # of all rows: two groups beside each other that have so many are one another's opposite
+LITTLE = 0.25  # a part that departs by less than this share of what the whole does says hardly more
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A group and the rest on other rows: whether what was found is found again."""
+
+    group: Part
+    rest: Part
+    departure: Departure | None  # None where one of the two is empty
+    p_adjusted: float = 1.0
+    confirmed: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One node as a group."""
+
+    node: int
+    place: int | None  # of the class that is counted
+    group: Part
+    rest: Part
+    departure: Departure
+    p_adjusted: float = 1.0
+    like: str = ""  # why it says no more than another group
+    test: Trial | None = None
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """The order of groups: by how far they depart at least, then by how far they seem to."""
+        return -self.departure.at_least, -abs(self.departure.difference), self.node
+
+
+class Tally:
+    """The rows of a table, added up for every node of a tree."""
+
+    def __init__(self, here: Comparison, place: int | None) -> None:
+        self.tree, self.place, self.n = here.tree, place, len(here.table)
+        self.seen = seen_before(here.tree, here.nodes)
+        self.name, self._nodes = here.table.name, here.nodes
+        self.centre: float | None = None
+        if here.tree.task == "regression":
+            values = encode.numbers(here.column)
+            self.centre = float(values.mean())
+            self._values = values - self.centre
+        else:
+            self._truth = class_places(here.tree, here.column)[0]
+        self.rows = self._summed(np.ones(self.n))
+        self._hits: dict[int, Floats] = {}
+
+    def _summed(self, values: npt.NDArray[Any]) -> Floats:
+        """Add values up over the rows of every node."""
+        ends = self.tree.arrays.ends
+        running = np.append(0.0, np.cumsum(np.bincount(self._nodes, values, len(self.tree))))
+        found: Floats = running[ends] - running[: len(self.tree)]
+        return found
+
+    def counted_class(self, node: int) -> int | None:
+        """Return the class whose share is compared: the one asked for, or the one the node predicts."""
+        if self.centre is not None:
+            return None
+        return int(self.tree.arrays.label[node]) if self.place is None else self.place
+
+    def part(self, node: int, place: int | None) -> Part:
+        """Return the rows of a node, with hits of a class or sums of numbers."""
+        n = int(self.rows[node])
+        if place is None:
+            total, squares = self._sums
+            return Part(n, float(total[node]), float(squares[node]), self.centre)
+        if place not in self._hits:
+            self._hits[place] = self._summed((self._truth == place).astype(float))
+        hits = float(self._hits[place][node])
+        return Part(n, hits, hits)
+
+    @property
+    def _sums(self) -> tuple[Floats, Floats]:
+        if not hasattr(self, "_kept"):
+            self._kept = self._summed(self._values), self._summed(self._values**2)
+        return self._kept
+
+
+def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
+    """Compare every group of enough rows with the rest, best first; nodes with the rows of their parent are it."""
+    tree, rows = tally.tree, tally.rows
+    parent = tree.arrays.parent
+    nodes = np.flatnonzero((rows[1:] >= max(1, least)) & (rows[1:] < rows[parent[1:]])) + 1
+    found = []
+    for node in nodes.tolist():
+        place = tally.counted_class(node)
+        if place == -1:
+            continue  # a node of a hand-written tree that predicts nothing
+        group = tally.part(node, place)
+        rest = tally.part(0, place) - group
+        found.append(Finding(node, place, group, rest, departure(group, rest, confidence)))
+    adjusted = holm([each.departure.p for each in found])
+    found = [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+    return sorted(found, key=lambda each: each.rank)
+
+
+def tested(found: list[Finding], tally: Tally, confidence: float) -> list[Finding]:
+    """Look for the groups again on other rows."""
+    trials = []
+    for each in found:
+        group = tally.part(each.node, each.place)
+        rest = tally.part(0, each.place) - group
+        enough = group.n > 0 and rest.n > 0
+        trials.append(Trial(group, rest, departure(group, rest, confidence) if enough else None))
+    adjusted = holm([1.0 if t.departure is None else t.departure.p for t in trials])
+    done = []
+    for each, trial, p in zip(found, trials, adjusted, strict=True):
+        again = trial.departure is not None and trial.departure.difference * each.departure.difference > 0
+        done.append(replace(each, test=replace(trial, p_adjusted=p, confirmed=again and p < 1 - confidence)))
+    return done
+
+
+# -- nesting --------------------------------------------------------------------------------------------------
+
+
+def without_repeats(tree: Tree, ranked: list[Finding], confidence: float) -> tuple[list[Finding], list[Finding]]:
+    """Part groups that say something new from those that repeat one before them, which are told why."""
+    kept: dict[int | None, Kept] = {}
+    groups: list[Finding] = []
+    repeats: list[Finding] = []
+    for each in ranked:
+        before = kept.setdefault(each.place, Kept(tree, confidence))
+        like = before.repeated_by(each)
+        (repeats if like else groups).append(replace(each, like=like))
+        if not like:
+            before.add(each)
+    return groups, repeats
+
+
+class Kept:
+    """The groups of one class that were kept so far, found by where they lie in the tree."""
+
+    def __init__(self, tree: Tree, confidence: float) -> None:
+        self.parent, self.ends, self.confidence = tree.arrays.parent, tree.arrays.ends, confidence
+        self.nodes: list[int] = []  # in order
+        self.by_node: dict[int, Finding] = {}
+        self.large: list[Finding] = []
+
+    def add(self, each: Finding) -> None:
+        """Keep a group."""
+        insort(self.nodes, each.node)
+        self.by_node[each.node] = each
+        self.large += [each] * (each.group.n >= ALL_BUT_FEW / 2 * (each.group.n + each.rest.n))
+
+    def repeated_by(self, each: Finding) -> str:
+        """Say which group before it a group repeats, and how; nothing if none."""
+        if (other := self._opposite(each)) is not None:
+            few = "" if other.group.n == each.rest.n else ", but for a few"
+            return f"the rows outside node {other.node}{few}"
+        around = self._around(each.node)
+        if around is not None:
+            beside = departure(each.group, around.group - each.group, self.confidence)
+            further = abs(each.group.mean - around.group.mean) >= LITTLE * abs(around.departure.difference)
+            if beside.p >= 1 - self.confidence or not further:
+                return f"hardly different from node {around.node}, of which it is a part"
+        inside = self._inside(each.node)
+        left = each.group
+        for other in inside:
+            left = left - other.group
+        if inside and not self._departs_too(left, each):
+            names = " and ".join(f"node {other.node}" for other in inside[:3])
+            return f"only by {names}, {'which is a part of it' if len(inside) == 1 else 'which are parts of it'}"
+        return ""
+
+    def _opposite(self, each: Finding) -> Finding | None:
+        """Return a group beside this one that has nearly all other rows: one of the two is large."""
+        enough = ALL_BUT_FEW * (each.group.n + each.rest.n)
+        candidates = self.by_node.values() if each.group.n >= enough / 2 else self.large
+        for other in candidates:
+            apart = other.node >= self.ends[each.node] or each.node >= self.ends[other.node]
+            if apart and other.group.n + each.group.n >= enough:
+                return other
+        return None
+
+    def _around(self, node: int) -> Finding | None:
+        """Return the nearest group that holds a node."""
+        while (node := int(self.parent[node])) > 0:
+            if node in self.by_node:
+                return self.by_node[node]
+        return None
+
+    def _inside(self, node: int) -> list[Finding]:
+        """Return the outermost groups within a node."""
+        found: list[Finding] = []
+        for other in self.nodes[bisect_right(self.nodes, node) : bisect_left(self.nodes, int(self.ends[node]))]:
+            if not found or other >= self.ends[found[-1].node]:
+                found.append(self.by_node[other])
+        return found
+
+    def _departs_too(self, left: Part, each: Finding) -> bool:
+        """Tell whether what is left of a group, without the groups inside, still departs to its side."""
+        if left.n == 0:
+            return False
+        again, known = departure(left, each.rest, self.confidence), each.departure.difference
+        return again.p < 1 - self.confidence and again.difference / known >= LITTLE

@@ -1,0 +1,29 @@
+"""treewise subgroups: groups that depart, tried on other rows."""
+
+import json
+
+import treewise as tw
+
+
+def test_groups_and_whether_they_are_found_again(run):
+    run("grow outlier --max-leaf-nodes 3 -o m.json")
+    answer = run("subgroups m.json outlier --test outlier_validation")
+    assert answer.code == 0
+    assert answer.out.rstrip("\n") == str(tw.load("m.json").subgroups("outlier", test="outlier_validation"))
+    assert answer.lines[1].startswith("y = star: 55.0 % (11) of 20 rows of outlier")
+
+
+def test_forms(run, model):
+    found = tw.load(model).subgroups("penguins", "Adelie")
+    assert run(f"subgroups {model} penguins --class Adelie --format csv").out == found.to_csv()
+    assert run(f"subgroups {model} penguins --class Adelie --all --format csv").out == found.every.to_csv()
+    assert json.loads(run(f"subgroups {model} penguins --class Adelie --format json").out) == found.to_dict()
+    assert run(f"subgroups {model} penguins --class Adelie --top 1 --format csv").out == found[:1].to_csv()
+
+
+def test_what_goes_wrong(run, model):
+    answer = run(f"subgroups {model} penguins --class Gento")
+    assert answer.code == 2
+    assert "--class Gento:" in answer.err
+    assert run(f"subgroups penguins {model}").err.startswith("treewise: MODEL comes first, then DATA")
+    assert run(f"subgroups {model} penguins --test nothing.csv").code == 3

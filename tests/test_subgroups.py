@@ -1,0 +1,219 @@
+"""Groups worth knowing: counts are those of the rows, p-values those of other programs, and noise is called noise."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treewise as tw
+from treewise.explain.subgroups.departure import Part, fisher, holm, newcombe, welch
+from treewise.intervals import wilson
+
+from .handmade import OFFICIALS
+from .tables import drawn, quick
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@quick(2)
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
+def test_fisher_is_the_sum_of_all_tables_no_more_probable(hits, misses, rest_hits, rest_misses):
+    n, rest, all_hits = hits + misses, rest_hits + rest_misses, hits + rest_hits
+    ways = {k: math.comb(n, k) * math.comb(rest, all_hits - k) for k in range(min(n, all_hits) + 1)}
+    total = sum(ways.values())
+    exact = Fraction(sum(w for w in ways.values() if w <= ways[hits]), total)
+    assert fisher(hits, n, rest_hits, rest) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fisher_and_welch_agree_with_scipy(seed):
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    n, rest = rng.integers(50, 20_000, 2).tolist()
+    hits, rest_hits = int(rng.binomial(n, 0.3)), int(rng.binomial(rest, 0.32))
+    table = [[hits, n - hits], [rest_hits, rest - rest_hits]]
+    assert fisher(hits, n, rest_hits, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-8)
+    one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
+    found = welch(*(Part(len(v), (v - 5).sum(), ((v - 5) ** 2).sum(), 5.0) for v in (one, two)), 0.9)
+    theirs = stats.ttest_ind(one, two, equal_var=False)
+    assert found.p == pytest.approx(theirs.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
+
+
+def test_tables_too_large_for_a_double_are_not_too_large():
+    assert fisher(300_000, 10**6, 3_100_000, 9 * 10**6) == 0.0
+    assert 0.9 < fisher(300_000, 10**6, 2_700_010, 9 * 10**6) <= 1.0
+
+
+def test_holm_and_newcombe_of_the_papers():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    low, high = newcombe(Part(10, 9, 9), Part(10, 3, 3), 0.95)
+    assert (round(low, 4), round(high, 4)) == (0.1705, 0.8090)  # Newcombe 1998, example (d)
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+@quick(0.5)
+@given(drawn(weights=False))
+def test_counts_are_those_of_the_rows(table):
+    if len(table) < 2:
+        return
+    tree = table.grow()
+    cls = None if tree.task == "regression" else tree.classes[0]
+    found = tree.subgroups(table.data, cls).every
+    paths = [tree.path(node) for node in tree.apply(table.data).tolist()]
+    y = table.data["y"]
+    for group in found:
+        mine = [y[i] for i, path in enumerate(paths) if group.node in path]
+        others = [y[i] for i, path in enumerate(paths) if group.node not in path]
+        assert (group.rows, group.rest.n) == (len(mine), len(others))
+        if cls is None:
+            assert group.rate == pytest.approx(np.mean(mine))
+            assert group.group.spread == pytest.approx(np.std(mine), abs=1e-6)
+        else:
+            assert group.hits == mine.count(cls)
+            assert group.rest.hits == others.count(cls)
+            assert group.group.interval(0.95) == pytest.approx(wilson(mine.count(cls), len(mine)))
+    sizes = [(g.rows, g.node) for g in found]
+    assert len(sizes) == len(set(sizes)) == found.looked_at
+    assert [g.p_adjusted for g in found] == pytest.approx(holm([g.departure.p for g in found]))
+
+
+def test_rows_are_in_the_groups_that_cover_them():
+    tree = tw.grow("penguins", max_leaf_nodes=6)
+    found = tree.subgroups("penguins", "Adelie").every
+    table = tw.read("penguins")
+    rows = [dict(zip(table.columns, cells, strict=True)) for cells in table.to_polars().rows()]
+    for group in found:
+        assert sum(map(group.covers, rows)) == group.rows
+
+
+def c_section(n, seed, risk=0.6):
+    """A table with one group of high risk, known to nobody: short women past forty (CS221 notes 6, section 4)."""
+    rng = np.random.default_rng(seed)
+    data = {"age": rng.integers(18, 46, n), "height": rng.integers(145, 185, n), "visits": rng.integers(0, 12, n)}
+    high = (data["age"] > 40) & (data["height"] <= 155)
+    urgent = rng.random(n) < np.where(high, risk, 0.08)
+    return {
+        **{name: values.tolist() for name, values in data.items()},
+        "urgent": np.where(urgent, "yes", "no").tolist(),
+    }
+
+
+def test_an_unknown_group_of_high_risk_is_found_and_found_again():
+    tree = tw.grow(c_section(4000, 1), "urgent", min_samples_leaf=20, max_leaf_nodes=4)
+    found = tree.subgroups(c_section(4000, 1), "yes", test=c_section(3000, 2))
+    first = found[0]
+    assert found.seen
+    assert set(first.region.conditions) == {0, 1}  # age and height
+    assert 0.45 < first.rate < 0.75
+    assert first.test.confirmed
+    assert first.test.group.n > 20
+    assert first.covers({"age": 44, "height": 150, "visits": 3})
+    assert "These look like the rows the tree was grown on" in str(found)
+    assert f"Found again on the table (3,000 rows): {sum(g.test.confirmed for g in found)} of {len(found)}" in str(
+        found
+    )
+    assert not tree.subgroups(c_section(3000, 2), "yes").seen
+
+
+def test_what_is_found_in_noise_is_not_found_again():
+    rng = np.random.default_rng(0)
+
+    def noise():
+        return {"x1": rng.random(400).tolist(), "x2": rng.random(400).tolist(), "y": rng.integers(0, 2, 400).tolist()}
+
+    on_its_own, again = 0, 0
+    for _ in range(40):
+        train = noise()
+        tree = tw.grow(train, "y", task="classification", max_leaf_nodes=8)
+        on_its_own += len(tree.subgroups(train)) > 0
+        again += len(tree.subgroups(noise())) > 0  # rows the tree has not seen: at most 1 in 20 by chance
+    assert on_its_own > 20
+    assert again <= 6
+
+
+def test_groups_that_repeat_others_are_told_apart():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    found = tree.subgroups("penguins", "Gentoo")
+    likes = {group.node: group.like for group in found.every}
+    assert likes[1] == "the rows outside node 6, but for a few"
+    assert likes[4] == "only by node 6, which is a part of it"
+    assert all(not group.like for group in found)
+    assert len(found) + len(found.repeats) + len(found.chance) == found.looked_at == len(tree) - 1
+    halves = {"x": [*range(60)], "y": [*"aaab" * 7, *"aabbbbbb" * 4]}
+    likes = {g.node: g.like for g in tw.grow(halves, "y", max_depth=1).subgroups(halves).every}
+    assert likes == {1: "", 2: "the rows outside node 1"}
+    table = {"x": [*range(60)], "y": [*"a" * 30, *"b" * 29, "a"]}
+    stairs = tw.grow(table, "y").subgroups(table)
+    assert {g.node: g.like for g in stairs.every} == {
+        3: "",
+        1: "the rows outside node 3, but for a few",
+        2: "only by node 3, which is a part of it",
+        4: "",  # one row: may be chance
+    }
+
+
+def test_of_more_classes_each_node_speaks_of_its_own():
+    found = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins")
+    assert [group.cls for group in found] == ["Gentoo", "Adelie", "Chinstrap", "Chinstrap"]
+    assert "share of their class" in str(found)
+    assert found.to_frame()["class"].to_list() == [group.cls for group in found]
+
+
+def test_every_form():
+    found = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
+    frame = found.every.to_frame()
+    assert frame["p"].to_list() == [g.departure.p for g in found.every]
+    assert {"hits", "rest_rate", "like", "confirmed", "group"} <= set(frame.columns)
+    assert found.to_dict()["groups"][0]["rows"] == found[0].rows
+    assert found[:1].to_csv().count("\n") == 2
+    assert found.to_markdown().startswith("**")
+    assert "<script" not in found._repr_mimebundle_()["text/html"]
+    assert "test_rows" not in tw.grow("outlier").subgroups("outlier").to_frame().columns
+
+
+def test_numbers_are_compared_by_their_means():
+    tree = tw.grow("penguins", "body_mass_g", drop_missing_target=True, max_leaf_nodes=4)
+    found = tree.subgroups("penguins", drop_missing_target=True)
+    assert found[0].hits is None
+    assert found[0].cls is None
+    assert "Welch's t-test" in str(found)
+    assert str(found[0]) == "species = Gentoo AND sex = MALE: mean 5,484.8 of 61 rows, against 3,923.2 of 281 others"
+
+
+def test_nothing_to_find():
+    tree = tw.grow("outlier", max_depth=0)
+    found = tree.subgroups("outlier")
+    assert len(found) == found.looked_at == 0
+    assert str(found).startswith("0 groups, by how far their share of y = star departs from the rest")
+    officials = tw.parse(OFFICIALS, target="Class").subgroups("admissions")
+    assert officials.whole.n == 12
+    assert not officials.seen
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"cls": "Gento"}, 'Did you mean "Gentoo"?'),
+        ({"test": 0.3}, "test=0.3: the tree has seen the rows it was grown on. Hold some out before growing"),
+        ({"confidence": 0}, "confidence=0: must be a number between 0 and 1"),
+        ({"min_support": 1.5}, "min_support=1.5: must be a whole number, 0 or more, or a share between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_asked(asked, said):
+    with pytest.raises(tw.ParameterError) as error:
+        tw.grow("penguins", max_depth=1).subgroups("penguins", **asked)
+    assert said in str(error.value)
+
+
+def test_one_row_has_nothing_beside_it():
+    tree = tw.grow("outlier", max_depth=1)
+    with pytest.raises(tw.DataError, match="the table has 1 row: there is nothing to compare a group with"):
+        tree.subgroups({"x1": [1], "x2": [1], "y": ["dot"]})
