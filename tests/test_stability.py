@@ -165,6 +165,25 @@ def test_the_same_tree_comes_back_whole():
     assert found["again"].all()
     assert np.all(found["asked"] == 1)
     assert np.all(found["overlap"] == 1)
+    assert found["same_test"].all()
+
+
+def test_the_same_test_parts_the_values_present_alike():
+    """A cut elsewhere in the same gap is the same test; one value further it is another; levels may change sides."""
+    data = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "w", "w"], "y": ["a", "a", "b", "b"]}
+    problem = problem_for(data, "y")
+    trees = {cut: tw.grow(data, "y", max_depth=0).split(0, cut, data) for cut in ("x <= 2.5", "x <= 2.1", "x <= 3.5")}
+    trees |= {of: tw.grow(data, "y", max_depth=0).split(0, of, data) for of in ("c in {u, v}", "c = w", "c = v")}
+
+    def same(one, other):
+        ends = find_nodes(trees[other], problem.columns, len(problem))
+        return bool(Search(Reference(trees[one], problem), trees[other], ends).every()["same_test"][0])
+
+    assert same("x <= 2.5", "x <= 2.1")
+    assert not same("x <= 2.5", "x <= 3.5")
+    assert same("c in {u, v}", "c = w")
+    assert not same("c in {u, v}", "c = v")
+    assert not same("x <= 2.5", "c = w")
 
 
 # -- what must come out -----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise import encode
 from treewise.explain.trace.candidate import in_order_of_rows
 from treewise.folds import part
 from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
@@ -112,15 +113,14 @@ class Reference:
         return np.asarray(scaled / scaled.max())
 
     @cached_property
-    def levels(self) -> dict[int, Ints]:
-        """For each node that asks about categories the codes that are present there."""
+    def present(self) -> dict[int, npt.NDArray[Any]]:
+        """For each node that asks, the different values of its column there, in order: numbers, or codes."""
         found = {}
         for node in self.inner.tolist():
             column = int(self.tree.arrays.column[node])
-            if self.tree.encodings[column].categorical:
-                start, end = (int(side[node]) for side in self.runs)
-                codes = np.unique(self.problem.columns[column][self.order[start:end]])
-                found[node] = codes[codes >= 0].astype(np.int64)
+            start, end = (int(side[node]) for side in self.runs)
+            values = self.problem.columns[column][self.order[start:end]]
+            found[node] = np.unique(values[~encode.is_missing(self.tree.encodings[column], values)])
         return found
 
 
@@ -137,13 +137,13 @@ class Found:
 
 
 # What a resample says of one question: the three ways in which it may come back (the file's head); where it comes back
-# again, how many rows the two nodes have in common, the threshold (NaN where there is none), and whether the categories
-# present are parted alike; and in any case the column asked of about the same rows (-1 where they are a leaf, NOTHING
-# where no node has them).
+# again, how many rows the two nodes have in common, the threshold (NaN where there is none), and whether the values
+# present at the node are parted alike; and in any case the column asked of about the same rows (-1 where they are a
+# leaf, NOTHING where no node has them).
 QUESTION = np.dtype(
     [
         *(("place", np.bool_), ("again", np.bool_), ("asked", np.float64)),
-        *(("overlap", np.float64), ("cut", np.float64), ("same_levels", np.bool_), ("column", np.int64)),
+        *(("overlap", np.float64), ("cut", np.float64), ("same_test", np.bool_), ("column", np.int64)),
     ]
 )
 Question = tuple[bool, bool, float, float, float, bool, int]
@@ -189,8 +189,9 @@ class Search:
         alike = int(np.argmax(np.where(self.column == mine, common, -1.0)))
         if self.column[alike] != mine or common[alike] < ABOUT_THE_SAME:
             return at_place, False, asked, 0.0, np.nan, False, column
-        same_levels = node in reference.levels and self.parts_alike(node, alike)
-        return at_place, True, asked, float(common[alike]), cut_of(self.tree, alike), same_levels, column
+        present = reference.present[node]
+        same = np.array_equal(parted(reference.tree, node, present), parted(self.tree, alike, present))
+        return at_place, True, asked, float(common[alike]), cut_of(self.tree, alike), same, column
 
     def asks(self, column: int) -> Bools:
         """Tell of which nodes the rows are asked about a column, there or above."""
@@ -212,11 +213,6 @@ class Search:
             self.places[node] = int(branches[np.argmax(shared[branches])])
         return self.places.get(node)
 
-    def parts_alike(self, node: int, other: int) -> bool:
-        """Tell whether two tests of categories put those present at the first into the same groups."""
-        present = self.reference.levels[node]
-        return np.array_equal(parted(self.reference.tree, node, present), parted(self.tree, other, present))
-
 
 def at_or_below(tree: Tree, staying: npt.NDArray[Any]) -> Floats:
     """Return the weight of the rows that pass through each node, from that of the rows that end at each."""
@@ -235,9 +231,12 @@ def cut_of(tree: Tree, node: int) -> float:
     return np.nan if split.asks_presence(tree.encodings[a.column[node]]) else cut
 
 
-def parted(tree: Tree, node: int, present: Ints) -> Ints:
-    """Return into which branch a test of categories puts each of some codes, branches numbered as they appear."""
+def parted(tree: Tree, node: int, present: npt.NDArray[Any]) -> Ints:
+    """Return into which branch a test puts each of some values of its column, branches numbered as they appear."""
     a = tree.arrays
+    if a.kind[node] == THRESHOLD:
+        cut = a.cut if tree.encodings[a.column[node]].kind == "number" else a.cut_int
+        return in_order_of_rows(present > cut[node : node + 1])  # an array: float32 is compared as double
     named = a.codes[a.code_start[node] : a.code_start[node + 1]]
     if a.kind[node] == ORDINAL:
         return in_order_of_rows(present > named[0])

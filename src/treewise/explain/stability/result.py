@@ -49,7 +49,7 @@ class NodeStability:
     cut_median: float | None = None
     cut_high: float | None = None  # … and the third
     cuts: str = ""  # the two in words
-    same_levels: float | None = None  # categories: where it is asked again, in what share those present part alike
+    same_test: float | None = None  # where it is asked again: in what share the values present are parted alike
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Tally:
         self.found: list[Found] = []  # without their answers, which are added up
         n = len(reference.problem)
         self.off, self.off_unseen, self.unseen = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        _ = reference.levels, reference.weight  # before there are threads
+        _ = reference.present, reference.weight  # before there are threads
 
     @property
     def numbers(self) -> bool:
@@ -179,7 +179,6 @@ class Tally:
         instead, times = others.most_common(1)[0] if others else (-1, 0)
         cuts = again["cut"][~np.isnan(again["cut"])]
         low, middle, high = np.quantile(cuts, QUARTILES, method="inverted_cdf").tolist() if len(cuts) else [None] * 3
-        of_levels = node in self.reference.levels and len(again) > 0
         return NodeStability(
             node=node,
             column=encoding.name,
@@ -199,7 +198,7 @@ class Tally:
             cut_median=middle,
             cut_high=high,
             cuts="" if low is None or high is None else quartiles_in_words(encoding, low, high),
-            same_levels=float(again["same_levels"].mean()) if of_levels else None,
+            same_test=float(again["same_test"].mean()) if len(again) else None,
         )
 
 

@@ -171,7 +171,7 @@ DATA = (
     *(Heading("behind", "share"), Heading("place", "share"), Heading("again", "share"), Heading("asked", "share")),
     *(Heading("overlap", "share"), Heading("instead"), Heading("instead_share", "share")),
     *(Heading("cut_low", "number"), Heading("cut_median", "number"), Heading("cut_high", "number")),
-    Heading("same_levels", "share"),
+    Heading("same_test", "share"),
 )
 
 AGAIN = (
@@ -194,7 +194,8 @@ BESIDE = (
 HOW_OFTEN = (
     "In % of the resamples: place, the same column is asked there after the same columns above; again, it is asked of"
     " about the same rows (of those at either node at least half are at both), anywhere in the tree. asked: % of these"
-    " rows that are asked about the column at all. cut: the middle half of the thresholds where it is asked again."
+    " rows that are asked about the column at all. Where it is asked again, cut is the middle half of the thresholds,"
+    " and the same test parts the values present alike."
 )
 
 
@@ -234,9 +235,11 @@ def scored_by(found: Stability) -> str:
 
 def resamples_say(node: NodeStability) -> str:
     """Say how the test of a question varies, and what is asked instead."""
-    parts = [f"cut {node.cuts}"] if node.cuts else []
-    if node.same_levels is not None:
-        parts.append(f"same levels in {100 * node.same_levels:.0f} %")
+    parts = []
+    if node.cuts:
+        parts.append(f"cut {node.cuts}")
+    elif node.same_test is not None:
+        parts.append(f"same test in {100 * node.same_test:.0f} %")
     if node.instead is not None and node.instead_share >= WORTH_A_WORD:
         parts.append(f"else {safe(node.instead)} in {100 * node.instead_share:.0f} %")
     return "; ".join(parts)
