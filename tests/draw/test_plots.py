@@ -282,3 +282,25 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
 def test_the_command_line_knows_the_same_pictures():
     assert pictures.EVALUATIONS == plots.EVALUATIONS
     assert all(form_of(f"x{ending}") for ending in pictures.ENDINGS)
+
+
+def test_importances_are_bars_with_their_intervals():
+    tree = tw.grow("penguins", max_leaf_nodes=6)
+    found = tree.importances()
+    ax = found.draw()
+    asked = [c for c in found.columns if c.splits]
+    assert [bar.get_width() for bar in ax.patches] == [100 * c.importance for c in asked]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [c.column for c in asked]
+    shuffled = tree.importances("penguins", repeats=3)
+    ax = shuffled.draw(2)
+    ends = [tuple(line.get_xdata()) for line in ax.lines[:2]]
+    assert ends == [(100 * c.low, 100 * c.high) for c in shuffled.columns[:2]]
+    assert len(ax.patches) == 2
+    assert "the first 2 of" in ax.get_title(loc="left")
+
+
+def test_importances_that_cannot_be_drawn():
+    with pytest.raises(tw.DataError, match=r"^the tree asks about no column, so there are no importances to draw\.$"):
+        tw.grow("penguins", max_depth=0).importances().draw()
+    with pytest.raises(tw.ParameterError, match=r"^most=0: must be a whole number, 1 or more\.$"):
+        tw.grow("penguins", max_depth=1).importances().draw(0)
