@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from treewise.criteria import information_gain as information_gain
     from treewise.curves import curve as curve
     from treewise.draw.plots.impurity import draw_impurity as draw_impurity
+    from treewise.draw.regions import draw_regions as draw_regions
+    from treewise.draw.regions import draw_regions_grid as draw_regions_grid
     from treewise.encode import Encoding as Encoding
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
@@ -69,6 +71,8 @@ _HOMES = {
     "against": "rivals",
     "compare": "explain.compare",
     "stability": "explain.stability",
+    "draw_regions": "draw.regions",
+    "draw_regions_grid": "draw.regions",
     "draw_impurity": "draw.plots.impurity",
     "parse": "written.parse",
     "load": "files",

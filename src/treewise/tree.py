@@ -7,7 +7,7 @@ methods here are doors: their code lives downstream and is imported when used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from treewise.structure import Structure
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from matplotlib.axes import Axes
 
     from treewise.costs import CostMatrix
     from treewise.draw.picture.front import Picture
@@ -487,6 +489,35 @@ class Tree(Structure):
 
         how: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
         return draw(self, path, node=node, highlight=highlight, data=data, **how)
+
+    def draw_regions(
+        self,
+        data: Any,
+        x: str,
+        y: str,
+        *,
+        held: Mapping[str, Any] | None = None,
+        target: str | None = None,
+        numbers: bool | None = None,
+        ax: Axes | None = None,
+        path: Any = None,
+    ) -> Axes:
+        """Draw what is predicted over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
+
+        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says. Needs matplotlib
+        (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure of its own, and returns the axes. ``path``
+        writes the figure: ``.png``, ``.svg`` or ``.pdf``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", held={"island": "Dream"})
+        >>> [label.get_text() for label in ax.get_yticklabels()]                      # the range, and the threshold
+        ['172', '206.5', '231']
+        """
+        from treewise.draw.regions import draw_regions
+
+        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, numbers=numbers, ax=ax, path=path)
+        return drawn
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""

@@ -61,6 +61,7 @@ VERBS = {
     "refit": "Keep the splits of a tree, and count every node anew on a table.",
     "export": "Write a tree in another form: as nested if and else, or as complete text.",
     "compare": "Tell whether two trees are equivalent, and where they differ.",
+    "regions": "Draw what trees predict over two columns, with the rows of a table.",
     "curve": "Choose the size of a tree: training error against validation error.",
 }
 

@@ -95,6 +95,30 @@ def read_setting(text: str) -> tuple[str, Any]:
     return name, {"true": True, "false": False}.get(value.lower(), value)
 
 
+def read_held(text: str) -> tuple[str, str | None]:
+    """Read the value a column is held at; without one it is missing.
+
+    >>> read_held("sex=male"), read_held("age=")
+    (('sex', 'male'), ('age', None))
+    """
+    column, value = split_at_equals(text)
+    if not column or value is None:
+        raise BadParameter(f'"{text}" is not COLUMN=VALUE, such as sex=male (age= for a missing one).')
+    return column, value or None
+
+
+def read_varied(text: str) -> tuple[str, list[float]]:
+    """Read a parameter and its values.
+
+    >>> read_varied("max_depth=1,2,4")
+    ('max_depth', [1, 2, 4])
+    """
+    name, values = split_at_equals(text)
+    if not name or not values:
+        raise BadParameter(f'"{text}" is not PARAMETER=A,B,…, such as max_depth=1,2,4.')
+    return name.replace("-", "_"), read_numbers(values)
+
+
 def read_at(text: str) -> list[int]:
     """Read node numbers: ``5,9``."""
     try:
@@ -215,6 +239,7 @@ OTHERS = (  # parameters of other verbs, which have the names of their options
     *("separator", "decimal", "node", "top", "per", "unit", "format"),
     *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
     *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
+    *("held", "vary", "x", "y"),
 )
 
 

@@ -5,5 +5,6 @@ reading: ``text.py`` is the front; ``layout.py`` puts the lines of ``lines.py`` 
 numbers of ``counts.py``, within a width where one is given.
 
 ``picture/`` draws the tree itself (SVG, PNG, PDF). Pictures of matplotlib stand on ``palette.py`` (colours, those of
-all pictures) and ``paper.py`` (axes, text, files): curves and charts in ``plots``.
+all pictures) and ``paper.py`` (axes, text, files): regions over two columns in ``regions``, curves and charts in
+``plots``.
 """

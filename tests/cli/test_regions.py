@@ -1,0 +1,59 @@
+"""``treewise regions``: trees side by side, a grid of a parameter, and what is said when there is nothing to draw."""
+
+import treewise as tw
+
+
+def test_two_trees_side_by_side(run, tmp_path):
+    run("grow outlier -q -o t.json")
+    run("prune t.json --method reduced_error --validation outlier_validation -q -o p.json")
+    answer = run("regions t.json p.json outlier_validation -o r.svg")
+    assert (answer.code, answer.out, answer.err) == (0, "", "2 pictures → r.svg\n")
+    trees = {name: tw.load(tmp_path / name) for name in ("t.json", "p.json")}
+    tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
+    assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
+
+
+def test_columns_and_held_values(run, model, tmp_path):
+    answer = run(f"regions {model} penguins --x island --y flipper_length_mm --held bill_length_mm=40 -o r.png")
+    assert (answer.code, answer.err) == (0, "1 picture → r.png\n")
+    assert tmp_path.joinpath("r.png").read_bytes().startswith(b"\x89PNG")
+    tree = tw.load(tmp_path / model)
+    drawn = run(f"regions {model} penguins --held island= -o r.svg")
+    assert drawn.code == 0
+    tree_axes = tw.draw_regions({model: tree}, "penguins", "flipper_length_mm", "bill_length_mm", held={"island": None})
+    from treewise.draw.paper import content
+
+    assert tmp_path.joinpath("r.svg").read_bytes() == content(tree_axes[0].figure, "svg")
+
+
+def test_a_grid_of_parameters(run, tmp_path):
+    answer = run("regions noisy --vary max-depth=1,2 --vary min_samples_leaf=40,10 -o g.svg")
+    assert (answer.code, answer.err) == (0, "4 pictures → g.svg\n")
+    vary = {"max_depth": [1, 2], "min_samples_leaf": [40, 10]}
+    tw.draw_regions_grid("noisy", vary=vary, path=tmp_path / "own.svg")
+    assert tmp_path.joinpath("g.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
+
+
+def test_what_goes_wrong(run, model, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    for words, code, said in (
+        (f"{model} penguins", 2, "-o FILE says where to draw: a name that ends in .png, .svg or .pdf."),
+        (f"{model} penguins -o r.gif", 2, "-o FILE says where to draw"),
+        (f"{model} -o r.png", 2, f"regions needs a table too: treewise regions {model} DATA."),
+        (
+            f"{model} penguins --x isle -o r.png",
+            3,
+            'no column "isle" is known to what is drawn. Did you mean "island"?',
+        ),
+        (f"{model} penguins --held island=Drem -o r.png", 2, '"island" is never "Drem". Did you mean "Dream"?'),
+        (f"{model} penguins --held island -o r.png", 2, '"island" is not COLUMN=VALUE'),
+        (f"{model} penguins --vary max_depth=1 -o r.png", 2, "--vary grows trees anew, on DATA alone."),
+        ("noisy --held x1=2 -o r.png", 2, "--held is for trees that ask about other columns"),
+        ("noisy --vary max_depth -o r.png", 2, '"max_depth" is not PARAMETER=A,B,…, such as max_depth=1,2,4.'),
+        ("noisy --vary dept=1,2 -o r.png", 2, 'vary: trees are not grown by "dept".'),
+        (f"{model} penguins -o nowhere/r.png", 2, 'there is no folder "nowhere"'),
+    ):
+        answer = run(f"regions {words}")
+        assert (answer.code, answer.out) == (code, ""), (words, answer)
+        assert said in answer.err, (words, answer)
+    assert sorted(tmp_path.iterdir()) == before
