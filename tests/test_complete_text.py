@@ -81,7 +81,7 @@ def test_who_edits_the_words_gets_what_they_say() -> None:
         assert back.split_at(inner) == tree.split_at(inner)
     assert (back.encodings, back.target) == (tree.encodings, tree.target)
     assert back.arrays.rows.sum() == 0
-    assert back.notes[-1].startswith("line 12 was edited: the words were read")
+    assert back.notes[-1].startswith("line 13 was edited: the words were read")
     assert back.history == (*tree.history, {"did": "edit"})
     assert parse(export(back)) == back
 
@@ -127,7 +127,7 @@ def test_one_of_several_branches_may_be_cut_out_and_one_may_be_added() -> None:
 
 
 def test_one_side_of_a_cut_alone_is_refused() -> None:
-    with pytest.raises(ParseError, match=r'line 12: "flipper_length_mm <= 206.5" stands alone'):
+    with pytest.raises(ParseError, match=r'line 13: "flipper_length_mm <= 206.5" stands alone'):
         parse(without_lines(export(tw.grow("penguins", max_depth=1)), 2))
 
 

@@ -28,6 +28,7 @@ FLOORS = [
     {"settings"},
     {"integers", "loss_sums"},
     {"problem"},
+    {"quartiles"},
     {"partings", "predict", "row", "costs"},
     {"search"},
     {"evaluate", "growth", "folds"},

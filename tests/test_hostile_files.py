@@ -122,7 +122,7 @@ def test_a_newer_format_is_named_whatever_else_is_in_it():
     for rest in ('{"format": 3, "trees": ["…"]}', '{\n"format":3}', '{ "format" : 3 ,\0\xff'):
         message = refused(rest)
         assert (
-            message == f"m.json is format 3; this treewise ({tw.__version__}) reads up to 1. pip install -U treewise."
+            message == f"m.json is format 3; this treewise ({tw.__version__}) reads up to 2. pip install -U treewise."
         )
 
 
@@ -229,12 +229,15 @@ def with_nodes(**arrays):
 def column(**fields):
     parts = taken_apart(dumps(small()))
     parts["columns"][0] = fields
+    if fields.get("kind") != "number":
+        del parts["quartiles"]  # of a column that is no column of numbers any more
+        parts["format"] = 1
     return sealed(rendered(parts))
 
 
 DEEP = Raw("[" * 200_000 + "]" * 200_000)
 HEADERS = {
-    "no columns": (with_parts(columns=[]), "there are 0 columns"),
+    "no columns": (with_parts(by_hand, columns=[]), "there are 0 columns"),
     "columns that are none": (with_parts(columns=7), "line 7"),
     "the same column twice": (
         with_parts(columns=taken_apart(dumps(small()))["columns"][:1] * 3),
@@ -292,6 +295,16 @@ HEADERS = {
     "no nodes": (with_parts(nodes={}), 'should be "count"'),
     "0 nodes": (with_nodes(count=0), "nodes.count is 0: a tree has a root at least"),
     "a number more": (with_nodes(rows=[7, 4, 2, 1, 1, 3, 2, 1, 0]), "nodes.rows has 9 numbers or more: 8 are needed"),
+    "quartiles of nothing": (with_parts(quartiles={}), "quartiles is an object: it must be names and pairs of numbers"),
+    "quartiles in a list": (with_parts(quartiles=[[1.0, 2.0]]), "quartiles is a list"),
+    "quartiles of a stranger": (with_parts(quartiles={"zzz": [1.0, 2.0]}), 'for "zzz", which is no column of numbers'),
+    "quartiles of levels": (with_parts(quartiles={"c": [1.0, 2.0]}), 'for "c", which is no column of numbers'),
+    "one quartile": (with_parts(quartiles={"x": [1.0]}), 'quartiles of "x" must be two numbers with a point'),
+    "whole quartiles": (with_parts(quartiles={"x": [1, 2]}), 'quartiles of "x" must be two numbers with a point'),
+    "quartiles in words": (with_parts(quartiles={"x": ["1.0", 2.0]}), 'quartiles of "x" must be two numbers'),
+    "quartiles that are none": (with_parts(quartiles={"x": [Raw("NaN"), 2.0]}), "the lower one comes first"),
+    "quartiles the wrong way": (with_parts(quartiles={"x": [2.0, 1.0]}), "are 2.0 and 1.0: the lower one comes first"),
+    "quartiles in format 1": (with_parts(format=1), 'line 11 should be "history": ['),
     "an older format": (sealed(b'{\n"format": 0,\n'), "m.json is format 0; this treewise"),
 }
 

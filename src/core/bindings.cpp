@@ -22,6 +22,7 @@
 #include "midpoint.hpp"
 #include "predict.hpp"
 #include "prune.hpp"
+#include "shap.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -245,6 +246,25 @@ nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns
     return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(nodes, {static_cast<size_t>(n_rows)}, owner));
 }
 
+nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows, Array<double> share,
+                   Array<double> stay, Array<int64_t> speaker, Array<double> said, int64_t n_outputs) {
+    const PathArrays held = make_paths(tree);
+    const std::vector<Column> seen = views(columns, n_rows, true);
+    const size_t n = held.paths.kind.size();
+    if (share.size() != n || stay.size() != n || speaker.size() != n || n_outputs < 1 ||
+        said.size() != n * static_cast<size_t>(n_outputs))
+        throw nb::value_error("lengths differ");
+    const auto view = [](const auto& a) { return std::span(a.data(), a.size()); };
+    const Shares shares = {view(share), view(stay), view(speaker), view(said), n_outputs};
+    std::vector<double> found(static_cast<size_t>(n_rows) * columns.size() * static_cast<size_t>(n_outputs));
+    std::optional<std::function<void(double)>> silent;
+    {
+        nb::gil_scoped_release no_python;
+        shapley_values(held.paths, shares, seen, n_rows, workers(), monitor(silent), found.data());
+    }
+    return to_numpy(std::move(found));
+}
+
 // Pruning: parents come before their children, and every other array has an entry a node.
 void check_parents(const Array<int64_t>& parent, size_t other) {
     if (parent.size() == 0 || parent.size() != other) throw nb::value_error("lengths differ");
@@ -359,6 +379,8 @@ NB_MODULE(_core, m) {
     m.def("crossings", &find_crossings, "parent"_a, "risk"_a, "tie"_a,
           "The price of a leaf from which on each node is one; what it adds to the risk, and takes from the leaves.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
+    m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "speaker"_a, "said"_a,
+          "n_outputs"_a, "What each column adds to the answer for each row: rows × columns × outputs numbers.");
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "The threshold between two neighbouring numbers.");

@@ -28,6 +28,8 @@ int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
     return named ? 0 : 1;
 }
 
+}  // namespace
+
 int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {
     return column.visit([&]<class T>(View<T> values) -> int32_t {
         const T x = values[row];
@@ -41,6 +43,8 @@ int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t ro
         }
     });
 }
+
+namespace {
 
 // What most tests are, a number of type T against a cut, as small as it gets: the tree then fits a near cache.
 template <class T>

@@ -71,6 +71,16 @@ def estimate(
     tree: Arrays, parent: npt.NDArray[np.int64], columns: Sequence[Column], target: Target, settings: Settings
 ) -> Arrays: ...
 def leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
+def shapley(
+    tree: Arrays,
+    columns: Sequence[Column],
+    n_rows: int,
+    share: npt.NDArray[np.float64],
+    stay: npt.NDArray[np.float64],
+    speaker: npt.NDArray[np.int64],
+    said: npt.NDArray[np.float64],
+    n_outputs: int,
+) -> npt.NDArray[np.float64]: ...
 def fold_up(
     parent: npt.NDArray[np.int64],
     as_leaf: npt.NDArray[np.float64],

@@ -25,6 +25,7 @@ from treewise.history import Step
 from treewise.nodes import LEAF, STOPS, Arrays, split_entries
 from treewise.predict import find_nodes
 from treewise.problem import Problem
+from treewise.quartiles import quartiles_of
 from treewise.split import Multiway, Split
 from treewise.table import read
 from treewise.tree import Tree
@@ -69,7 +70,9 @@ def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
     stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(problem)}))
-    fitted = replace(tree, arrays=read_only(arrays), history=history, notes=problem.notes)
+    fitted = replace(
+        tree, arrays=read_only(arrays), history=history, notes=problem.notes, quartiles=quartiles_of(problem)
+    )
     return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
 
 

@@ -21,6 +21,7 @@ from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
 from treewise.problem.roles import Roles
+from treewise.quartiles import quartiles_of
 from treewise.settings import PRESET_PRUNING, Settings, as_written, index
 from treewise.table import KindSpec
 from treewise.table.column import brief, option
@@ -46,6 +47,7 @@ ROLES = (
 )
 PRUNING = ("pruning", "validation", "ccp_alpha")
 MOST_WORKERS = 1024
+MOST_MEASURED = 100_000  # rows of which quartiles are found; more would take longer than the tree
 
 
 def grow(
@@ -181,8 +183,13 @@ def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
     return conform(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
 
 
-def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int | None = None) -> Tree:
-    """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf."""
+def grow_problem(
+    problem: Problem, progress: Progress | None = None, n_jobs: int | None = None, for_good: bool = True
+) -> Tree:
+    """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf.
+
+    A tree that is not ``for_good``, such as that of a fold, is judged and forgotten: it does without quartiles.
+    """
     settings = core_settings(problem)
     settings.n_jobs = workers(n_jobs)
     try:
@@ -207,6 +214,7 @@ def grow_problem(problem: Problem, progress: Progress | None = None, n_jobs: int
         asked.criterion,
         asked.empty_branch,
         history=(Step(step),),
+        quartiles=quartiles_of(problem) if for_good and len(problem) <= MOST_MEASURED else {},
     )
     if step.get("cost") is not None:
         tree = labelled(tree)

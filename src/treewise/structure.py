@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -50,6 +50,7 @@ class Structure:
     empty_branch: Literal["parent", "root"] = "parent"
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    quartiles: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numeric columns (quartiles.py)
 
     # -- the shape ------------------------------------------------------------------------------------------------
 
@@ -226,8 +227,8 @@ class Structure:
         """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
         if not isinstance(other, Structure):
             return NotImplemented
-        mine = (self.encodings, self.target, self.criterion, self.empty_branch)
-        theirs = (other.encodings, other.target, other.criterion, other.empty_branch)
+        mine = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
+        theirs = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
         return mine == theirs and self.arrays.same_as(other.arrays)
 
     def __hash__(self) -> int:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from treewise.draw.summary import Summary
     from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
+    from treewise.explain.row import Explanation
     from treewise.explain.rules import Rules
+    from treewise.explain.shap import ShapValues
     from treewise.explain.subgroups import Subgroups
     from treewise.explain.trace import Trace
     from treewise.nodes import Label
@@ -206,6 +208,34 @@ class Tree(Structure):
         from treewise.evaluate import check
 
         return check(self, data, target, drop_missing_target=drop_missing_target, sample_weight=sample_weight)
+
+    def explain(self, row: Any, *, to: Any = None, fixed: Any = (), estimate: Any = None) -> Explanation:
+        """Say why a row (of a table: each) gets its answer: its path, how each step moved it, and what would alter it.
+
+        ``to`` is the class one would rather have (by default any other), or for numbers ``"> 30"``; ``fixed`` are
+        columns that cannot change.
+
+        >>> import treewise as tw
+        >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
+        >>> print(tw.grow("penguins", max_leaf_nodes=4).explain(row).sentences[1])
+        Would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
+        """
+        from treewise.explain.row import explain
+
+        found: Explanation = explain(self, row, to, fixed, estimate)
+        return found
+
+    def shap(self, data: Any, *, estimate: Any = None) -> ShapValues:
+        """Return what each column adds to each answer: exact Shapley values, which add up to it with ``base``.
+
+        >>> import treewise as tw
+        >>> found = tw.grow("admissions", preset="id3").shap("admissions")
+        >>> (found.base + found.values.sum(axis=1)).round(6)[0]
+        array([0., 1.])
+        """
+        from treewise.explain.shap import shap
+
+        return shap(self, data, estimate)
 
     def trace(
         self,

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
-from treewise.files import FORMAT, dumps
+from treewise.files import dumps
+from treewise.files.layout import format_of
 
 HERE = Path(__file__).parent
 NAN, INF = float("nan"), float("inf")
@@ -105,10 +106,10 @@ def expected(tree: Any) -> dict[str, Any]:
 
 def main() -> None:
     for name, make in MODELS.items():
-        model = HERE / f"{FORMAT}-{name}.json"
+        tree = make()
+        model = HERE / f"{format_of(tree)}-{name}.json"
         if model.exists():
             continue
-        tree = make()
         model.write_text(dumps(tree, compact=name.startswith("packed")), encoding="utf-8", newline="\n")
         answers = json.dumps(expected(tree), ensure_ascii=False)
         model.with_suffix(".expected").write_text(answers + "\n", encoding="utf-8", newline="\n")

@@ -52,6 +52,7 @@ VERBS = {
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
     "draw": "Draw a tree: SVG, PNG or PDF, with the path of a row or histograms of a table.",
     "trace": "Show how every split was chosen, with its arithmetic.",
+    "explain": "Say why a row gets its answer, step by step, and what would alter it.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
     "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",

@@ -6,7 +6,6 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from treewise.cli.predict import answers_in_words
 from treewise.cli.streams import is_plain, say
 from treewise.cli.tables import cell
 from treewise.cli.values import read_row
@@ -44,7 +43,7 @@ def command() -> None:
         trace_command,
         root_lines(learned, admissions),
     )
-    part(4, "One applicant", f"treewise predict model.json --row {shlex.quote(ROW)}", one_row(learned))
+    part(4, "One applicant", f"treewise explain model.json --row {shlex.quote(ROW)}", one_row(learned))
     part(
         5,
         f"A real table: {plural(len(penguins), 'penguin')}, {gaps} cells missing",
@@ -107,12 +106,5 @@ def root_lines(tree: Tree, table: Table) -> list[str]:
 
 
 def one_row(tree: Tree) -> list[str]:
-    """Answer for one row, and say which columns it did not need."""
-    from treewise.table import read_rows
-
-    row = read_row(ROW)
-    not_given = [safe(name) for name in tree.columns if name not in row]
-    return [
-        *answers_in_words(tree, read_rows(row)),
-        f"({', '.join(not_given)} was not given and is not needed.)",
-    ]
+    """Explain the answer for one row."""
+    return str(tree.explain(read_row(ROW))).splitlines()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,7 +14,7 @@ from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.values import in_options, read_names, read_row
 from treewise.cli.verb import TABLE, option, output_option, verb
 from treewise.errors import ColumnError, ParameterError, listing
-from treewise.wording import count, percent, plural, safe
+from treewise.wording import percent, plural, safe
 
 if TYPE_CHECKING:
     from treewise.table import Table
@@ -221,9 +220,12 @@ def asked_on_the_way(tree: Tree, column: int) -> list[bool]:
 
 def answers_in_words(tree: Tree, table: Table, asked: Asked = NOTHING_MORE) -> list[str]:
     """Say what is predicted for each row, and because of which tests."""
+    from treewise.estimates import Estimate
     from treewise.evaluate import paths
+    from treewise.explain.row.words import answer
     from treewise.predict import predict
 
+    way = Estimate.of(asked.estimate)
     said = predict(tree, table, asked.estimate)  # refuses a row that a hand-written tree has no answer for
     sentences = []
     for path, prediction in zip(paths(tree, table), said.tolist(), strict=True):
@@ -231,7 +233,7 @@ def answers_in_words(tree: Tree, table: Table, asked: Asked = NOTHING_MORE) -> l
         because = f"{', '.join(first)} and {last}" if first else last
         from_root = bool(path.stays) and tree.empty_branch == "root"
         speaker = 0 if from_root else path.node
-        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction, asked)}, because {because}.")
+        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction, way)}, because {because}.")
         if path.stays:
             who = "the root" if from_root else "the node that asks for it"
             sentences.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
@@ -268,29 +270,3 @@ def how_sure(tree: Tree, node: int, asked: Asked) -> list[str]:
         between = "" if ends is None else f" ({sure} {percent(ends[i, 0])} to {percent(ends[i, 1])})"
         said.append(f"{safe(label)} {percent(share)} %{between}")
     return ["  ".join(said)]
-
-
-def answer(tree: Tree, node: int, prediction: Any, asked: Asked = NOTHING_MORE) -> str:
-    """Say what a node predicts, and on what grounds."""
-    import numpy as np
-
-    from treewise.draw.speech import weighted
-    from treewise.estimates import Estimate, shares
-    from treewise.wording import figure
-
-    facts = replace(tree[node], prediction=prediction)
-    rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if weighted(tree) else "")
-    if tree.task == "regression":
-        assert isinstance(facts.prediction, float)
-        spread = f", sd {figure(facts.spread)}" if facts.rows > 1 else ""
-        return figure(facts.prediction) + (f" ({rows} there{spread})" if facts.rows else "")
-    said = safe(facts.prediction)
-    if not facts.counts:
-        return said
-    right, total = facts.counts.get(prediction, 0.0), sum(facts.counts.values())
-    share = f"{percent(right / total)} %"
-    if (way := Estimate.of(asked.estimate)) != Estimate():
-        share = f"{percent(shares(tree, np.array([node]), way)[0, tree.classes.index(prediction)])} % by {way}"
-    if weighted(tree):
-        return f"{said} ({share}: weight {count(right)} of {count(total)} there)"
-    return f"{said} ({share}: {count(right)} of {count(total)} {'row' if total == 1 else 'rows'} there)"

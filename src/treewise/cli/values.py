@@ -127,6 +127,14 @@ def read_at(text: str) -> list[int]:
         raise BadParameter(f'"{text}" is not a list of node numbers, such as 5,9.') from None
 
 
+def read_row_numbers(text: str) -> list[int]:
+    """Read numbers of rows: ``1,5``."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not a list of row numbers, such as 1,5.') from None
+
+
 def read_class_weight(text: str) -> str | dict[str, float]:
     """Read weights of classes.
 
@@ -239,7 +247,7 @@ OTHERS = (  # parameters of other verbs, which have the names of their options
     *("separator", "decimal", "node", "top", "per", "unit", "format"),
     *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
     *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
-    *("held", "vary", "x", "y"),
+    *("held", "vary", "x", "y", "to"),
 )
 
 

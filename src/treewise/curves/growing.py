@@ -91,7 +91,7 @@ class Grower:
         self.given = False
 
     def _ladder(self, problem: Problem) -> Ladder:
-        return Ladder(grow_problem(problem, n_jobs=self.n_jobs), self.over)
+        return Ladder(grow_problem(problem, n_jobs=self.n_jobs, for_good=False), self.over)
 
     def values(self, given: Sequence[float] | None) -> list[float]:
         """Return the values to look at, from the simplest tree to the largest."""
@@ -125,7 +125,7 @@ class Grower:
                 found = [found[i - 1] for i in spread(1, len(found), MOST_VALUES)]
             return found if self.over == "ccp_alpha" else [int(value) for value in found]
         if self.over == "max_depth":
-            return [*range(grow_problem(self.whole, n_jobs=self.n_jobs).depth + 1)]
+            return [*range(grow_problem(self.whole, n_jobs=self.n_jobs, for_good=False).depth + 1)]
         if self.over == "rows":
             return [*spread(min(FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, STEPS)]
         least = 2 if self.over == "min_samples_split" else 1
@@ -142,7 +142,7 @@ class Grower:
         made = []
         for value in values:
             rows = self._under(problem, value)
-            made.append((rows, grow_problem(rows, n_jobs=self.n_jobs)))
+            made.append((rows, grow_problem(rows, n_jobs=self.n_jobs, for_good=False)))
             told(1 / len(values))
         return Each(made)
 

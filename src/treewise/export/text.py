@@ -26,6 +26,7 @@ from treewise.draw.lines import UNICODE, Page
 from treewise.draw.speech import Speaker
 from treewise.encode import Encoding
 from treewise.errors import ParseError
+from treewise.files.header import quartiles_from
 from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Target
 from treewise.tree import Tree
@@ -66,6 +67,8 @@ def _preamble(tree: Tree) -> Iterator[str]:
     for encoding in tree.encodings:
         said = {key: value for key, value in asdict(encoding).items() if value or key == "name"}
         yield f"# column {_json(said)}"
+    if tree.quartiles:
+        yield f"# quartiles {_json(dict(tree.quartiles))}"
     for step in tree.history:
         yield f"# history {_json(dict(step))}"
     for note in tree.notes:
@@ -151,7 +154,9 @@ class _Reader:
     """Collects what the lines say."""
 
     def __init__(self) -> None:
-        self.said: dict[str, list[Any]] = {key: [] for key in ("target", "settings", "column", "history", "note")}
+        self.said: dict[str, list[Any]] = {
+            key: [] for key in ("target", "settings", "column", "quartiles", "history", "note")
+        }
         self.nodes: list[dict[str, Any]] = []
         self.words: list[tuple[int, str]] = []
 
@@ -194,7 +199,15 @@ class _Reader:
         except (ValueError, TypeError, OverflowError) as error:
             raise ParseError(f"the numbers after # do not make a tree: {error}. {WORDS_ALONE}") from None
         tree = Tree(self.encodings, self.target, arrays, **self.said["settings"][0])
-        return tree.with_(history=tuple(self.said["history"]), notes=tuple(self.said["note"]))
+        quartiles = self._quartiles()
+        return tree.with_(history=tuple(self.said["history"]), notes=tuple(self.said["note"]), quartiles=quartiles)
+
+    def _quartiles(self) -> dict[str, tuple[float, float]]:
+        """Read the quartiles of numeric columns; a text that was written before there were any has none."""
+        try:
+            return quartiles_from(said[-1], self.encodings) if (said := self.said["quartiles"]) else {}
+        except (TypeError, ValueError):
+            raise ParseError('the line "# quartiles" at the top is damaged.') from None
 
 
 class _Places:

@@ -23,10 +23,11 @@ from treewise.files.header import (
     history_from,
     notes_from,
     plain,
+    quartiles_from,
     target_from,
     target_to,
 )
-from treewise.files.layout import FORMAT, text_of
+from treewise.files.layout import FORMAT, plain_quartiles, text_of
 from treewise.files.reading import check_format, tree_of
 from treewise.files.soundness import check_nodes
 from treewise.tree import Tree
@@ -72,7 +73,7 @@ def dumps(tree: Tree, compact: bool | None = None) -> str:
     >>> import treewise as tw
     >>> print(dumps(tw.grow("xor"))[:33])
     {
-    "format": 1,
+    "format": 2,
     "treewise": "0...
     """
     check(tree)
@@ -91,11 +92,17 @@ def loads(text: str | bytes, name: str = "the model") -> Tree:
     treewise.errors.ModelFormatError: m.json is damaged: checksum differs (the last line says ...). Nothing was loaded.
     """
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    check_format(content, name)
+    number = check_format(content, name)
     try:
-        return tree_of(content)
+        return tree_of(content, number)
     except ModelFormatError as error:
         raise ModelFormatError(f"{name} is damaged: {error}. Nothing was loaded.") from None
+
+
+def check_quartiles(tree: Tree) -> None:
+    """Refuse quartiles that could not be loaded."""
+    if tree.quartiles:
+        quartiles_from(plain_quartiles(tree), tree.encodings)
 
 
 def check(tree: Tree) -> None:
@@ -103,6 +110,7 @@ def check(tree: Tree) -> None:
     try:
         target_from(target_to(tree.target))
         columns_from(map(column_to, tree.encodings))
+        check_quartiles(tree)
         check_criterion(tree.criterion, tree.task)
         history_from([plain(step, f"history[{i}]") for i, step in enumerate(tree.history)], tree.target)
         notes_from(list(tree.notes))

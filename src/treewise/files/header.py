@@ -118,6 +118,30 @@ def columns_from(found: Iterable[Any]) -> tuple[Encoding, ...]:
     return columns
 
 
+def quartiles_from(found: Any, columns: tuple[Encoding, ...]) -> dict[str, tuple[float, float]]:
+    """Read the quartiles of numeric columns: two numbers of the column's own type, the lower first.
+
+    >>> quartiles_from({"x": [3.0, 1.0]}, (Encoding("x", "number"),))
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: quartiles of "x" are 3.0 and 1.0: the lower one comes first
+    """
+    if not isinstance(found, dict) or not found:
+        raise ModelFormatError(f"quartiles is {shown(found)}: it must be names and pairs of numbers")
+    kinds = {column.name: column for column in columns if not column.categorical}
+    for name, ends in found.items():
+        if name not in kinds:
+            raise ModelFormatError(f"quartiles are given for {shown(name)}, which is no column of numbers")
+        wanted = float if kinds[name].kind == "number" else int
+        if not isinstance(ends, list) or len(ends) != 2 or not all(type(end) is wanted for end in ends):
+            what = "numbers with a point" if wanted is float else "whole numbers"
+            raise ModelFormatError(f"quartiles of {shown(name)} must be two {what}")
+        if not ends[0] <= ends[1]:
+            raise ModelFormatError(f"quartiles of {shown(name)} are {ends[0]} and {ends[1]}: the lower one comes first")
+        if wanted is int and not (ends[0] > -(2**63) and ends[1] < 2**63):
+            raise ModelFormatError(f"quartiles of {shown(name)} have more than 64 bits")
+    return {name: (ends[0], ends[1]) for name, ends in found.items()}
+
+
 # -- how the tree was made --------------------------------------------------------------------------------------------
 
 

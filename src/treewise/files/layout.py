@@ -18,7 +18,7 @@ from treewise.files.packing import write_list, write_packed
 from treewise.nodes import Arrays, Task
 from treewise.tree import Tree
 
-FORMAT = 1
+FORMAT = 2  # the newest; a tree without quartiles is written as format 1, which had none
 
 ONLY_IN: dict[str, Task] = {
     "label": "classification", "count_start": "classification", "count_class": "classification",
@@ -53,7 +53,7 @@ def checksum(content: bytes | memoryview) -> str:
 def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
     """Yield the lines before the checksum."""
     yield "{"
-    yield f'"format": {FORMAT},'
+    yield f'"format": {format_of(tree)},'
     yield f'"treewise": {line_of(__version__, "the version")},'
     yield f'"target": {line_of(target_to(tree.target), "target")},'
     yield f'"criterion": {line_of(tree.criterion, "criterion")},'
@@ -61,6 +61,8 @@ def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
     yield '"columns": ['
     yield from block([line_of(column_to(e), f"columns[{i}]") for i, e in enumerate(tree.encodings)])
     yield "],"
+    if tree.quartiles:
+        yield f'"quartiles": {line_of(plain_quartiles(tree), "quartiles")},'
     yield '"history": ['
     yield from block([line_of(plain(step, f"history[{i}]"), f"history[{i}]") for i, step in enumerate(tree.history)])
     yield "],"
@@ -69,6 +71,16 @@ def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
     yield f'"count": {len(tree)},'
     yield from block([f'"{name}": {array_of(tree, name, compact)}' for name in stored_arrays(tree.task)])
     yield "},"
+
+
+def format_of(tree: Tree) -> int:
+    """Return the number of the format that a tree is written in: the first that can hold it."""
+    return FORMAT if tree.quartiles else 1
+
+
+def plain_quartiles(tree: Tree) -> dict[str, list[float]]:
+    """Return the quartiles as plain values, in the order of the columns."""
+    return {name: list(tree.quartiles[name]) for name in tree.columns if name in tree.quartiles}
 
 
 def block(lines: list[str]) -> Iterator[str]:

@@ -30,6 +30,7 @@ from treewise.files.header import (
     columns_from,
     history_from,
     notes_from,
+    quartiles_from,
     shown,
     target_from,
     text,
@@ -55,10 +56,10 @@ _LENGTH_OF_ENDING = len('"sha256": ""}\n') + 64
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 
-def tree_of(content: bytes) -> Tree:
-    """Read a model file of our format, or raise ModelFormatError with what is wrong; the caller says in which file."""
+def tree_of(content: bytes, number: int) -> Tree:
+    """Read a model file of a format, or raise ModelFormatError with what is wrong; the caller says in which file."""
     lines = Lines(content, check_ending(content))
-    tree = read_tree(lines)
+    tree = read_tree(lines, number)
     lines.expect_end()
     check_nodes(tree.arrays, tree.encodings, tree.target)
     return tree
@@ -67,22 +68,23 @@ def tree_of(content: bytes) -> Tree:
 # -- 1 and 2: format and checksum -------------------------------------------------------------------------------------
 
 
-def check_format(content: bytes, name: str) -> None:
-    """Read the format number, which stands first in every format there will be.
+def check_format(content: bytes, name: str) -> int:
+    """Return the format number, which stands first in every format there will be.
 
     >>> check_format(b'{"format": 3, ', "m.json")                           # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    treewise.errors.ModelFormatError: m.json is format 3; this treewise (...) reads up to 1. pip install -U treewise.
+    treewise.errors.ModelFormatError: m.json is format 3; this treewise (...) reads up to 2. pip install -U treewise.
     """
     found = _BEGINNING.match(content[:200])
     if found is None:
         what = "it is empty" if not content else 'it does not begin with {"format": …'
         raise ModelFormatError(f"{name} is not a treewise model: {what}. Nothing was loaded.")
-    if int(found[1]) != FORMAT:
+    if not 1 <= int(found[1]) <= FORMAT:
         raise ModelFormatError(
             f"{name} is format {int(found[1])}; this treewise ({__version__}) reads up to {FORMAT}."
             " pip install -U treewise."
         )
+    return int(found[1])
 
 
 def check_ending(content: bytes) -> int:
@@ -208,10 +210,10 @@ def check_nesting(written: str) -> None:
             raise ModelFormatError(f"it is nested more than {MOST_NESTED} deep")
 
 
-def read_tree(lines: Lines) -> Tree:
-    """Take the fields in their order and put the tree together."""
+def read_tree(lines: Lines, number: int) -> Tree:
+    """Take the fields in their order and put the tree together; format 1 had no quartiles."""
     lines.expect("{")
-    lines.expect(f'"format": {FORMAT},')
+    lines.expect(f'"format": {number},')
     text(lines.value("treewise"), "treewise")
     target = target_from(lines.value("target"))
     criterion = check_criterion(lines.value("criterion"), target.task)
@@ -219,10 +221,11 @@ def read_tree(lines: Lines) -> Tree:
     if empty_branch not in ("parent", "root"):
         raise ModelFormatError(f"empty_branch is {shown(empty_branch)}: it must be parent or root")
     encodings = columns_from(lines.block("columns"))
+    quartiles = quartiles_from(lines.value("quartiles"), encodings) if number > 1 else {}
     history = history_from(lines.block("history"), target)
     notes = notes_from(lines.value("notes"))
     arrays = read_nodes(lines, target)
-    return Tree(encodings, target, arrays, criterion, empty_branch, history, notes)
+    return Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
 
 
 def read_nodes(lines: Lines, target: Target) -> Arrays:

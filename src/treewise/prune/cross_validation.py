@@ -108,7 +108,7 @@ def one_fold(
     progress: Progress | None,
 ) -> Sums:
     """Grow without a fold, and sum errors and their squares on it at every price."""
-    tree = grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs)
+    tree = grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs, for_good=False)
     cost = cost_of(whole)
     if whole.task == "classification":
         tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more

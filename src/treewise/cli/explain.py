@@ -1,0 +1,169 @@
+"""``treewise explain``: why the tree answers a row as it does, and what would alter that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.grow import grow_aloud
+from treewise.cli.inputs import looks_like_model, read_data, read_model
+from treewise.cli.options import (
+    TextForm,
+    estimate_option,
+    grow_options,
+    take_grow_options,
+    take_text_options,
+    text_options,
+)
+from treewise.cli.predict import read_typed
+from treewise.cli.show import refuse_growing
+from treewise.cli.showing import present, showing_options
+from treewise.cli.streams import check_place
+from treewise.cli.values import read_names, read_row, read_row_numbers
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.errors import ParameterError
+from treewise.wording import plural
+
+if TYPE_CHECKING:
+    from treewise.explain.row import Explanations
+    from treewise.explain.shap import ShapValues
+    from treewise.table import Table
+    from treewise.tree import Tree
+
+MOST_ROWS = 20  # of a table that are explained without being asked for
+
+
+@verb(
+    "explain",
+    "MODEL --row 'COLUMN=VALUE, …' [options]\nMODEL DATA --rows N,N… [options]\n"
+    "DATA --target COLUMN --rows N,N… [options]",
+    examples=(
+        "treewise grow admissions --preset id3 -o model.json && treewise explain model.json admissions --rows 1,5",
+        "treewise explain model.json --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise explain penguins --target species --max-depth 3 --rows 17 --to Gentoo --fixed island,sex",
+    ),
+    about="The path as a sentence and step by step: the question, the row's value, the rows there, the probability of"
+    " the class predicted (or the value), and how the step moved it. And the nearest change that would alter the"
+    " decision: fewest columns, then the smallest, a number in interquartile ranges and a category as 1. On a table the"
+    " tree is grown first, with the options of treewise grow.",
+)
+@click.argument("source", metavar="MODEL")
+@click.argument("data", required=False)
+@option(
+    "--row",
+    "typed",
+    type=read_row,
+    multiple=True,
+    metavar="'A=1, B=x'",
+    section=TABLE,
+    help="A single row, by column name; repeat it for more.",
+)
+@option("--rows", type=read_row_numbers, metavar="N,N…", section=TABLE, help="Rows of DATA, by number from 1.")
+@option("--to", metavar="CLASS", section=SHOWN, help="The class one would rather have; of numbers '> 30' or '<= 12.5'.")
+@option(
+    "--fixed",
+    type=read_names,
+    multiple=True,
+    metavar="COLUMN",
+    section=SHOWN,
+    help="A column that cannot change; repeat it, or separate by commas.",
+)
+@option("--shap", is_flag=True, section=SHOWN, help="What each column adds to the answer instead: Shapley values.")
+@estimate_option
+@showing_options
+@grow_options
+@text_options
+def command(
+    source: str,
+    data: str | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    to: str | None,
+    fixed: Sequence[list[str]],
+    shap: bool,
+    estimate: str | None,
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Explain rows."""
+    check_place(output, source, data)
+    has_table = data is not None or not (looks_like_model(source) or source == "-")
+    if (typed and (rows is not None or data is not None)) or not (typed or has_table):
+        raise ParameterError("give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.")
+    tree, table = tree_and_table(source, data, take_grow_options(options), take_text_options(options), not typed)
+    if shap:
+        return present(shapley(tree, table, typed, rows, estimate), form, output)
+    found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
+    return present(found[0] if len(found) == 1 else found, form, output)
+
+
+def tree_and_table(
+    source: str, data: str | None, asked: dict[str, Any], form: TextForm, needed: bool
+) -> tuple[Tree, Table | None]:
+    """Read the tree, or grow it on the table; and read the table whose rows are to be explained, if one is needed."""
+    from treewise.evaluate.answers import with_levels_of
+
+    if not looks_like_model(source) and source != "-":
+        if data is not None:
+            raise ParameterError("one table is enough: its tree is grown, and its rows are explained.")
+        tree = grow_aloud(source, asked, form)[1]
+        return tree, read_data(source, asked.get("na_values", ()), form) if needed else None
+    na_values, target = asked.pop("na_values", ()), asked.pop("target", None)
+    refuse_growing(source, asked)
+    tree = read_model(source, target).tree
+    if data is None:
+        return tree, None
+    table = read_data(data, na_values, form)
+    return with_levels_of(tree, table), table
+
+
+def explained(
+    tree: Tree,
+    table: Table | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    wished: tuple[Any, Any, Any],
+) -> Explanations:
+    """Explain rows that were typed, or those of the table that were asked for."""
+    from treewise.explain.row import Wish, explain_rows, explain_typed
+    from treewise.explain.row.change import check_fixed
+
+    to, fixed, estimate = wished
+    wish = Wish(to, check_fixed(tree, fixed), estimate)
+    if typed:
+        return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], wish)
+    assert table is not None
+    return explain_rows(tree, table, chosen(table, rows), wish)
+
+
+def shapley(
+    tree: Tree, table: Table | None, typed: Sequence[dict[str, Any]], rows: list[int] | None, estimate: str | None
+) -> ShapValues:
+    """Return the Shapley values of the rows instead."""
+    import numpy as np
+
+    from treewise.explain.shap import refuse_gaps
+
+    if typed:
+        for row in typed:
+            refuse_gaps(tree, row)
+        return tree.shap(typed[0] if len(typed) == 1 else list(typed), estimate=estimate)
+    assert table is not None
+    found = tree.shap(table.take(np.array(chosen(table, rows), np.int64)), estimate=estimate)
+    return replace(found, values=found.values[0]) if len(found.values) == 1 else found
+
+
+def chosen(table: Table, rows: list[int] | None) -> Sequence[int]:
+    """Return the rows asked for, from 0; without a choice all of a small table."""
+    if rows is None:
+        if len(table) > MOST_ROWS:
+            raise ParameterError(f"{table.name} has {plural(len(table), 'row')}: say which, as in --rows 1,5.")
+        return range(len(table))
+    for row in rows:
+        if not 1 <= row <= len(table):
+            raise ParameterError(f"--rows {row}: {table.name} has rows 1 to {len(table):,}.")
+    return [row - 1 for row in rows]

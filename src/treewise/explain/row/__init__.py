@@ -1,0 +1,26 @@
+"""One prediction in words and numbers: ``tree.explain(row)``.
+
+path.py          the row's way down, and how each step moved the answer
+change.py        the nearest change that would alter the decision
+words.py         both in sentences
+explanation.py   all of it as one value, shown in every form
+"""
+
+from __future__ import annotations
+
+from treewise.explain.row.change import Change, Move
+from treewise.explain.row.explanation import Explanation, Explanations, Wish, explain, explain_rows, explain_typed
+from treewise.explain.row.path import Cell, Step
+
+__all__ = [
+    "Cell",
+    "Change",
+    "Explanation",
+    "Explanations",
+    "Move",
+    "Step",
+    "Wish",
+    "explain",
+    "explain_rows",
+    "explain_typed",
+]

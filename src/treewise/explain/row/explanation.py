@@ -1,0 +1,272 @@
+"""One prediction explained: sentences, a table of steps, contributions, and the nearest change; in every form.
+
+The front of ``explain/row``. ``explain`` walks a row down the tree (``path.py``), looks for what would alter the
+decision (``change.py``) and puts it in words (``words.py``); ``Explanation`` holds it as data and shows it as a sheet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from treewise.estimates import Estimate
+from treewise.explain.row.change import Change, check_fixed, nearest_change, read_wish
+from treewise.explain.row.path import Step, Way, ways_of
+from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
+from treewise.nodes import Label
+from treewise.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise.sheet import Heading, Sheet, Shown, plain
+from treewise.table import Table
+from treewise.tree import Tree
+from treewise.wording import figure, percent, safe
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Shown):
+    """Why the tree answers a row as it does.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("admissions", preset="id3")
+    >>> why = tree.explain({"GPA": "3.7", "University": "top20", "Published": "no"})
+    >>> print(why)
+    Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is
+    top20.
+    Would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.
+    Recommendation was not given and is not needed.
+    step  node  question            value  rows    % P  moved
+       0     0  all rows                     12   50.0
+       1     2  GPA = 3.7           3.7       5   60.0  +10.0
+       2     3  Published = no      no        3   33.3  −26.7
+       3     5  University = top20  top20     1  100.0  +66.7
+    >>> why.prediction, why.base, why.answer, {name: round(part, 3) for name, part in why.contributions.items()}
+    ('P', 0.5, 1.0, {'GPA': 0.1, 'Published': -0.267, 'University': 0.667})
+    """
+
+    tree: Tree
+    way: Way
+    estimate: Estimate
+    given: tuple[str, ...] | None = None  # the columns a single row mentions; None for a row of a table
+    row: int | None = None  # its number in the table, from 1
+    to: Any = None  # the answer that was wished for
+    fixed: tuple[str, ...] = ()
+    change: Change | None = None  # the nearest change that would alter the decision
+
+    @property
+    def prediction(self) -> Label:
+        """The class or value predicted."""
+        return self.way.prediction
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The tests the row met, in order."""
+        return self.way.steps
+
+    @property
+    def node(self) -> int:
+        """The node where the row ends."""
+        return self.way.end
+
+    @property
+    def base(self) -> float | None:
+        """What the tree answers before it asks: the share of the class predicted, or the mean, over all rows."""
+        return self.way.start
+
+    @property
+    def answer(self) -> float | None:
+        """The probability of the class predicted, or the value."""
+        return self.base if not self.steps else self.steps[-1].after
+
+    @cached_property
+    def contributions(self) -> dict[str, float]:
+        """How much the tests on each column moved the answer on this row's path; they add up to ``answer - base``.
+
+        Empty where the tree knows too little of its inner nodes, as one written by hand does.
+        """
+        moved: dict[str, list[float]] = {}
+        for step in self.steps:
+            if step.moved is None:
+                return {}
+            moved.setdefault(step.column, []).append(step.moved)
+        return {column: math.fsum(parts) for column, parts in moved.items()}
+
+    @property
+    def sentence(self) -> str:
+        """The answer, its grounds and its reasons, in one sentence."""
+        return sentence(self.tree, self.way, self.estimate)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is to be said: the answer, what would alter it, and what was not needed."""
+        return (self.sentence, *self._on_change(), *other_sentences(self.tree, self.way, self.given))
+
+    def _on_change(self) -> list[str]:
+        if self.change is not None:
+            return change_sentence(self.tree, self.change, self.estimate)
+        if self.to is None and (self.tree.task == "regression" or len(self.tree.classes) < 2):
+            return []
+        if self.to is not None and self._as_wished():
+            return [f"It is {safe(self.to)} already."]
+        wish = "another answer" if self.to is None else safe(self.to)
+        fixed = f" that leaves {together([safe(name) for name in self.fixed])} alone" if self.fixed else ""
+        return [f"No change{fixed} would make it {wish}."]
+
+    def _as_wished(self) -> bool:
+        wanted = read_wish(self.tree, self.to, self.prediction)
+        place = self.tree.classes.index(self.prediction) if self.tree.classes else self.prediction
+        return wanted is not None and wanted(place)
+
+    def sheet(self) -> Sheet:
+        """Return the steps as a table, with the sentences above it."""
+        numbers = self.tree.task == "regression"
+        what = self.tree.target.name if numbers else f"% {self.prediction}"
+        write = figure if numbers else percent
+        headings = [
+            Heading("step", "whole"),
+            Heading("node", "whole"),
+            Heading("question"),
+            Heading("value"),
+            Heading("rows", "whole"),
+            Heading("value_after" if numbers else "probability", "number", what, write),
+            Heading("moved", "number", "moved", signed if numbers else signed_percent),
+        ]
+        rows: list[tuple[Any, ...]] = [(0, 0, "all rows", None, int(self.tree.arrays.rows[0]), self.base, None)]
+        rows += [
+            (i, step.to, step.question, step.cell.text or step.cell.odd, step.rows, step.after, step.moved)
+            for i, step in enumerate(self.steps, start=1)
+        ]
+        if self.base is None:  # a tree written by hand knows its path alone
+            headings, rows = headings[:4], [row[:4] for row in rows]
+        title = "" if self.row is None else f"row {self.row:,}"
+        return Sheet(title, tuple(headings), rows, above=self.sentences, of="step")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        steps = [
+            {"node": s.node, "question": s.question, "column": s.column, "value": s.cell.text or None}
+            | ({"odd": s.cell.odd} if s.cell.odd else {})
+            | {"to": s.to, "rows": s.rows, "after": s.after, "moved": s.moved}
+            for s in self.steps
+        ]
+        found = {
+            **({} if self.row is None else {"row": self.row}),
+            "target": self.tree.target.name,
+            "prediction": self.prediction,
+            "answer": self.answer,
+            "base": self.base,
+            "node": self.node,
+            "sentences": list(self.sentences),
+            "contributions": self.contributions,
+            "steps": steps,
+            "change": None if self.change is None else change_dict(self.change),
+        }
+        return {name: plain(value) for name, value in found.items()}
+
+
+def change_dict(change: Change) -> dict[str, Any]:
+    """Return a change as plain values."""
+    moves = [
+        {"column": m.column, "to": m.to if isinstance(m.to, str) else m.text, "condition": m.condition}
+        | {"distance": m.distance}
+        for m in change.moves
+    ]
+    return {"prediction": change.prediction, "node": change.node, "distance": change.distance, "moves": moves}
+
+
+def signed(value: float) -> str:
+    """Write a move with its sign.
+
+    >>> signed(2.5), signed(-0.25), signed(0.0)
+    ('+2.5', '−0.25', '0')
+    """
+    return figure(0.0) if value == 0 else f"{'+' if value > 0 else '−'}{figure(abs(value))}"
+
+
+def signed_percent(value: float) -> str:
+    """Write a move of a share in percent with its sign.
+
+    >>> signed_percent(0.25), signed_percent(-0.0004)
+    ('+25.0', '−0.0')
+    """
+    return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{percent(abs(value))}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanations(Sequence[Explanation], Shown):
+    """The explanations of several rows, one after the other.
+
+    >>> import treewise as tw
+    >>> found = tw.grow("admissions", preset="id3").explain("admissions")
+    >>> len(found), found[4].sentence
+    (12, 'Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is top20.')
+    """
+
+    items: tuple[Explanation, ...]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.items[index]
+
+    def sheet(self) -> Sheet:
+        """Return all steps as one table."""
+        if not self.items:
+            return Sheet("", (Heading("row", "whole"),), [])
+        sheets = [item.sheet() for item in self.items]
+        widest = max(sheets, key=lambda sheet: len(sheet.headings))
+        rows = [(item.row, *line) for item, sheet in zip(self.items, sheets, strict=True) for line in sheet.rows]
+        return Sheet("", (Heading("row", "whole"), *widest.headings), rows)
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Return one table a row."""
+        return tuple(item.sheet() for item in self.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {"explanations": [item.to_dict() for item in self.items]}
+
+
+def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
+    """Explain the prediction for a single row; for a table, for each of its rows."""
+    data = as_row(tree, data)
+    table, single = read_for(tree, data)
+    wish = Wish(to, check_fixed(tree, fixed), estimate)
+    if not single:
+        return explain_rows(tree, table, range(len(table)), wish)
+    given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
+    refuse_unsaid(tree, data, find_nodes(tree, encoded(tree, table), len(table)))
+    return explain_typed(tree, table, [given], wish)[0]
+
+
+class Wish(NamedTuple):
+    """What is asked of an explanation beside the path."""
+
+    to: Any = None
+    fixed: tuple[str, ...] = ()
+    estimate: Any = None
+
+
+def explain_rows(tree: Tree, table: Table, rows: Sequence[int], wish: Wish) -> Explanations:
+    """Explain some rows of a table, by their numbers from 0."""
+    ways = ways_of(tree, table, rows, wish.estimate)
+    return Explanations(tuple(explained(tree, way, wish, None, row + 1) for row, way in zip(rows, ways, strict=True)))
+
+
+def explain_typed(tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish) -> Explanations:
+    """Explain rows that were typed, of each of which some columns are given."""
+    ways = ways_of(tree, table, range(len(table)), wish.estimate)
+    numbers = range(1, len(table) + 1) if len(table) > 1 else [None]
+    made = (explained(tree, w, wish, names, n) for w, names, n in zip(ways, given, numbers, strict=True))
+    return Explanations(tuple(made))
+
+
+def explained(tree: Tree, way: Way, wish: Wish, given: tuple[str, ...] | None, number: int | None) -> Explanation:
+    """Put together what is known of one row: its way, and the nearest change."""
+    wanted, change = read_wish(tree, wish.to, way.prediction), None
+    if wanted is not None and not wanted(tree.classes.index(way.prediction) if tree.classes else way.prediction):
+        cells = {name: cell for name, cell in way.cells.items() if given is None or name in given}
+        change = nearest_change(tree, cells, wanted, wish.fixed, wish.estimate)
+    return Explanation(tree, way, Estimate.of(wish.estimate), given, number, wish.to, wish.fixed, change)

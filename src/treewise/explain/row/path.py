@@ -1,0 +1,144 @@
+"""One row's way down a tree, as data: at each step the question, the row's value, and how the answer moved.
+
+Stands above ``predict.py``, which finds where a row ends, and below ``words.py``, which says it. The answer after a
+step is that of the node it leads to: the share of a class, or a value. The moves telescope, so they add up to the
+prediction less what the root says (but for the rounding of each difference, some 10^-16 of it).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import encode
+from treewise.encode import UNSEEN
+from treewise.estimates import Estimate, shares, values
+from treewise.nodes import LEAF, Label
+from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.split import Value
+from treewise.table import Table
+from treewise.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MISSING, NEVER_SEEN = "missing", "never seen"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a row holds in a column the tree asks about."""
+
+    value: Value  # a number or a level; None where it is missing or was never seen
+    text: str  # in words; "" where it is missing
+    odd: str = ""  # MISSING or NEVER_SEEN where it is
+
+
+@dataclass(frozen=True)
+class Step:
+    """One test that the row met.
+
+    >>> import treewise as tw
+    >>> step = tw.grow("admissions", preset="id3").explain({"GPA": "4.0"}).steps[0]
+    >>> step.column, step.cell.text, step.question, step.rows, step.after, step.moved, step.stays
+    ('GPA', '4.0', 'GPA = 4.0', 3, 1.0, 0.5, False)
+    """
+
+    node: int  # the node that asks
+    column: str
+    cell: Cell
+    question: str  # the condition of the branch taken, in words
+    to: int  # the node it leads to; the same one where the row stays, there being no branch for its value
+    rows: int  # training rows there
+    after: float | None  # probability of the class followed, or the value, from here on; None where it is not known
+    moved: float | None  # by how much this step moved it
+
+    @property
+    def stays(self) -> bool:
+        """Whether the node has no branch for the row's value."""
+        return self.to == self.node
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A row's way down: its steps, and what the tree answers before the first and after each."""
+
+    steps: tuple[Step, ...]
+    end: int  # the node where the row ends
+    speaker: int  # the node that answers for it
+    prediction: Label
+    cells: Mapping[str, Cell]  # of every column the tree asks about
+    answers: Floats  # one row for the root and one for each step; a column for each class, or one for the value
+    follows: int  # which of these columns the steps follow: the class predicted
+
+    @property
+    def start(self) -> float | None:
+        """What the tree answers before it asks anything."""
+        return known(self.answers[0, self.follows])
+
+
+def ways_of(tree: Tree, table: Table, rows: Iterable[int], estimate: Any = None) -> list[Way]:
+    """Walk some rows of a table down the tree."""
+    way = Estimate.of(estimate)
+    way.check(tree)
+    columns = encoded(tree, table)
+    ends = find_nodes(tree, columns, len(table))
+    refuse_unanswered(tree, ends, table)
+    speakers = nodes_that_speak(tree, ends)
+    said = answers_of(tree, speakers, estimate)
+    asked = [i for i, values in enumerate(columns) if values is not None]
+    found = []
+    for row in rows:
+        cells = {tree.columns[i]: cell_of(tree, i, columns[i], table, row) for i in asked}
+        found.append(way_of(tree, int(ends[row]), int(speakers[row]), said[row], cells, way))
+    return found
+
+
+def way_of(tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, Cell], estimate: Estimate) -> Way:
+    """Go from the root to where a row ends, and note each test."""
+    path = tree.path(end)
+    stays = bool(tree.arrays.kind[end] != LEAF)
+    speakers = np.array([*path, speaker] if stays else path)
+    prediction: Label
+    if tree.task == "regression":
+        answers, follows, prediction = values(tree, speakers, estimate)[:, None], 0, float(said)
+    else:
+        answers = shares(tree, speakers, estimate)
+        answers[~answers.any(axis=1)] = np.nan  # inner nodes of a tree written by hand know nothing
+        follows, prediction = int(said), tree.classes[int(said)]
+    steps = []
+    for i, node in enumerate(path if stays else path[:-1]):
+        split = tree.split_at(node)
+        assert split is not None
+        to = node if i + 1 == len(path) else path[i + 1]
+        before, after = answers[i, follows], answers[i + 1, follows]
+        question = f"no branch for it at node {node}" if to == node else tree.words(to)
+        rows = int(tree.arrays.rows[to])
+        moved = known(after - before)
+        steps.append(Step(node, split.column, cells[split.column], question, to, rows, known(after), moved))
+    return Way(tuple(steps), end, speaker, prediction, cells, answers, follows)
+
+
+def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> Cell:
+    """Return what a row holds in a column, as the tree takes it and in words."""
+    encoding = tree.encodings[column]
+    one = values[row : row + 1]
+    if encode.is_missing(encoding, one)[0]:
+        return Cell(None, "", MISSING)
+    if encoding.categorical and one[0] == UNSEEN:
+        return Cell(None, table[encoding.name].say(row), NEVER_SEEN)
+    value = encode.decode(encoding, one)[0]
+    assert value is not None
+    if encoding.kind == "number" and values.dtype == np.float32:
+        return Cell(value, str(one[0]).removesuffix(".0"))  # as short as a float32 can be told apart
+    return Cell(value, encoding.say(value))
+
+
+def known(value: Any) -> float | None:
+    """Return a number, None where it is not known."""
+    return None if math.isnan(value) else float(value)

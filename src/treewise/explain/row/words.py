@@ -1,0 +1,147 @@
+"""One prediction in words: the answer with its grounds, the reasons merged by column, and what would alter it.
+
+Stands on ``path.py`` and ``change.py``; ``explanation.py`` puts the sentences above its table, and ``treewise predict``
+quotes the grounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treewise.draw.speech import weighted
+from treewise.encode import Encoding
+from treewise.estimates import Estimate, nodes_that_answer, shares
+from treewise.explain.row.change import CUTS, ONE, Change, Move
+from treewise.explain.row.path import MISSING, NEVER_SEEN, Way
+from treewise.nodes import Label
+from treewise.regions import Condition, Levels, region_of, say
+from treewise.split import quote
+from treewise.tree import Tree
+from treewise.wording import count, figure, percent, plural, safe
+
+MOST_NAMED = 5  # names, or levels of a set; of more the first few are said, and how many there are
+
+
+def sentence(tree: Tree, way: Way, estimate: Estimate) -> str:
+    """Say the answer, its grounds and its reasons in one sentence."""
+    said = answer(tree, way.speaker, way.prediction, estimate, "like this")
+    reasons = together([reason(tree, column, condition, way) for column, condition in asked(tree, way).items()])
+    return f"{safe(tree.target.name)} = {said}, because {reasons or 'all rows are the same to the tree'}."
+
+
+def asked(tree: Tree, way: Way) -> dict[str, Condition]:
+    """Return what the tests on the way leave possible of each column they ask about, in their order."""
+    region = region_of(tree, way.end)
+    return {name: region[name] for name in dict.fromkeys(step.column for step in way.steps)}
+
+
+def reason(tree: Tree, column: str, condition: Condition, way: Way) -> str:
+    """Say one column's value, and what the tests made of it."""
+    name, cell = safe(column), way.cells[column]
+    limit = limits(condition, tree.encoding_of(column))
+    if cell.odd == MISSING:
+        return f"{name} is missing (which goes with {limit})" if limit else f"{name} is missing"
+    if cell.odd == NEVER_SEEN:
+        stays = any(step.stays and step.column == column for step in way.steps)
+        goes = "" if stays or not limit else f", which goes with {limit}"
+        return f"{name} is {cell.text} (never seen in training{goes})"
+    own = cell.text if not isinstance(cell.value, str) else quote(cell.value)
+    alone = isinstance(condition, Levels) and condition.n == 1
+    return f"{name} is {own}" if alone or not limit else f"{name} is {own} ({limit})"
+
+
+def limits(condition: Condition, encoding: Encoding) -> str:
+    """Say what is possible of a column without its name where that reads well: ``> 1.5``, ``in {Bari, Rome}``."""
+    name = safe(encoding.name)
+    if isinstance(condition, Levels) and condition.n > MOST_NAMED:
+        out = len(encoding.levels) - condition.n
+        codes = [c for c in range(len(encoding.levels)) if condition.holds(c) != (out < condition.n)]
+        if encoding.kind != "ordered" and codes:
+            some = [quote(encoding.levels[code]) for code in codes[:MOST_NAMED]]
+            more = [f"+{len(codes) - MOST_NAMED}"] if len(codes) > MOST_NAMED else []
+            return f"{'not ' if out < condition.n else ''}in {{{', '.join([*some, *more])}}}"
+    said = say(condition, encoding, or_missing=False, or_unseen=False)
+    if said in (f"{name} present", f"{name} missing"):
+        return ""
+    return said.removeprefix(f"{name} ").replace("!= ", "not ", 1).removeprefix("= ")
+
+
+def other_sentences(tree: Tree, way: Way, given: Sequence[str] | None) -> list[str]:
+    """Say who answers for a row that stays at a node, and which columns were not given and are not needed."""
+    said = []
+    if way.steps and (last := way.steps[-1]).stays:
+        who = "the root" if way.speaker != way.end else f"node {way.end}, which asks for it,"
+        said.append(f"The tree has no branch for this {safe(last.column)}; {who} answers.")
+    if given is not None:
+        lacking = [safe(name) for name in tree.columns if name not in given]
+        if lacking:
+            verb = "was not given and is" if len(lacking) == 1 else "were not given and are"
+            said.append(f"{named(lacking, 'column')} {verb} not needed.")
+    return said
+
+
+def change_sentence(tree: Tree, change: Change, estimate: Estimate) -> list[str]:
+    """Say what would alter the decision."""
+    said = answer(tree, change.speaker, change.prediction, estimate, "like that")
+    moves = together([move_words(tree, move) for move in change.moves])
+    odd = [move for move in change.moves if move.measure in (CUTS, ONE)]
+    by = [f"{safe(move.column)} by {move.measure}" for move in odd]
+    why = "whose interquartile range is 0 or not known"
+    return [f"Would be {said} if {moves}.", *([f"(Measured: {together(by)}, {why}.)"] if odd else [])]
+
+
+def move_words(tree: Tree, move: Move) -> str:
+    """Say what one column would have to be."""
+    encoding = tree.encoding_of(move.column)
+    name = safe(move.column)
+    if encoding.categorical:
+        return f"{name} were {quote(move.text)}"
+    return f"{name} were {move.text} ({move.condition.removeprefix(f'{name} ')})"
+
+
+def answer(tree: Tree, node: int, prediction: Label, estimate: Estimate, where: str = "there") -> str:
+    """Say what a node predicts, and on what grounds."""
+    facts, heavy = tree[node], weighted(tree)
+    rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if heavy else "")
+    above = int(nodes_that_answer(tree)[node])
+    if tree.task == "regression":
+        assert isinstance(prediction, float)
+        if above != node:
+            return f"{figure(prediction)} (no row {where}: node {above} answers)"
+        spread = f", sd {figure(facts.spread)}" if facts.rows > 1 else ""
+        return figure(prediction) + (f" ({rows} {where}{spread})" if facts.rows else "")
+    said, counts = safe(prediction), tree.counts(above)
+    if not counts:
+        return said
+    right, total = counts.get(prediction, 0.0), sum(counts.values())
+    share = f"{percent(right / total)} %"
+    if estimate != Estimate():
+        share = (
+            f"{percent(shares(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)])} % by {estimate}"
+        )
+    if above != node:
+        return f"{said} ({share}: no row {where}, so node {above} answers)"
+    if heavy:
+        return f"{said} ({share}: weight {count(right)} of {count(total)} {where})"
+    return f"{said} ({share}: {count(right)} of {count(total)} {'row' if total == 1 else 'rows'} {where})"
+
+
+def together(parts: Sequence[str]) -> str:
+    """Join parts of a sentence.
+
+    >>> together(["a is 1"]), together(["a is 1", "b is 2", "c is 3"])
+    ('a is 1', 'a is 1, b is 2 and c is 3')
+    """
+    *first, last = parts or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def named(names: Sequence[str], what: str) -> str:
+    """Name a few things, or count many.
+
+    >>> named(["a", "b"], "column"), named(list("abcdefg"), "column")
+    ('a and b', '7 columns')
+    """
+    return together(names) if len(names) <= MOST_NAMED else plural(len(names), what)

@@ -1,0 +1,94 @@
+"""treewise explain: typed rows, rows of a table, wishes, every form."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import treewise as tw
+
+ROW = "'flipper_length_mm=190, bill_length_mm=50'"
+
+
+def test_a_typed_row(run, model):
+    answer = run(f"explain {model} --row {ROW}")
+    assert answer.lines[:4] == [
+        "species = Chinstrap (92.1 %: 58 of 63 rows like this), because flipper_length_mm is 190 (<= 206.5)",
+        "and bill_length_mm is 50 (> 43.35).",
+        "Would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).",
+        "island, bill_depth_mm, body_mass_g and sex were not given and are not needed.",
+    ]
+    assert answer.lines[4].split() == ["step", "node", "question", "value", "rows", "%", "Chinstrap", "moved"]
+    assert answer.lines[-1].split() == ["2", "3", "bill_length_mm", ">", "43.35", "50", "63", "92.1", "+62.5"]
+    two = run(f"explain {model} --row {ROW} --row flipper_length_mm=210,island=Dream")
+    assert "row 2\nspecies = Chinstrap (62.5 %" in two.out
+    lacking = run(f"explain {model} --row flipper_length_mm=190")
+    assert lacking.code == 3
+    assert 'no column "bill_length_mm", which node 1 asks for' in lacking.err
+
+
+def test_rows_of_a_table(run, model):
+    answer = run(f"explain {model} penguins --rows 1,300")
+    assert answer.lines[0] == "row 1"
+    assert "row 300" in answer.lines
+    assert run(f"explain {model} penguins").err.startswith(
+        "treewise: penguins has 344 rows: say which, as in --rows 1,5."
+    )
+    assert "penguins has rows 1 to 344" in run(f"explain {model} penguins --rows 345").err
+    assert run(f"explain {model} penguins --rows one").code == 2
+    assert run(f"explain {model}").code == 2
+    assert run(f"explain {model} penguins --rows 1 --row {ROW}").code == 2
+    assert run(f"explain {model} --rows 1").code == 2
+
+
+def test_a_table_grows_its_tree_first(run):
+    answer = run("explain penguins --target species --max-depth 3 --rows 17")
+    assert answer.lines[:2] == [
+        "row 17",
+        "species = Adelie (99.3 %: 138 of 139 rows like this), because flipper_length_mm is 195 (<= 206.5)",
+    ]
+    typed = run("explain admissions --preset id3 --row GPA=4.0")
+    assert "Class = P (100.0 %: 3 of 3 rows like this), because GPA is 4.0." in typed.out
+    assert run("explain penguins admissions --rows 1").code == 2
+
+
+def test_wishes(run, model):
+    wish = run(f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --to Gentoo")
+    assert "Would be Gentoo (100.0 %: 123 of 123 rows like that) if flipper_length_mm were" in wish.out.replace(
+        "\n", " "
+    )
+    fixed = run(
+        f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --to Gentoo --fixed island"
+    )
+    assert "No change that leaves island alone would make it Gentoo." in fixed.lines
+    assert run(f"explain {model} --row {ROW} --to Gento").err.startswith("treewise: --to Gento: no such class.")
+    assert "no column 'iland' in the tree" in run(f"explain {model} --row {ROW} --fixed iland").err
+    assert run(f"explain {model} --row {ROW} --max-depth 3").code == 2
+
+
+def test_forms(run, model):
+    found = json.loads(run(f"explain {model} --row {ROW} --format json").out)
+    assert found["prediction"] == "Chinstrap"
+    assert found["base"] + sum(found["contributions"].values()) == pytest.approx(found["answer"], abs=1e-12)
+    assert len(json.loads(run(f"explain {model} penguins --rows 1,2 --format json").out)["explanations"]) == 2
+    rows = list(csv.DictReader(io.StringIO(run(f"explain {model} --row {ROW} --format csv").out)))
+    assert [row["question"] for row in rows] == ["all rows", "flipper_length_mm <= 206.5", "bill_length_mm > 43.35"]
+    assert run(f"explain {model} --row {ROW} -o why.md").code == 0
+    assert Path("why.md").read_text().count("|") > 20
+
+
+def test_shapley_values(run, model):
+    row = "'flipper_length_mm=190, bill_length_mm=50, island=Dream'"
+    answer = run(f"explain {model} --row {row} --shap")
+    assert answer.lines[1].split() == ["column", "Adelie", "Chinstrap", "Gentoo"]
+    assert answer.lines[2].startswith("(all rows)")
+    found = json.loads(run(f"explain {model} penguins --rows 3 --shap --format json").out)
+    assert found["values"] == tw.load(model).shap("penguins").values[2].tolist()
+    assert run(f"explain {model} --row flipper_length_mm=190 --shap").code == 3
+
+
+def test_a_tree_written_by_hand(run, officials):
+    answer = run(f"explain {officials} admissions --rows 1")
+    assert answer.lines[1] == "class = P, because GPA is 4.0 and Recommendation is good."

@@ -1,0 +1,101 @@
+"""Quartiles of numeric columns: exact, whatever the order, the type and the way in which rows are repeated."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.files import dumps, loads
+
+
+def by_definition(values, weights):
+    """The smallest value with at least a quarter, or three quarters, of the weight at or below it."""
+    pairs = sorted((v, w) for v, w in zip(values, weights, strict=True) if v == v)
+    total, ends = sum(w for _, w in pairs), []
+    for part in (1, 3):
+        up_to = 0
+        for value, weight in pairs:
+            up_to += weight
+            if 4 * up_to >= part * total:
+                ends.append(value + 0.0)
+                break
+    return tuple(ends)
+
+
+def grown(x, weights=None):
+    y = np.arange(len(x)) % 2
+    return tw.grow({"x": x, "y": y}, "y", max_depth=1, sample_weight=weights)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 100, 1001])
+def test_they_are_the_definition(n):
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, max(2, n // 3), n).astype(float)
+    if n > 4:
+        x[rng.random(n) < 0.2] = np.nan
+    assert grown(x).quartiles["x"] == by_definition(x, [1] * n)
+    weights = rng.integers(1, 6, n)
+    assert grown(x, weights).quartiles["x"] == by_definition(x, weights.tolist())
+
+
+def test_order_type_and_repetition_do_not_matter():
+    rng = np.random.default_rng(0)
+    x, weights = rng.integers(-50, 50, 200), rng.integers(0, 4, 200)
+    y = rng.integers(0, 2, 200)
+    trees = [
+        tw.grow({"x": np.repeat(x, weights).astype(dtype), "y": np.repeat(y, weights)}, "y", max_depth=2)
+        for dtype in (np.int64, np.float32, np.float64)
+    ]
+    order = rng.permutation(int(weights.sum()))
+    trees.append(tw.grow({"x": np.repeat(x, weights)[order], "y": np.repeat(y, weights)[order]}, "y", max_depth=2))
+    weighted = tw.grow({"x": x, "y": y}, "y", max_depth=2, sample_weight=weights)
+    assert {json.dumps(tree.quartiles) for tree in (*trees, weighted)} == {json.dumps(trees[0].quartiles)}
+    assert len({dumps(tree).split('"sha256"')[0] for tree in trees}) == 1
+
+
+def test_kinds():
+    table = {
+        "n": [2**60, 2**60 + 5, 2**60 + 9, None],
+        "d": np.array(["2024-01-01", "2024-01-05", "NaT", "2024-02-01"], "M8[D]"),
+        "x": [-0.0, math.inf, -math.inf, 1.5],
+        "gone": [math.nan] * 4,
+        "c": list("abca"),
+        "b": [True, False, True, False],
+        "y": [0, 1, 0, 1],
+    }
+    found = tw.grow(table, "y").quartiles
+    assert found == {"n": (2**60, 2**60 + 9), "d": (19723, 19754), "x": (-math.inf, 1.5)}
+    assert str(found["x"][1]) == "1.5"
+    assert grown([-0.0, -0.0]).quartiles["x"] == (0.0, 0.0)
+    assert math.copysign(1, grown([-0.0, -0.0]).quartiles["x"][0]) == 1
+
+
+def test_they_belong_to_the_tree():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    assert tree.quartiles["bill_length_mm"] == (39.2, 48.5)
+    assert loads(dumps(tree)).quartiles == tree.quartiles
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert tw.parse(tree.export("text")) == tree
+    assert tree.with_(quartiles={}) != tree
+    assert tree.prune(max_depth=1).quartiles == tree.quartiles
+    some = tw.datasets.penguins().take(np.arange(100))
+    assert tree.refit(some).quartiles == tw.grow(some, "species").quartiles != tree.quartiles
+    assert tree.split(2, "sex = MALE", "penguins").quartiles == tree.quartiles
+    assert tw.parse("x <= 1 -> a\nx > 1 -> b").quartiles == {}
+
+
+def test_files_without_them_are_format_1_and_damaged_text_is_refused():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    assert json.loads(dumps(tree))["format"] == 2
+    bare = tree.with_(quartiles={})
+    assert json.loads(dumps(bare))["format"] == 1
+    assert loads(dumps(bare)) == bare
+    text = tree.export("text")
+    assert tw.parse("\n".join(line for line in text.splitlines() if not line.startswith("# quartiles"))) == bare
+    with pytest.raises(tw.ParseError, match='the line "# quartiles" at the top is damaged'):
+        tw.parse(text.replace("# quartiles {", '# quartiles {"zzz": [1.0, 2.0], '))
+    with pytest.raises(tw.ModelFormatError, match="the tree cannot be saved: quartiles of"):
+        dumps(tree.with_(quartiles={"bill_length_mm": (2.0, 1.0)}))

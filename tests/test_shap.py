@@ -1,0 +1,247 @@
+"""Shapley values: the core against the readable twin, brute force over subsets, and the shap package."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise import encode
+from treewise.estimates import Estimate
+from treewise.explain.shap import Spread, shapley_of
+from treewise.nodes import LEAF
+from treewise.predict import encoded
+from treewise.table import read
+
+N_ROWS = 60
+
+
+def some_table(seed, n=N_ROWS, gaps=True):
+    """Numbers, levels in and without order, booleans, gaps; a target that depends on them, loosely."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.integers(0, 9, n).astype(float), rng.normal(size=n).round(1)
+    c, b = rng.choice(list("pqrs"), n), rng.random(n) < 0.5
+    score = x + 3 * (c == "q") - 2 * b + z + rng.normal(size=n)
+    if gaps:
+        x[rng.random(n) < 0.15] = np.nan
+    levels = [None if gaps and rng.random() < 0.1 else str(level) for level in c]
+    return {"x": x, "z": z, "c": levels, "b": b.tolist(), "score": score, "y": np.digitize(score, [2, 5]).astype(str)}
+
+
+def trees(seed):
+    """Trees of every kind of split and every task."""
+    table = some_table(seed)
+    options = [
+        {"categorical": "multiway", "missing": "branch"},
+        {"categorical": "subset", "criterion": "gini", "max_depth": 4},
+        {"categorical": "one_value", "max_leaf_nodes": 9},
+        {"categorical": "any", "min_samples_leaf": 3},
+        {"categorical": "multiway", "kinds": {"c": {"p", "q", "r", "s", "absent"}}, "empty_branch": "root"},
+    ]
+    for more in options:
+        yield tw.grow(table, "y", ignore=["score"], **more), table
+    yield tw.grow(table, "score", ignore=["y"], max_depth=5), table
+    weight = np.random.default_rng(seed).random(N_ROWS) * 3
+    yield tw.grow(table, "score", ignore=["y"], sample_weight=weight, max_leaf_nodes=12), table
+
+
+def odd_rows(table, seed):
+    """The table's rows, some with a never-seen level or nothing in them."""
+    rng = np.random.default_rng(seed)
+    rows = {name: list(cells)[:12] for name, cells in table.items() if name not in ("score", "y")}
+    for cells in rows.values():
+        cells[int(rng.integers(12))] = None
+    rows["c"][int(rng.integers(12))] = "never"
+    return rows
+
+
+def decoded(tree, data):
+    """Cells as splits take them, row by row."""
+    table = read(data)
+    arrays = encoded(tree, table)
+    columns = [
+        [None] * len(table) if values is None else encode.decode(encoding, values)
+        for encoding, values in zip(tree.encodings, arrays, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def expected(tree, spread, row, known):
+    """The answer when only some columns are known: by the definition, all branches where one is not."""
+    total, waiting = np.zeros(spread.said.shape[1]), [(0, 1.0)]
+    while waiting:
+        node, weight = waiting.pop()
+        split = tree.split_at(node)
+        if split is None:
+            total += weight * spread.said[node]
+            continue
+        column = int(tree.arrays.column[node])
+        if column in known:
+            branch = split.branch(row[column], tree.encodings[column])
+            if branch is None:
+                total += weight * spread.said[spread.speaker[node]]
+            else:
+                waiting.append((tree.children(node)[branch], weight))
+            continue
+        if spread.stay[node] > 0:
+            total += weight * spread.stay[node] * spread.said[spread.speaker[node]]
+        waiting += [(child, weight * spread.share[child]) for child in tree.children(node)]
+    return total
+
+
+def by_subsets(tree, spread, row):
+    """Shapley's definition: the mean over all orders in which columns become known."""
+    n = len(tree.columns)
+    found = np.zeros((n, spread.said.shape[1]))
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for size in range(n):
+            chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            for known in combinations(others, size):
+                found[i] += chance * (
+                    expected(tree, spread, row, {*known, i}) - expected(tree, spread, row, set(known))
+                )
+    return found
+
+
+def answers(tree, rows):
+    return tree.predict(rows)[:, None] if tree.task == "regression" else tree.predict_proba(rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_brute_force_over_subsets_twin_and_core_agree(seed):
+    for tree, table in trees(seed):
+        spread = Spread.of(tree, Estimate())
+        rows = odd_rows(table, seed)
+        values = tree.shap(rows).values
+        values = values[..., None] if tree.task == "regression" else values
+        for i, row in enumerate(decoded(tree, rows)):
+            if i >= 5:
+                break
+            assert np.allclose(by_subsets(tree, spread, row), values[i], atol=1e-12)
+            assert np.allclose(shapley_of(tree, spread, row), values[i], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_add_up_to_the_prediction(seed):
+    for tree, table in trees(seed):
+        rows = odd_rows(table, seed)
+        found = tree.shap(rows)
+        total = np.atleast_1d(found.base) + (found.values if found.classes else found.values[..., None]).sum(axis=1)
+        assert np.abs(total - answers(tree, rows)).max() < 1e-9
+
+
+def test_the_base_is_the_mean_over_training_rows():
+    table = some_table(3)
+    tree = tw.grow(table, "y", ignore=["score"])
+    assert np.allclose(tree.shap(table).base, tree.probabilities(0), atol=1e-12)
+    grown = tw.grow(table, "score", ignore=["y"], max_depth=3)
+    assert grown.shap(table).base == pytest.approx(grown[0].prediction, abs=1e-12)
+
+
+def test_rows_that_stayed_in_training_keep_their_share():
+    tree = tw.parse("c = p -> 1\nc = q -> 2", target="y").refit({"c": ["p", "q", "r", "r"], "y": [1, 2, 2, 1]})
+    found = tree.shap({"c": ["p", "r", "never"]})
+    assert found.base.tolist() == [0.5, 0.5]
+    assert np.allclose(found.base + found.values.sum(axis=1), tree.predict_proba({"c": ["p", "r", "never"]}))
+
+
+def test_estimates_are_explained_too():
+    tree, table = next(trees(1))
+    for estimate in ("laplace", "m_estimate=5", "shrinkage"):
+        found = tree.shap(table, estimate=estimate)
+        total = found.base + found.values.sum(axis=1)
+        assert np.abs(total - tree.predict_proba(table, estimate=estimate)).max() < 1e-9
+
+
+def test_many_columns_on_one_path():
+    rng = np.random.default_rng(0)
+    x = rng.random((400, 40))
+    tree = tw.grow(x, x @ rng.normal(size=40), max_depth=30)
+    found = tree.shap(x[:50])
+    assert np.abs(found.base + found.values.sum(axis=1) - tree.predict(x[:50])).max() < 1e-9
+    spread = Spread.of(tree, Estimate())
+    assert np.allclose(shapley_of(tree, spread, x[7].tolist())[:, 0], found.values[7], atol=1e-10)
+
+
+def test_deep_trees_up_to_a_limit():
+    n = 1002
+    lines = [f"{'  ' * i}x <= {i} -> {i % 2}\n{'  ' * i}x > {i}" for i in range(n)]
+    chain = "\n".join([*lines, "  " * n + f"x <= {n} -> 1", "  " * n + f"x > {n} -> 0"])
+    data = {"x": np.arange(n + 3), "y": np.arange(n + 3) % 2}
+    tree = tw.parse(chain, target="y").refit(data)
+    with pytest.raises(tw.DataError, match=r"^the tree is 1,003 tests deep, and Shapley values are for 1,000 at most"):
+        tree.shap(data)
+    shorter = tree.prune(max_depth=1000)
+    found = shorter.shap(data)
+    assert np.abs(found.base + found.values.sum(axis=1) - shorter.predict_proba(data)).max() < 1e-9
+
+
+def test_what_cannot_be_explained_is_refused():
+    with pytest.raises(tw.DataError, match=r"the tree knows no rows.*tree\.refit\(data\) counts them\."):
+        tw.parse("x <= 1 -> a\nx > 1 -> b").shap({"x": [1]})
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 asks for'):
+        tree.shap({"flipper_length_mm": 210, "island": "Dream"})
+    assert tree.shap({"flipper_length_mm": 210, "island": "Dream", "bill_length_mm": None}).values.shape == (6, 3)
+
+
+def test_frame_and_forms():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    found = tree.shap("penguins")
+    frame = found.to_frame()
+    assert frame.columns == ["row", "class", "column", "shap"]
+    assert len(frame) == 344 * 6 * 3
+    first = frame.filter((frame["row"] == 1) & (frame["class"] == "Adelie"))["shap"].to_list()
+    assert first == found.values[0, :, 0].tolist()
+    assert found.to_dict()["values"] == found.values.tolist()
+    assert "flipper_length_mm" in str(found)
+    numbers = tw.grow("penguins", "body_mass_g", max_leaf_nodes=4, drop_missing_target=True).shap("penguins")
+    assert numbers.to_frame().columns == ["row", "column", "shap"]
+    assert isinstance(numbers.base, float)
+
+
+def test_the_same_as_the_shap_package():
+    shap = pytest.importorskip("shap")
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 40, (300, 6)).astype(float)
+    y = x[:, 0] + x[:, 1] * (x[:, 2] > 20) + rng.normal(size=300) * 5
+    classes = np.array(list("abc"))[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
+    table = {f"x{i}": x[:, i] for i in range(6)}
+    for learner, target in ((DecisionTreeRegressor, y), (DecisionTreeClassifier, classes)):
+        peer = learner(max_depth=5, random_state=0).fit(x, target)
+        found = written(peer).refit({**table, "target": target}).shap(table)
+        theirs = shap.TreeExplainer(peer, feature_perturbation="tree_path_dependent")
+        order = [int(name[1:]) for name in found.columns]  # the columns that the tree asks about, as it meets them
+        assert np.allclose(found.values, theirs.shap_values(x)[:, order], atol=1e-9)
+        assert np.allclose(found.base, theirs.expected_value, atol=1e-9)
+
+
+def written(peer):
+    """Return scikit-learn's tree as one that was written by hand."""
+    t, lines, waiting = peer.tree_, [], [(0, 0, "")]
+    while waiting:
+        node, depth, said = waiting.pop()
+        leaf, value = t.children_left[node] < 0, t.value[node].ravel()
+        answer = value[0] if len(value) == 1 else peer.classes_[value.argmax()]
+        if said:
+            lines.append("  " * depth + said + (f" -> {answer}" if leaf else ""))
+        if not leaf:
+            test = f"x{t.feature[node]}", float(t.threshold[node])
+            waiting += [(t.children_right[node], depth + 1, "{} > {}".format(*test))]
+            waiting += [(t.children_left[node], depth + 1, "{} <= {}".format(*test))]
+    return tw.parse("\n".join(lines), target="target")
+
+
+def test_threads_and_ends_without_rows():
+    tree = tw.grow(
+        {"c": ["p", "q"] * 40, "x": np.arange(80) % 7, "y": (np.arange(80) % 3).astype(str)},
+        "y", kinds={"c": {"p", "q", "absent"}}, categorical="multiway",
+    )  # fmt: skip
+    assert (tree.arrays.rows[tree.arrays.kind == LEAF] == 0).any()
+    rows = {"c": ["absent", "p", "q"] * 200, "x": list(range(600))}
+    found = tree.shap(rows)
+    assert np.abs(found.base + found.values.sum(axis=1) - tree.predict_proba(rows)).max() < 1e-9
