@@ -473,17 +473,31 @@ class Tree(Structure):
 
         return Summary(self)
 
-    def show(self, max_lines: int = 60, max_depth: int | None = None, node: int = 0, width: int | None = None) -> None:
+    def show(
+        self,
+        max_lines: int = 60,
+        max_depth: int | None = None,
+        node: int = 0,
+        width: int | None = None,
+        *,
+        bars: bool = False,
+    ) -> None:
         """Print the tree, bounded: same-class subtrees folded, long lists shortened, with a header and notes.
 
+        With ``bars`` each line ends with a small bar of its classes, or of where its number lies.
+
         >>> import treewise as tw
-        >>> tw.grow("admissions", preset="id3").show(max_depth=1)           # doctest: +ELLIPSIS
-        Class: N, P · 12 rows · 6 leaves · depth 3 · training error 0.0 %
-        ...
+        >>> tw.grow("admissions", preset="id3", max_depth=1).show(bars=True)
+        Class: N, P · 12 rows · 3 leaves · depth 1 · training error 16.7 %
+                         predicts   rows      P    % P  ░ N  █ P
+        0  all rows                   12      6   50.0  ░░░░░░██████
+        1  ├─ GPA = 3.5  → N           4      0    0.0  ░░░░░░░░░░░░
+        2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
+        3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
         from treewise.draw.text import view
 
-        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width))
+        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, bars=bars))
 
     def draw(
         self,

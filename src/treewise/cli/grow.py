@@ -14,7 +14,8 @@ import click
 
 from treewise.cli.inputs import read_data
 from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.streams import check_place, deliver, is_plain, remark, say
+from treewise.cli.showing import coloured, has_style, say_styled
+from treewise.cli.streams import check_place, deliver, is_plain, remark
 from treewise.cli.values import in_options
 from treewise.cli.verb import option, output_option, verb
 from treewise.errors import DataError, ParameterError
@@ -65,7 +66,7 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
     if model is not None:  # before the page, whose reader may leave early
         deliver(model, output)
     view = drawn(tree, whole)
-    say(view)
+    say_styled(view)
     if output is not None and not quiet:
         small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
         remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
@@ -169,14 +170,22 @@ def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     ]
 
 
-def drawn(tree: Tree, whole: bool = False) -> str:
+def drawn(tree: Tree, whole: bool = False, bars: bool | None = None) -> str:
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
+    if whole or not sys.stdout.isatty():
+        return in_text(tree, bars=bool(bars))
+    return in_shell_words(in_text(tree, bars=bars, max_lines=MOST_LINES, width=screen_width()), "; from node")
+
+
+def in_text(tree: Tree, bars: bool | None, **bounds: Any) -> str:
+    """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours."""
+    from treewise.draw.bars import unpainted
     from treewise.draw.text import render
 
-    plain = is_plain(sys.stdout)
-    if whole or not sys.stdout.isatty():
-        return render(tree, ascii=plain)
-    return in_shell_words(render(tree, max_lines=MOST_LINES, width=screen_width(), ascii=plain), "; from node")
+    style = has_style()
+    wanted = bars if bars is not None or style else False
+    paint = coloured if style else unpainted
+    return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, **bounds)
 
 
 def in_shell_words(text: str, until: str = "\n") -> str:

@@ -12,6 +12,7 @@ import click
 from treewise.cli.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.showing import say_styled
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_at
@@ -126,7 +127,7 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
             say("")
             say(str(tree.cp_table))
         say("")
-    say(drawn(tree, whole))
+    say_styled(drawn(tree, whole))
 
 
 def list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:

@@ -10,7 +10,8 @@ import click
 from treewise.cli.grow import check_ending, drawn, written_form
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.options import na_option, take_text_options, text_options
-from treewise.cli.streams import check_place, deliver, remark, say
+from treewise.cli.showing import say_styled
+from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import in_options
 from treewise.cli.verb import TABLE, WEIGHTS, option, output_option, verb
 from treewise.wording import safe
@@ -62,6 +63,6 @@ def command(
         remark("note", in_options(note))
     if output == "-":
         return
-    say(drawn(tree, whole))
+    say_styled(drawn(tree, whole))
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, screen_width
+from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, in_text, screen_width
 from treewise.cli.inputs import Model, looks_like_model, read_model
 from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.streams import deliver, is_plain, remark, say
+from treewise.cli.showing import say_styled
+from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
 from treewise.errors import ParameterError
@@ -35,10 +36,16 @@ if TYPE_CHECKING:
 @option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
 @option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many, as into a file or a pipe.")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
+@option(
+    "--bars/--no-bars",
+    default=None,
+    section=SHOWN,
+    help="A small bar of the classes after each line (default: on a terminal with colours, where there is room).",
+)
 @format_option("text", "json")
 @grow_options
 @text_options
-def command(source: str, summary: bool, whole: bool, node: int, form: str, **options: Any) -> None:
+def command(source: str, summary: bool, whole: bool, node: int, bars: bool | None, form: str, **options: Any) -> None:
     """Show a tree."""
     from treewise.draw.text import unsaid_missing
 
@@ -58,19 +65,16 @@ def command(source: str, summary: bool, whole: bool, node: int, form: str, **opt
     else:
         for note in unsaid_missing(tree):
             remark("note", note)
-        say(shown_tree(tree, whole, node, shown_depth))
+        say_styled(shown_tree(tree, whole, node, shown_depth, bars))
 
 
-def shown_tree(tree: Tree, whole: bool, node: int, depth: int | None) -> str:
+def shown_tree(tree: Tree, whole: bool, node: int, depth: int | None, bars: bool | None) -> str:
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
-    from treewise.draw.text import render
-
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
-        return drawn(tree, whole=True)
-    lines, plain = None if unbounded else MOST_LINES, is_plain(sys.stdout)
-    view = render(tree, max_lines=lines, max_depth=depth, node=node, width=screen_width(), ascii=plain)
-    return in_shell_words(view)
+        return drawn(tree, True, bars)
+    lines = None if unbounded else MOST_LINES
+    return in_shell_words(in_text(tree, bars, max_lines=lines, max_depth=depth, node=node, width=screen_width()))
 
 
 def refuse_growing(source: str, asked: dict[str, Any]) -> None:

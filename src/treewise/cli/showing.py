@@ -1,19 +1,20 @@
 """How a verb shows a result: in the form asked for, on the screen or in a file.
 
 The last step of every verb whose result is ``Shown`` (``sheet.py``). Colour only doubles what is written: headings are
-bold on a terminal that has it, and everything is plain in a pipe, in a file and with NO_COLOR.
+bold and bars coloured on a terminal that can do it, and everything is plain in a pipe, in a file and with NO_COLOR.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from treewise.cli.streams import deliver, fit, put, remark, say
+from treewise.cli.streams import deliver, fit, put, remark
 from treewise.cli.tables import json_text
 from treewise.cli.verb import Function, option, output_option
 from treewise.errors import ParameterError
@@ -97,7 +98,9 @@ def has_style() -> bool:
     return Console(file=sys.stdout).color_system is not None
 
 
-BOLD, USUAL = "\x1b[1m", "\x1b[22m"
+BOLD, USUAL, UNCOLOURED = "\x1b[1m", "\x1b[22m", "\x1b[39m"
+COLOURS = (32, 178, 36, 175, 74, 166, 227, 244)  # of 256: the nearest to those of draw/palette.py
+STYLES = re.compile(r"(\x1b\[(?:1|22|39|38;5;[0-9]{1,3})m)")
 
 
 def bold(text: str) -> str:
@@ -105,9 +108,13 @@ def bold(text: str) -> str:
     return f"{BOLD}{text}{USUAL}"
 
 
+def coloured(text: str, place: int) -> str:
+    """Give a text the colour of the class at this place among the classes."""
+    return f"\x1b[38;5;{COLOURS[place % len(COLOURS)]}m{text}{UNCOLOURED}"
+
+
 def say_styled(text: str) -> None:
-    """Write a result for people; our own bold is kept, while no name can steer the terminal (``sheet.py``)."""
-    if BOLD not in text:
-        say(text)
-    else:
-        put((fit(text, sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
+    """Write a result for people; our own bold and colours are kept, while no name can steer the terminal."""
+    pieces = STYLES.split(text)
+    pieces[::2] = ["\n".join(map(safe, piece.split("\n"))) for piece in pieces[::2]]
+    put((fit("".join(pieces), sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))

@@ -154,6 +154,31 @@ def common_decimals(values: Sequence[float]) -> int | None:
     return decimals if max(largest, 1) + decimals <= LONGEST_COMMON else None
 
 
+def share_between(value: float, low: float, high: float) -> float:
+    """Return where a number lies between two others, 0 to 1; NaN where that cannot be said.
+
+    >>> share_between(3.0, 2.0, 4.0), share_between(9.0, 2.0, 4.0), share_between(0.0, -1.7e308, 1.7e308)
+    (0.5, 1.0, 0.5)
+    """
+    if not low < high or math.isnan(value):
+        return math.nan
+    return min(max((value / 2 - low / 2) / (high / 2 - low / 2), 0.0), 1.0)  # half of each: the whole may be too large
+
+
+def value_range(tree: Tree) -> tuple[float, float]:
+    """Return between which two numbers a regression's means lie, with a standard deviation to either side.
+
+    >>> from treewise.growth import grow
+    >>> value_range(grow({"x": [1, 2], "y": [1.5, 3.5]}, "y", task="regression"))
+    (1.5, 3.5)
+    """
+    a = tree.arrays
+    ends = np.concatenate([a.value - a.spread, a.value + a.spread])
+    ends = ends[np.isfinite(ends)]
+    low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
 # -- the training error -------------------------------------------------------------------------------------
 
 

@@ -13,8 +13,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
+from treewise.draw.bars import CELLS, Bars
 from treewise.draw.counts import Cells, alike
 from treewise.draw.folding import Shape, choose, shape
 from treewise.draw.lines import Glyphs, Line, Page
@@ -42,6 +43,7 @@ class Sheet:
     width: int | None
     glyphs: Glyphs
     ascii: bool
+    bars: Bars | None = None
 
     @cached_property
     def shape(self) -> Shape:
@@ -54,6 +56,11 @@ class Sheet:
             if layout.fits():
                 return layout
         return layout.cut()
+
+    def with_bars(self, bars: Bars) -> Layout | None:
+        """Lay the tree out with bars, if that costs no more than long sets."""
+        attempts = islice(replace(self, bars=bars)._attempts(), 2)
+        return next((layout for layout in attempts if layout.fits()), None)
 
     def _attempts(self) -> Iterator[Layout]:
         """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
@@ -73,7 +80,8 @@ class Sheet:
         view = choose(self.tree, self.node, self.max_lines, max_depth, self.shape)
         speaker = Speaker(self.tree, self.ascii, LONGEST if short or not view.whole else None)
         page = Page(self.tree, view, self.shape, speaker, self.glyphs)
-        return Layout(page, Cells(self.tree, self.glyphs.nothing, self.ascii, narrow), list(page.lines()), self.width)
+        cells = Cells(self.tree, self.glyphs.nothing, self.ascii, narrow)
+        return Layout(page, cells, list(page.lines()), self.width, self.bars)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,7 @@ class Layout:
     cells: Cells
     lines: list[Line]
     width: int | None = None
+    bars: Bars | None = None
 
     def fits(self) -> bool:
         """Tell whether no line is too wide."""
@@ -122,11 +131,13 @@ class Layout:
         text = []
         if headings:
             titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, self._widths, strict=True)]
-            text.append("  ".join([" " * aligned, pad("predicts", self._predicts), *titles]))
+            above_bars = [self.bars.heading] if self.bars and self.bars_are_named else []
+            text.append("  ".join([" " * aligned, pad("predicts", self._predicts), *titles, *above_bars]))
         for i, (line, left, says, row) in enumerate(zip(self.lines, lefts, self._predictions, self._rows, strict=True)):
             text.extend(above.get(i, ()))
             numbers = [cell.rjust(w) for cell, w in zip(row, self._widths, strict=False)]
-            parts = [pad(left, aligned), pad(says, self._predicts), *numbers, line.tail]
+            bar = [self.bars.of(line.node)] if self.bars and numbers else []
+            parts = [pad(left, aligned), pad(says, self._predicts), *numbers, *bar, line.tail]
             text.append("  ".join(parts).rstrip())
         return text
 
@@ -203,11 +214,25 @@ class Layout:
     def _predicts(self) -> int:
         return widest(self._predictions, ALIGNED_LABEL, 8 if self.cells.headings else 0)
 
+    @property
+    def bars_are_named(self) -> bool:
+        """Whether the heading of the bars fits above them."""
+        if self.bars is None or self.width is None:
+            return self.bars is not None
+        lefts = [self._left_width(line) for line in self.lines]
+        used = max(lefts) + self.width - self._room - self._beside
+        return used + 2 + self.bars.heading_width <= self.width
+
+    @property
+    def _beside(self) -> int:
+        """How many columns the bars take."""
+        return 0 if self.bars is None else CELLS + 2
+
     @cached_property
     def _room(self) -> int:
         """How wide number, lines and condition may be together."""
         assert self.width is not None
-        return self.width - self._predicts - sum(self._widths) - 2 * len(self._widths) - 2
+        return self.width - self._predicts - sum(self._widths) - 2 * len(self._widths) - 2 - self._beside
 
 
 def _ends_with_set(said: str) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from typing import Any, TextIO
 
 import numpy as np
 
+from treewise.draw.bars import Bars, Paint, unpainted
 from treewise.draw.counts import Cells, error_in_words, training_error
 from treewise.draw.layout import ALIGNED_LEFT, Layout, Sheet
 from treewise.draw.lines import ASCII, UNICODE
@@ -37,8 +39,13 @@ def render(
     node: int = 0,
     ascii: bool | None = None,
     width: int | None = None,
+    bars: bool | None = False,
+    paint: Paint = unpainted,
 ) -> str:
     """Return the tree as text: whole, or within ``max_lines`` and ``max_depth``, or from ``node`` down.
+
+    With ``bars`` each line ends with a small bar of its classes (None: where the width has room for that), which
+    ``paint`` may colour; such a text is for eyes, ``treewise.parse`` does not read it.
 
     >>> from treewise.written.parse import parse
     >>> tree = parse('''
@@ -62,8 +69,15 @@ def render(
     if not 0 <= node < len(tree):
         raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
     plain = _is_ascii(sys.stdout) if ascii is None else ascii
-    layout = Sheet(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain).laid_out()
+    sheet = Sheet(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
+    layout = None
+    if bars is not False and counted(tree):
+        drawn = Bars(tree, plain, paint)
+        layout = replace(sheet, bars=drawn).laid_out() if bars else sheet.with_bars(drawn)
+    layout = layout or sheet.laid_out()
     text, whole = layout.text(), layout.page.view.whole
+    if layout.bars is not None and not layout.bars_are_named:
+        text.append(f"bars: {layout.bars.heading}")
     text.extend(legend(layout.cells, None if whole else width or ALIGNED_LEFT))
     if not whole:
         text.append(_bounded_note(layout))

@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from treewise.draw.counts import class_weights
+from treewise.draw.counts import class_weights, share_between, value_range
 from treewise.draw.picture.choice import Shown
-from treewise.draw.picture.inks import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value, share_between
+from treewise.draw.picture.inks import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value
 from treewise.draw.picture.letters import clip_to, text_width
 from treewise.draw.picture.samples import TALL, Samples
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
@@ -86,11 +86,7 @@ class Cards:
         """The lowest and the highest number that is drawn: values of nodes, and a spread to either side."""
         if self.samples is not None:
             return self.samples.scale
-        a = self.tree.arrays
-        ends = np.concatenate([a.value - a.spread, a.value + a.spread])
-        ends = ends[np.isfinite(ends)]
-        low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
+        return value_range(self.tree)
 
     def card(self, shown: Shown) -> Card:
         """Make the card of one box."""

@@ -45,14 +45,3 @@ def of_class(place: int) -> Ink:
 def of_value(share: float) -> Ink:
     """Return the ink of a number by where it lies between the lowest (0) and the highest (1)."""
     return REST if math.isnan(share) else Ink(scale(share))
-
-
-def share_between(value: float, low: float, high: float) -> float:
-    """Return where a number lies between two others, 0 to 1; NaN where that cannot be said.
-
-    >>> share_between(3.0, 2.0, 4.0), share_between(9.0, 2.0, 4.0), share_between(0.0, -1.7e308, 1.7e308)
-    (0.5, 1.0, 0.5)
-    """
-    if not low < high or math.isnan(value):
-        return math.nan
-    return min(max((value / 2 - low / 2) / (high / 2 - low / 2), 0.0), 1.0)  # half of each: the whole may be too large

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
-from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value, share_between
+from treewise.draw.counts import share_between
+from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value
 from treewise.draw.picture.letters import clip_to
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
 from treewise.evaluate.answers import answers, class_places
