@@ -315,11 +315,12 @@ def test_numbers_are_compared_within_a_tolerance():
     found = tw.compare(one, two)
     assert [side.answer for side in found.sides] == [2.5, 2.75]
     assert tw.compare(one, two, tolerance=0.25).equivalent
+    assert found.sides[0].said == "2.5"
     assert found.where[0].words == "x <= 1"
     assert found.distance is None
     found = tw.compare(one, two, {"x": [0, 1, 2, None]})
     assert (found.distance.mean, found.distance.largest) == (0.1875, 0.25)
-    assert "answers of these rows lie 0.1875 apart on average, 0.25 at most" in str(found)
+    assert "over all rows of the table the answers lie 0.1875 apart on average, 0.25 at most" in str(found)
 
 
 def test_rows_that_differ_for_a_missing_value_are_said_apart():
@@ -353,6 +354,36 @@ def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
     found = tw.compare(one, tw.grow(data, "y", criterion="gini"), complete=True)
     assert (found.differ_on, found.cases) == (1, 512)
     assert found.witness == {name: str(data[name][100]) for name in found.witness}
+
+
+def test_probabilities_of_two_classes_are_said_by_the_positive_one():
+    one, two = (tw.grow("admissions", preset="id3", max_depth=d) for d in (1, 2))
+    found = tw.compare(one, two, what="probability")
+    assert [side.said for side in found.sides] == ["P 60.0 %", "P 33.3 %"]
+    assert [side.answer for side in found.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
+    one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3))
+    said = tw.compare(one, two, what="probability").sides[0].said
+    assert said == "Adelie 70.0 %, Chinstrap 29.6 %, Gentoo 0.5 %"
+
+
+def test_levels_of_an_order_are_said_as_one_only_where_both_trees_have_it():
+    one, two = "size <= M -> N\nsize > M -> P", "size <= S -> N\nsize > S -> P"
+    levels = "order size: S < M < L\n"
+    assert [w.words for w in tw.compare(tw.parse(levels + one), tw.parse(levels + two)).where] == ["size = M"]
+    more = tw.parse("order size: S < M < L < XL < XXL\n" + two)
+    found = tw.compare(tw.parse(levels + one), more)
+    assert [w.words for w in found.where] == ["size in {M, XL, XXL}"], "the first tree has not seen XL"
+    turned = tw.parse("order size: L < M < S\nsize <= L -> N\nsize > L -> P")
+    assert [w.words for w in tw.compare(tw.parse(levels + one), turned).where] == ["size in {S, M}", "size = L"]
+
+
+def test_what_stays_at_a_node_is_answered_as_the_tree_says():
+    data = {"x": [0, 0, 0, 1, 1, 1, 1, 1], "c": list("aabaabbb"), "y": list("nnpppppp")}
+    one, two = (tw.grow(data, "y", categorical="multiway", empty_branch=e) for e in ("parent", "root"))
+    found = tw.compare(one, two)
+    assert found.equivalent_on_complete_rows
+    assert found.witness == {"x": 0, "c": "something else"}
+    assert [side.answer for side in found.sides] == ["n", "p"]
 
 
 # -- how they are built ---------------------------------------------------------------------------------------

@@ -23,15 +23,15 @@ from treewise.encode import Encoding
 from treewise.errors import ColumnError, did_you_mean
 from treewise.regions.condition import Condition, Interval, Levels, anything, both, interval, is_free
 from treewise.regions.descent import Descent
-from treewise.regions.member import Cell, some_cell, unknown_level
+from treewise.regions.member import Cell, as_cell, some_cell, some_value, unknown_level
 from treewise.regions.saying import say
 from treewise.structure import Structure
 from treewise.table import read
 from treewise.wording import safe
 
 __all__ = [
-    "Cell", "Condition", "Descent", "Interval", "Levels", "Region", "anything", "cell_value", "ends", "interval",
-    "region_of", "regions", "say", "some_cell", "unknown_level",
+    "Cell", "Condition", "Descent", "Interval", "Levels", "Region", "anything", "as_cell", "cell_value", "ends",
+    "interval", "region_of", "regions", "say", "some_cell", "some_value", "unknown_level",
 ]  # fmt: skip
 
 

@@ -6,10 +6,11 @@ Stands on ``condition.py``. Witnesses and examples are made of these: what a per
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from treewise.encode import INT64_MAX, INT64_MIN, Encoding
+from treewise.encode import INT64_MAX, INT64_MIN, UNSEEN, Encoding
 from treewise.encode.convert import PER_DAY
 from treewise.regions.condition import Condition, Interval
 
@@ -23,17 +24,29 @@ def some_cell(condition: Condition, encoding: Encoding) -> Cell:
     >>> some_cell(Interval(3.2, 7.0), Encoding("age", "number")), some_cell(Interval(71.5), Encoding("age", "number"))
     (5, 72)
     """
+    return as_cell(some_value(condition, encoding), encoding)
+
+
+def some_value(condition: Condition, encoding: Encoding) -> float | int | None:
+    """Return a value that fits as the column's own number, or a level's code (-2: never seen); None is missing."""
     if isinstance(condition, Interval):
         if not condition.present:
             return None
-        if encoding.kind == "number":
-            return some_number(condition.low, condition.high)
-        found = some_whole(condition.low, condition.high, encoding)
-        return encoding.say(found) if encoding.kind == "datetime" else found
-    code = next(condition.codes(), None)
-    if code is not None:
-        return encoding.levels[code] == "true" if encoding.kind == "boolean" else encoding.levels[code]
-    return unknown_level(encoding) if condition.unseen else None
+        find = some_number if encoding.kind == "number" else partial(some_whole, encoding=encoding)
+        return find(condition.low, condition.high)
+    return next(condition.codes(), UNSEEN if condition.unseen else None)
+
+
+def as_cell(value: float | int | None, encoding: Encoding) -> Cell:
+    """Write one of the column's own numbers as a person would type it."""
+    if value is None or not (encoding.categorical or encoding.kind == "datetime"):
+        return value
+    if encoding.kind == "datetime":
+        return encoding.say(value)
+    if value < 0:
+        return unknown_level(encoding)
+    level = encoding.levels[int(value)]
+    return level == "true" if encoding.kind == "boolean" else level
 
 
 def unknown_level(encoding: Encoding) -> str:

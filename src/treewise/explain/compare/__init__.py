@@ -144,7 +144,7 @@ class Judge:
         whole = self.space.everything(*(scope or (False, False)))
         where = sorted((self.where(place, whole, rows) for place in merged(found)), key=Where.order)
         witness = self.witness(where, whole, rows)
-        nodes = None if witness is None else tuple(node_of(t, witness) for t in self.trees)
+        nodes = None if witness is None else self.nodes_of(witness, rows)
         sides = tuple(
             Side(
                 name=self.names[i],
@@ -239,6 +239,12 @@ class Judge:
             states=place.states,
         )
 
+    def nodes_of(self, witness: Witness, rows: Rows | None) -> tuple[int, int]:
+        """Return the nodes at which a witness stops."""
+        if rows is not None and witness.row is not None:
+            return int(rows.nodes[0][witness.row - 1]), int(rows.nodes[1][witness.row - 1])
+        return self.routes[0].stop(witness.states), self.routes[1].stop(witness.states)
+
     def witness(self, where: list[Where], whole: list[State], rows: Rows | None) -> Witness | None:
         """Return a row on which the trees differ, of the table if it has one."""
         found = None if rows is None else of_the_table(self.space, rows, self.complete)
@@ -253,11 +259,6 @@ def shorter(condition: Condition, encoding: Encoding) -> Condition:
         many = condition.n > MOST_LISTED and 2 * condition.n > len(encoding.levels)
         return replace(condition, unseen=True) if many else condition
     return condition
-
-
-def node_of(tree: Tree, witness: Witness) -> int:
-    """Return the node at which a witness stops; trees that ask nothing have but one."""
-    return int(tree.apply(witness.cells)) if witness.cells else 0
 
 
 def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> Error | None:

@@ -16,7 +16,7 @@ from treewise.errors import ParameterError, listing
 from treewise.estimates import Estimate, shares, values
 from treewise.predict import nodes_that_speak
 from treewise.tree import Tree
-from treewise.wording import figure, number, percent, safe
+from treewise.wording import figure, percent, safe
 
 SILENT = -1  # no answer
 WHAT = ("prediction", "probability")
@@ -52,16 +52,16 @@ class Answers:
             return vector[0]
         return self.labels[int(vector[0])] if self.what == "prediction" else dict(zip(self.labels, vector, strict=True))
 
-    def say(self, answer: int, exactly: bool = False) -> str:
-        """Say an answer in a few letters."""
+    def say(self, answer: int) -> str:
+        """Say an answer in a few letters; of two probabilities, that of the positive class."""
         value = self.value(answer)
         if value is None:
             return "no answer"
         if isinstance(value, dict):
-            shown = ((k, v) for k, v in value.items() if v > 0)
-            return ", ".join(f"{safe(k)} {number(v) if exactly else percent(v) + ' %'}" for k, v in shown)
+            most = list(value.items())[1:] if len(value) == 2 else [(k, v) for k, v in value.items() if v > 0]
+            return ", ".join(f"{safe(k)} {percent(v)} %" for k, v in most)
         if not self.labels:
-            return number(value) if exactly else figure(value)
+            return figure(value)
         return safe(value)
 
 

@@ -153,7 +153,7 @@ def compare_tests(one: Shape, two: Shape, x: int, y: int) -> tuple[Change | None
         return replaced(one, two, x, y), []
     pairs, alike = matched(old, new)
     if pairs is None:
-        words = f"{one.test(x)} became {two.test(y)}"
+        words = f"{one.test(x)} ({one.size(x)}) became {two.test(y)} ({two.size(y)})"
         return Change("kind", one.where(x), (x, y), words), []
     below = [(one.tree.children(x)[i], two.tree.children(y)[j]) for i, j in pairs]
     if alike:

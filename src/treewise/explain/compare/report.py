@@ -149,7 +149,7 @@ class Comparison(Shown):
             lines.append(f"differ {', '.join(counted)}")
         if self.distance is not None and self.distance.largest > 0:
             far = figure(self.distance.mean), figure(self.distance.largest)
-            lines.append(f"answers of these rows lie {far[0]} apart on average, {far[1]} at most")
+            lines.append(f"over all rows of the table the answers lie {far[0]} apart on average, {far[1]} at most")
         if self.witness is not None:
             lines += self._say_witness()
         return (*lines, self._say_sizes())
@@ -177,8 +177,8 @@ class Comparison(Shown):
         one, two = (side.name for side in self.sides)
         headings = (
             Heading("where"),
-            Heading(one, title=one),
-            Heading(two, title=two),
+            Heading("first", title=one),
+            Heading("second", title=two),
             *([Heading("cases", "whole")] if self.cases is not None else []),
             *([Heading("rows", "whole")] if self.rows is not None else []),
         )
@@ -205,7 +205,8 @@ class Comparison(Shown):
                 return (self.sheet(),)
             said = "Both ask the same tests; they differ in where missing or never-seen values go, or in what is said."
             return self.sheet(), Sheet("", (), (), above=(said,))
-        headings = (Heading("where"), Heading("change"), Heading(f"{one} node"), Heading(f"{two} node"))
+        nodes = (Heading("first_node", title=f"{one} node"), Heading("second_node", title=f"{two} node"))
+        headings = (Heading("where"), Heading("change"), *nodes)
         rows = [[c.where, c.words, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
         title = f"From {one} to {two}: {plural(len(rows), 'change')}"
         return self.sheet(), Sheet(title, headings, rows, of="change", most=MOST_CHANGES)

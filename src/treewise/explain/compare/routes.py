@@ -91,6 +91,16 @@ class Routes:
         for up, branch in reversed(steps):
             states[self.axis[up]] = dict(self.parts(up, states[self.axis[up]]))[branch]
 
+    def stop(self, states: tuple[State, ...]) -> int:
+        """Return the node at which a row stops, given as the one cell it stands in of each column."""
+        node = 0
+        while self.kind[node] != LEAF:
+            [(branch, _)] = self.parts(node, states[self.axis[node]])
+            if branch == STAY:
+                break
+            node = self.children[node][branch]
+        return node
+
     def parts(self, node: int, state: State) -> Parts:
         """Divide what is possible of the asked column among the branches; only those that get something."""
         if isinstance(state, tuple):

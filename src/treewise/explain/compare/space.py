@@ -10,6 +10,7 @@ maps whole cells to branches, so that comparing the trees is counting with small
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -88,6 +89,15 @@ class Axis:
         if isinstance(state, tuple):
             return state[0] <= state[1]
         return any(cell >= 0 for cell in state)
+
+    def cell(self, value: float | int | None) -> State:
+        """Return the one cell in which a value stands: a number, a level's code, UNSEEN, or None for missing."""
+        if self.categorical:
+            return frozenset({MISSING if value is None else int(value)})
+        if value is None:
+            return 1, 0, True
+        place = bisect_left(self.cuts, value)
+        return place, place, False
 
     def count(self, state: State) -> int:
         """Return how many levels a state holds."""
@@ -200,21 +210,38 @@ def same_cut(cut: float | int, own: Encoding, joint: Encoding) -> float | int:
 def with_levels(encoding: Encoding, encodings: list[Encoding | None], may_miss: bool) -> Axis:
     """Put the levels of two trees together: a level is what both read alike (4 and 4.0 are one)."""
     known = [e if e is not None and e.categorical else None for e in encodings]
-    texts = list(dict.fromkeys(level for e in known if e is not None for level in e.levels))
+    longest_first = sorted((e.levels for e in known if e is not None), key=len, reverse=True)
+    texts = list(dict.fromkeys(level for levels in longest_first for level in levels))
     if encoding.kind == "boolean":
         texts = list(encoding.levels)
     codes = [own_codes(e, encoding.name, texts) for e in known]
     pairs: dict[tuple[int, int], str] = {}
     for text, one, two in zip(texts, *codes, strict=True):
         pairs.setdefault((one, two), text)
+    both = tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)
     joint = replace(encoding, levels=tuple(pairs.values()))
-    return Axis(joint, (), (tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)), may_miss)
+    if encoding.kind == "ordered" and not all(map(in_order, both)):
+        joint = replace(joint, kind="nominal")  # the trees do not order their levels alike: no words of an order
+    return Axis(joint, (), both, may_miss)
+
+
+def in_order(codes: tuple[int, ...]) -> bool:
+    """Tell whether codes go up, those a tree does not know at the end.
+
+    >>> in_order((0, 1, 2)), in_order((0, 2, 1)), in_order((UNSEEN, 0)), in_order((UNSEEN, UNSEEN))
+    (True, False, False, True)
+    """
+    known = [code for code in codes if code != UNSEEN]
+    return known == sorted(known) and (not known or codes[: len(known)] == tuple(known))
 
 
 def own_codes(encoding: Encoding | None, name: str, texts: list[str]) -> list[int]:
     """Return the code each level has in a tree, as its predictions would read it; UNSEEN where it has none."""
     if encoding is None:
         return [UNSEEN] * len(texts)
-    values: Any = encode.apply(encoding, read({name: texts}, name="the levels")[name], "the levels")
-    found: list[int] = values.tolist()
-    return [code if code >= 0 else UNSEEN for code in found]
+    exact = {level: code for code, level in enumerate(encoding.levels)}
+    others = [text for text in texts if text not in exact]
+    if others:
+        values: Any = encode.apply(encoding, read({name: others}, name="the levels")[name], "the levels")
+        exact |= dict(zip(others, values.tolist(), strict=True))
+    return [exact[text] if exact[text] >= 0 else UNSEEN for text in texts]

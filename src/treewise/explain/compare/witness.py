@@ -14,7 +14,7 @@ import numpy as np
 from treewise import encode
 from treewise.explain.compare.rows import Rows
 from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
-from treewise.regions import Cell, some_cell
+from treewise.regions import Cell, as_cell, some_value
 from treewise.split import quote, say_equal
 from treewise.table.column import Column
 from treewise.wording import safe
@@ -27,13 +27,15 @@ class Witness:
     cells: dict[str, Cell]
     needs: tuple[str, ...] = ()
     row: int | None = None
+    states: tuple[State, ...] = ()  # the cells of the space it stands in, if it is made up
 
     def words(self, space: Space) -> str:
         """Say the row, column by column."""
-        return ", ".join(
+        said = (
             say_cell(axis, self.cells[axis.name]) + " (never seen)" * (f"{safe(axis.name)} never seen" in self.needs)
             for axis in space.axes
         )
+        return ", ".join(said) or "any row"
 
 
 def say_cell(axis: Axis, cell: Cell) -> str:
@@ -52,14 +54,17 @@ def made_up(space: Space, states: tuple[State, ...], whole: list[State]) -> Witn
     """Make up a row that lies in a part of the space; where a column is free, take a usual value."""
     cells: dict[str, Cell] = {}
     needs: list[str] = []
+    stand: list[State] = []
     for axis, state, everything in zip(space.axes, states, whole, strict=True):
         if isinstance(state, tuple) and state == everything and axis.usual(state):
             middle = len(axis.cuts) // 2  # a free number: just below one of its cuts
             state = (middle, middle, False) if axis.ends[0] <= middle <= axis.ends[1] else state
-        cells[axis.name] = cell = some_cell(axis.condition(state), axis.encoding)
+        value = some_value(axis.condition(state), axis.encoding)
+        cells[axis.name] = as_cell(value, axis.encoding)
+        stand.append(axis.cell(value))
         if not axis.usual(state):
-            needs.append(f"{safe(axis.name)} {'missing' if cell is None else 'never seen'}")
-    return Witness(cells, tuple(needs))
+            needs.append(f"{safe(axis.name)} {'missing' if value is None else 'never seen'}")
+    return Witness(cells, tuple(needs), None, tuple(stand))
 
 
 def of_the_table(space: Space, rows: Rows, complete: bool) -> Witness | None:
