@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from treewise.draw.summary import Summary
     from treewise.evaluate import Check, Evaluation
     from treewise.explain.importances import Importances
-    from treewise.explain.row import Explanation
     from treewise.explain.rules import Rules
     from treewise.explain.shap import ShapValues
     from treewise.explain.subgroups import Subgroups
@@ -209,11 +208,10 @@ class Tree(Structure):
 
         return check(self, data, target, drop_missing_target=drop_missing_target, sample_weight=sample_weight)
 
-    def explain(self, row: Any, *, to: Any = None, fixed: Any = (), estimate: Any = None) -> Explanation:
+    def explain(self, row: Any, *, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
         """Say why a row (of a table: each) gets its answer: its path, how each step moved it, and what would alter it.
 
-        ``to`` is the class one would rather have (by default any other), or for numbers ``"> 30"``; ``fixed`` are
-        columns that cannot change.
+        ``to`` is the class one would rather have, or of numbers ``"> 30"``; ``fixed`` are columns that cannot change.
 
         >>> import treewise as tw
         >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
@@ -222,16 +220,15 @@ class Tree(Structure):
         """
         from treewise.explain.row import explain
 
-        found: Explanation = explain(self, row, to, fixed, estimate)
-        return found
+        return explain(self, row, to, fixed, estimate)
 
     def shap(self, data: Any, *, estimate: Any = None) -> ShapValues:
         """Return what each column adds to each answer: exact Shapley values, which add up to it with ``base``.
 
         >>> import treewise as tw
         >>> found = tw.grow("admissions", preset="id3").shap("admissions")
-        >>> (found.base + found.values.sum(axis=1)).round(6)[0]
-        array([0., 1.])
+        >>> (found.base + found.values.sum(axis=1)).round(6)[0, 1]
+        np.float64(1.0)
         """
         from treewise.explain.shap import shap
 
