@@ -9,13 +9,16 @@
     └── PackageError         a package that is not installed                 (ImportError)
 
 Each is also the built-in error a caller would expect, so that ``except ValueError`` keeps working.
-Everything else in the package may import this file; it imports nothing of ours.
+A message is safe to print whatever names are in it, those of tables too: no escape code, no hidden character.
+Everything else in the package may import this file; it imports nothing of ours but ``wording.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+from treewise.wording import safe
 
 LONGEST_WORD = 1000  # names past this are nobody's slip of the pen
 LONGEST_VALUE = 60  # characters of a value in a message
@@ -31,6 +34,9 @@ class TreewiseError(Exception):
     ...     print(str(error)[:67])
     no column "specis" in penguins. Did you mean "species"? Columns: sp
     """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*("\n".join(map(safe, arg.split("\n"))) if isinstance(arg, str) else arg for arg in args))
 
 
 class DataError(TreewiseError, ValueError):

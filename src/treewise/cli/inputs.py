@@ -152,7 +152,7 @@ def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table
             found = json.loads(text)
             rows = found if isinstance(found, list) else [found]
         except json.JSONDecodeError:
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
         raise DataError(f"{safe(name)} is neither JSON nor JSON lines: {error}.") from None
     if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):

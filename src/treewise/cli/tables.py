@@ -51,11 +51,11 @@ def frame_content(frame: Any, form: str) -> str | bytes:
     if form == "csv":
         return str(frame.write_csv())
     if form == "text":
-        return aligned([frame.columns, *(list(map(cell, row)) for row in frame.rows())]) + "\n"
+        return aligned([list(map(safe, frame.columns)), *(list(map(cell, row)) for row in frame.rows())]) + "\n"
     lines = str(frame.write_ndjson())
     if form == "jsonl":
         return lines
-    return "[\n" + ",\n".join(lines.splitlines()) + "\n]\n"
+    return "[\n" + ",\n".join(lines.rstrip("\n").split("\n")) + "\n]\n"
 
 
 def cell(value: object) -> str:

@@ -8,12 +8,11 @@ of it aligned text, Markdown, CSV, a dataframe, plain values for JSON, and what 
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +30,7 @@ WIDTH = 100  # columns of text where nobody says how wide a line may be
 MOST = 50  # rows that are printed; data has them all
 
 CELLS = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
+QUOTED = re.compile(r'[",\r\n]')
 TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;"
 
 
@@ -165,11 +165,8 @@ class Sheet:
         Cells are never altered: one that begins with ``=`` stays so, for a guard against spreadsheet formulas would
         change values silently. Import such a file as text.
         """
-        kept, out = self._kept(), io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([self.headings[i].name for i in kept])
-        writer.writerows([raw(row[i]) for i in kept] for row in self.rows)
-        return out.getvalue()
+        kept = self._kept()
+        return csv_text([[self.headings[i].name for i in kept], *([raw(row[i]) for i in kept] for row in self.rows)])
 
     def frame(self) -> Frame:
         """Return every row as a polars dataframe."""
@@ -282,6 +279,22 @@ def in_markdown(text: str) -> str:
 def in_html(text: str) -> str:
     """Write a text so that a browser shows it as it is."""
     return html.escape(safe(text))
+
+
+def csv_text(rows: Iterable[Sequence[str]]) -> str:
+    r"""Write CSV: a cell with a comma, a quote or any line break stands in quotes.
+
+    Python's own writer leaves a lone carriage return bare where lines end with a newline (before 3.13), and readers
+    then see two lines.
+
+    >>> csv_text([["a", "b"], ["1,5", 'a "b" c'], ["two\rlines", ""]])
+    'a,b\n"1,5","a ""b"" c"\n"two\rlines",\n'
+    """
+
+    def written(cell: str) -> str:
+        return '"' + cell.replace('"', '""') + '"' if QUOTED.search(cell) else cell
+
+    return "".join(",".join(map(written, row)) + "\n" if list(row) != [""] else '""\n' for row in rows)
 
 
 def plain(value: Any) -> Any:

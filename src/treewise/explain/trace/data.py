@@ -6,8 +6,6 @@ have their own ways of quoting.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,6 +14,7 @@ from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.lens import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.words import shown_columns
+from treewise.sheet import csv_text
 
 HEADINGS = (
     "node",
@@ -33,20 +32,19 @@ HEADINGS = (
 )
 
 
-def csv_text(nodes: Iterable[NodeTrace]) -> str:
+def candidates_csv(nodes: Iterable[NodeTrace]) -> str:
     """Return one line a candidate, and one for each column that has none.
 
     ``branches`` holds the counts of the branches (for regression their weight and mean), separated by ``|``;
     ``place`` says ``best`` for the node's winner and ``best of column`` for that of any other column.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADINGS)
-    for node in nodes:
-        for column in [] if node.settled else shown_columns(node):
-            for test in column.tests or (None,):
-                writer.writerow(line(node, column, test))
-    return out.getvalue()
+    lines = (
+        map(str, line(node, column, test))
+        for node in nodes
+        for column in ([] if node.settled else shown_columns(node))
+        for test in column.tests or (None,)
+    )
+    return csv_text([HEADINGS, *map(list, lines)])
 
 
 def line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None) -> list[Any]:

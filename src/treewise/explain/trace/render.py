@@ -42,7 +42,7 @@ class Printing:
 def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ()) -> str:
     """Print nodes, and below them notes on the table."""
     if how.format == "csv":
-        return data.csv_text(nodes)
+        return data.candidates_csv(nodes)
     if how.format == "json":
         return data.json_text(nodes, single=not how.document)
     if how.format == "markdown":
