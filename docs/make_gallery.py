@@ -1,14 +1,21 @@
-"""Draws the pictures of trees in docs/pictures.md and the README: ``python docs/make_gallery.py`` writes docs/img.
+"""Draws the pictures of docs/pictures.md and the README: ``python docs/make_gallery.py`` writes docs/img.
 
-``--check`` writes nothing and says whether the files are what the code draws today; a test runs it.
+``--check`` writes nothing and says whether the files are what the code draws today; a test runs it. The drawings of
+trees must be so to the last letter; charts are painted by matplotlib, whose pixels differ from one version to the next,
+so of these it only sees that they can be drawn and that there is a file of each.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import treewise as tw
+from treewise.draw.paper import content
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FOLDER = Path(__file__).parent / "img"
 BY_HAND = """
@@ -38,6 +45,36 @@ def pictures() -> dict[str, str]:
     return {name: picture.svg for name, picture in drawn.items()}
 
 
+def charts() -> dict[str, Axes]:
+    """Return every chart of the page by the name of its file."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    outlier, noisy = tw.grow("outlier"), tw.datasets.noisy()
+    pruned = outlier.prune("reduced_error", validation="outlier_validation")
+    table = noisy.to_polars().to_numpy()
+    near = {f"{k}-NN": KNeighborsClassifier(k).fit(table[:, :2], table[:, 2]) for k in (1, 15)}
+    penguins = tw.grow("penguins", max_leaf_nodes=8)
+    bills = tw.grow("penguins", max_leaf_nodes=4, columns=["bill_length_mm", "flipper_length_mm"])
+    judged = tw.grow(noisy, "y", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
+    sizes = "bill_length_mm", "flipper_length_mm"
+    both = tw.draw_regions({"T": outlier, "T'": pruned}, "outlier_validation", "x1", "x2")
+    models = tw.draw_regions({"tree": tw.grow(noisy, "y", pruning="cv"), **near}, noisy, "x1", "x2")
+    return {
+        "regions-tree": bills.draw_regions("penguins", *sizes, with_tree=True),
+        "regions-pruning": both[0],
+        "regions-grid": tw.draw_regions_grid("noisy")[0, 0],
+        "regions-models": models[0],
+        "regions-levels": penguins.draw_regions("penguins", "bill_length_mm", "island"),
+        "curve": tw.curve("noisy").draw(),
+        "impurity": tw.draw_impurity(),
+        "gains": tw.candidates("penguins").draw("flipper_length_mm"),
+        "roc": judged.draw("roc"),
+        "calibration": judged.draw("calibration"),
+        "confusion": penguins.evaluate("penguins").draw(),
+        "importances": penguins.importances("penguins").draw(),
+    }
+
+
 def main(words: list[str]) -> int:
     """Write the pictures, or compare them with those that are there."""
     stale = []
@@ -46,6 +83,13 @@ def main(words: list[str]) -> int:
         if words != ["--check"]:
             place.write_text(svg + "\n", encoding="utf-8")
         elif not place.exists() or place.read_text(encoding="utf-8") != svg + "\n":
+            stale.append(place.name)
+    for name, ax in charts().items():
+        place, figure = FOLDER / f"{name}.png", ax.get_figure(root=True)
+        assert figure is not None
+        if words != ["--check"]:
+            place.write_bytes(content(figure, "png", dots=60 if name == "regions-grid" else 80))
+        elif not place.exists():
             stale.append(place.name)
     if stale:
         print(f"not what is drawn today: {', '.join(stale)}. Look at them, then: python docs/make_gallery.py")

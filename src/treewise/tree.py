@@ -540,14 +540,15 @@ class Tree(Structure):
         held: Mapping[str, Any] | None = None,
         target: str | None = None,
         numbers: bool | None = None,
+        with_tree: bool = False,
         ax: Axes | None = None,
         path: Any = None,
     ) -> Axes:
         """Draw what is predicted over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
 
-        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says. Needs matplotlib
-        (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure of its own, and returns the axes. ``path``
-        writes the figure: ``.png``, ``.svg`` or ``.pdf``.
+        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says; ``with_tree``
+        draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
+        of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -557,7 +558,8 @@ class Tree(Structure):
         """
         from treewise.draw.regions import draw_regions
 
-        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, numbers=numbers, ax=ax, path=path)
+        how: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
+        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, **how)
         return drawn
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:

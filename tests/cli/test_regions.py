@@ -6,6 +6,7 @@ import treewise as tw
 def test_two_trees_side_by_side(run, tmp_path):
     run("grow outlier -q -o t.json")
     run("prune t.json --method reduced_error --validation outlier_validation -q -o p.json")
+    assert run("regions t.json outlier_validation --with-tree -o w.svg").err == "1 picture → w.svg\n"
     answer = run("regions t.json p.json outlier_validation -o r.svg")
     assert (answer.code, answer.out, answer.err) == (0, "", "2 pictures → r.svg\n")
     trees = {name: tw.load(tmp_path / name) for name in ("t.json", "p.json")}
@@ -51,6 +52,8 @@ def test_what_goes_wrong(run, model, tmp_path):
         ("noisy --held x1=2 -o r.png", 2, "--held is for trees that ask about other columns"),
         ("noisy --vary max_depth -o r.png", 2, '"max_depth" is not PARAMETER=A,B,…, such as max_depth=1,2,4.'),
         ("noisy --vary dept=1,2 -o r.png", 2, 'vary: trees are not grown by "dept".'),
+        ("noisy --with-tree -o r.png", 2, "--with-tree is for one MODEL. Leave it out."),
+        (f"{model} {model} penguins --with-tree -o r.png", 2, "with_tree: is for one tree"),
         (f"{model} penguins -o nowhere/r.png", 2, 'there is no folder "nowhere"'),
     ):
         answer = run(f"regions {words}")

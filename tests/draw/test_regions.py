@@ -269,6 +269,17 @@ def test_draws_on_given_axes_and_leaves_the_rest_alone():
         tw.draw_regions([tree, tree], "outlier", "x1", "x2", ax=left)
 
 
+def test_a_tree_beside_its_regions():
+    tree = tw.grow("seven_points")
+    ax = tree.draw_regions("seven_points", "x1", "x2", with_tree=True)
+    (left,) = ax.get_figure(root=True).subfigs[0].axes
+    assert {"x1?", "x2?"} <= {text.get_text() for text in left.texts}
+    content(ax.get_figure(root=True), "svg")
+    for models, where in (([tree, tree], None), (lambda X: X[:, 0], None), (tree, Figure().add_subplot())):
+        with pytest.raises(tw.ParameterError, match=r"^with_tree: is for one tree, on a figure of its own\."):
+            tw.draw_regions(models, "seven_points", "x1", "x2", with_tree=True, ax=where)
+
+
 def test_files_are_written_whole_and_are_the_same_every_time(tmp_path):
     tree = tw.grow("penguins", max_leaf_nodes=5)
     for name in ("a.svg", "b.svg"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +17,9 @@ from treewise.errors import ParameterError
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
+    from treewise.cli.options import TextForm
     from treewise.table import Table
+    from treewise.tree import Tree
 
 
 @verb(
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     section=SHOWN,
     help="Without a MODEL: grow a row of trees with these values of a parameter.",
 )
+@option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (of one MODEL).")
 @option("--target", metavar="COLUMN", section=TABLE, help="Column with the true answers (default: the tree's).")
 @na_option
 @text_options
@@ -62,6 +65,7 @@ def command(
     y: str | None,
     held: Sequence[tuple[str, str | None]],
     vary: Sequence[tuple[str, list[float]]],
+    with_tree: bool,
     target: str | None,
     na_values: Sequence[str],
     output: str | None,
@@ -74,6 +78,8 @@ def command(
     check_picture(output)
     form = take_text_options(text)
     if len(given) == 1 and not looks_like_model(given[0]):
+        if with_tree:
+            raise ParameterError("--with-tree is for one MODEL. Leave it out.")
         if held:
             raise ParameterError(
                 "--held is for trees that ask about other columns; these are grown on two. Leave it out."
@@ -83,7 +89,9 @@ def command(
         if vary:
             raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
         *models, data = given
-        axes = side_by_side(models, data, na_values, target, form, x, y, dict(held))
+        found, table = read_models(models, data, na_values, target, form)
+        across, up = first_columns(list(found.values()), x, y)
+        axes = side_by_side(found, table, across, up, held=dict(held), target=target, with_tree=with_tree)
     first, *_ = axes
     deliver(picture(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {output}")
@@ -96,35 +104,32 @@ def grid(table: Table, target: str | None, x: str | None, y: str | None, vary: d
     return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
 
 
-def side_by_side(
-    models: Sequence[str],
-    data: str,
-    na_values: Sequence[str],
-    target: str | None,
-    form: Any,
-    x: str | None,
-    y: str | None,
-    held: dict[str, str | None],
-) -> Sequence[Any]:
-    """Draw saved trees on one table."""
+def read_models(
+    models: Sequence[str], data: str, na_values: Sequence[str], target: str | None, form: TextForm
+) -> tuple[dict[str, Tree], Table]:
+    """Read saved trees, each by the name of its file, and the table."""
     from treewise.cli.inputs import read_model
-    from treewise.draw.regions import draw_regions
 
     if not models:
         raise ParameterError(f"regions needs a table too: treewise regions {safe(data)} DATA.")
     first, table = read_model_and_data(models[0], data, na_values, target, form)
-    found = [first, *(read_model(name, target) for name in models[1:])]
-    titles: dict[str, Any] = {}
-    for model in found:
+    trees: dict[str, Tree] = {}
+    for model in [first, *(read_model(name, target) for name in models[1:])]:
         name = model.name
-        while name in titles:
+        while name in trees:
             name += "'"
-        titles[name] = model.tree
-    across, up = first_columns([model.tree for model in found], x, y)
-    return list(draw_regions(titles, table, across, up, held=held, target=target).flat)
+        trees[name] = model.tree
+    return trees, table
 
 
-def first_columns(trees: Sequence[Any], x: str | None, y: str | None) -> tuple[str, str]:
+def side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **options: Any) -> Sequence[Any]:
+    """Draw trees on one table."""
+    from treewise.draw.regions import draw_regions
+
+    return list(draw_regions(trees, table, x, y, **options).flat)
+
+
+def first_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
     """Choose the columns that are asked about first, where they are not named."""
     asked = [tree.columns[i] for tree in trees for i in tree.arrays.column.tolist() if i >= 0]
     known = dict.fromkeys([*asked, *(column for tree in trees for column in tree.columns)])

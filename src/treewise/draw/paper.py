@@ -141,14 +141,14 @@ def form_of(path: str | os.PathLike[str]) -> str:
     return form
 
 
-def content(figure: Figure, form: str) -> bytes:
+def content(figure: Figure, form: str, dots: int = DOTS_PER_INCH) -> bytes:
     """Return a figure as the bytes of a file, the same ones every time."""
     import matplotlib as mpl
 
     made = io.BytesIO()
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "treewise", "svg.fonttype": "path"}):
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # a letter no font has is a box, not an error
-        figure.savefig(made, format=form, dpi=DOTS_PER_INCH, metadata=UNDATED[form])
+        figure.savefig(made, format=form, dpi=dots, metadata=UNDATED[form])
     return made.getvalue()
 
 

@@ -15,7 +15,6 @@ from treewise.errors import PackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PIXELS, POINT = 96, 0.75  # pixels of ours in an inch; points in a pixel
 SHARP = 2.0  # pixels of a PNG for each of ours
@@ -39,7 +38,7 @@ def printed(scene: Scene, form: str) -> bytes:
     with warnings.catch_warnings(), matplotlib.rc_context({"pdf.fonttype": 42, "pdf.compression": 6}):
         warnings.simplefilter("ignore")  # of letters that no font has
         figure = Figure(figsize=inches, dpi=PIXELS)
-        _paint(scene, figure)
+        paint(scene, figure.add_axes((0, 0, 1, 1)))
         into = io.BytesIO()
         if form == "pdf":
             about: dict[str, Any] = {"Title": scene.title, "Creator": "treewise", "CreationDate": None}
@@ -55,10 +54,10 @@ def _sharpness(scene: Scene) -> float:
     return min(SHARP, by_area, LONGEST_SIDE / max(scene.width, scene.height))
 
 
-def _paint(scene: Scene, figure: Figure) -> None:
+def paint(scene: Scene, axes: Axes) -> None:
+    """Paint a scene onto axes, which should be as large as it is: 96 of its pixels are an inch."""
     from matplotlib import font_manager
 
-    axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set_xlim(0, scene.width)
     axes.set_ylim(scene.height, 0)

@@ -35,11 +35,14 @@ from treewise.wording import safe
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 __all__ = ["draw_regions", "draw_regions_grid"]
 
 MOST_PANELS = 60
 MOST_IN_LEGEND = 12
+MOST_LEAVES = 24  # of a tree beside its regions
+PANEL = (6.9, 4.6)  # inches of a single one, with what explains it
 
 
 def draw_regions(
@@ -52,6 +55,7 @@ def draw_regions(
     target: str | None = None,
     columns: Sequence[str] | None = None,
     numbers: bool | None = None,
+    with_tree: bool = False,
     ax: Any = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
@@ -80,6 +84,7 @@ def draw_regions(
     target : the column with the true answers; by default the trees'. Without one, points have no colour.
     columns : what a model that is no tree was fitted on, in order; by default its own names, or x and y.
     numbers : write the numbers of nodes on their areas; by default where they are few.
+    with_tree : draw the tree itself beside its regions, in the same colours (chapter 8, figure 8.3); of one tree.
     ax : axes to draw on, as many as there are models; by default those of a new figure.
     path : write the figure to this file: ``.png``, ``.svg`` or ``.pdf``.
 
@@ -90,7 +95,7 @@ def draw_regions(
     titles, found, shape = listed(models)
     shown_ = [drawn(model, title, x, y, columns) for title, model in zip(titles, found, strict=True)]
     scene, shown_ = scene_for(shown_, data, x, y, held, target, numbers)
-    axes = panels(shape, ax)
+    axes = np.array([beside_its_tree(shown_, ax)], object) if with_tree else panels(shape, ax)
     for each, model in zip(axes.flat, shown_, strict=True):
         draw_panel(each, model, scene)
     explain(axes, scene, alone=ax is None)
@@ -289,12 +294,33 @@ def panels(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
         return np.array([axes_for(each) for each in given], object)
     across = shape[1] if len(shape) == 2 else min(many, 4 if many > 6 or many == 4 else 3)
     up = -(-many // across)
-    width, height = (6.9, 4.6) if many == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)
+    width, height = PANEL if many == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)
     figure = new_figure(width * across + 0.6, height * up + 0.4)
     cells = figure.subplots(up, across, squeeze=False).ravel()
     for empty in cells[many:]:
         empty.remove()
     return cells[:many]
+
+
+def beside_its_tree(models: Sequence[Drawn], ax: Any) -> Axes:
+    """Draw a tree on the left half of a new figure, and return axes on the right half."""
+    (model,) = models if len(models) == 1 else (None,)
+    if not isinstance(model, DrawnTree) or ax is not None:
+        raise ParameterError(
+            "with_tree: is for one tree, on a figure of its own. Leave it out, or ax and other models."
+        )
+    from treewise.draw.picture.press import PIXELS, paint
+
+    scene = model.tree.draw(max_leaves=MOST_LEAVES).scene
+    width, height = scene.width / PIXELS, scene.height / PIXELS
+    own_width, own_height = PANEL
+    tall = max(height, own_height)
+    figure = new_figure(width + own_width, tall)
+    halves: Any = figure.subfigures(1, 2, width_ratios=[width, own_width])
+    left, right = halves
+    paint(scene, left.add_axes((0, (tall - height) / 2 / tall, 1, height / tall)))
+    made: Axes = right.add_subplot()
+    return made
 
 
 def explain(axes: npt.NDArray[Any], scene: Scene, alone: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,23 +235,21 @@ def draw_points(ax: Axes, of_rows: Answers | None, elsewhere: Mask, scene: Scene
         assert of_rows is not None
         wrong = (truth.place >= 0) & (of_rows.place != truth.place)
         for place in np.unique(truth.place[there]).tolist():
-            for off in (False, True):
-                some = there[(truth.place[there] == place) & (elsewhere[there] == off)]
-                draw_class(ax, x[some], y[some], place, wrong[some], size, hollow=off)
+            for off, bad in product((True, False), (False, True)):
+                some = there[(truth.place[there] == place) & (elsewhere[there] == off) & (wrong[there] == bad)]
+                draw_class(ax, x[some], y[some], place, size, wrong=bad, hollow=off)
     return len(there)
 
 
-def draw_class(ax: Axes, x: Floats, y: Floats, place: int, wrong: Mask, size: float, hollow: bool) -> None:
-    """Draw the rows of one class."""
-    if not len(x):
-        return
-    colour = palette.hue(place)
-    rims = [palette.INK if off else colour if hollow else "white" for off in wrong.tolist()]
-    widths = [1.1 if off else 0.9 if hollow else 0.5 for off in wrong.tolist()]
-    ax.scatter(
-        x, y, s=size, marker=palette.marker(place), facecolors="none" if hollow else colour, edgecolors=rims,
-        linewidths=widths, zorder=2.5 if hollow else 3,
-    )  # fmt: skip
+def draw_class(ax: Axes, x: Floats, y: Floats, place: int, size: float, wrong: bool, hollow: bool) -> None:
+    """Draw rows of one class, those that are predicted wrongly above all others."""
+    if len(x):
+        colour = palette.hue(place)
+        ax.scatter(
+            x, y, s=size, marker=palette.marker(place), facecolors="none" if hollow else colour,
+            edgecolors=palette.INK if wrong else colour if hollow else "white",
+            linewidths=1.1 if wrong else 0.9 if hollow else 0.5, zorder=3.5 if wrong else 2.5 if hollow else 3,
+        )  # fmt: skip
 
 
 def spread_out(axis: Axis, places: Floats, which: int) -> Floats:
