@@ -12,6 +12,7 @@ from treewise.evaluate import paths
 
 RESULTS = {
     "tree": lambda tree, data: tree,
+    "draw": lambda tree, data: tree.draw(data=data),
     "evaluate": lambda tree, data: tree.evaluate(data),
     "check": lambda tree, data: tree.check(data),
     "paths": paths,

@@ -191,6 +191,12 @@ def test_histograms_hold_the_rows_of_their_node():
     assert max(bar.x for bar in bars if bar.fill == "#0072B2") <= min(bar.x for bar in bars if bar.fill == "#E69F00")
 
 
+def test_missing_categories_have_a_bar_of_their_own():
+    table = {"c": ["a"] * 4 + ["b"] * 4 + [None] * 8, "y": ["n"] * 4 + ["p"] * 4 + ["n"] * 8}
+    root, *_ = check(tw.grow(table, "y").draw(data=table))
+    assert [part.text for part in root.parts if isinstance(part, Words)][2:5] == ["a", "b", "missing"]
+
+
 def test_numbers_of_any_size_are_drawn():
     values = [-1.7e308, 0.0, 5e-324, 1.7e308, 1.0, 2.0]
     for y in (values, [3.0] * 6):
@@ -355,19 +361,22 @@ def test_an_svg_needs_no_other_library():
     )
 
 
-def test_letters_are_as_wide_as_the_font_says():
+def test_letters_are_as_wide_as_the_fonts_say():
     ft2font = pytest.importorskip("matplotlib.ft2font")
     import matplotlib
 
-    for name, table in (("DejaVuSans.ttf", letters.PLAIN), ("DejaVuSans-Bold.ttf", letters.BOLD)):
-        font = ft2font.FT2Font(os.path.join(matplotlib.get_data_path(), "fonts", "ttf", name))
-        raw = ft2font.LoadFlags.NO_SCALE
-        units = font.units_per_EM
-        wide = [font.load_char(code, flags=raw).horiAdvance for code in range(32, 127)]
-        assert [math.ceil(100 * w / units) for w in wide] == list(table)
+    fonts = Path(matplotlib.get_data_path()) / "fonts"
+    pairs = (("DejaVuSans.ttf", "phvr8a.afm", letters.PLAIN), ("DejaVuSans-Bold.ttf", "phvb8a.afm", letters.BOLD))
+    for dejavu, helvetica, table in pairs:
+        font = ft2font.FT2Font(str(fonts / "ttf" / dejavu))
+        units, raw = font.units_per_EM, ft2font.LoadFlags.NO_SCALE
+        one = [100 * font.load_char(code, flags=raw).horiAdvance / units for code in range(32, 127)]
+        metrics = dict(re.findall(r"^C (\d+) ; WX (\d+)", (fonts / "afm" / helvetica).read_text("latin-1"), re.M))
+        other = [int(metrics[str(code)]) / 10 for code in range(32, 127)]
+        assert [math.ceil(max(pair)) for pair in zip(one, other, strict=True)] == list(table)
         for letter in "ÀéñøßŁЖщЯΩя€…·–≤≥→×±":
             advance = font.load_char(ord(letter), flags=raw).horiAdvance
-            assert advance / units <= letters.text_width(letter, 1, "Bold" in name), letter
+            assert advance / units <= letters.text_width(letter, 1, "Bold" in dejavu), letter
 
 
 @quick()

@@ -514,7 +514,7 @@ class Tree(Structure):
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
         >>> tree.draw(direction="right", highlight={"flipper_length_mm": 190, "bill_length_mm": 40})
-        <Picture 879 × 379>
+        <Picture 881 × 379>
 
         Parameters
         ----------

@@ -62,7 +62,8 @@ class Picture:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Show the picture in a notebook."""
-        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+        html = f'<div style="overflow-x:auto">{self.svg}</div>'
+        return {"text/plain": repr(self), "image/svg+xml": self.svg, "text/html": html}
 
 
 def draw(

@@ -115,14 +115,16 @@ class Samples:
         return [*bars, *_mark(share_between(float(cut), low, high), place), *_below(ends, place)]
 
     def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
-        """Draw the levels that are asked about, by class; the commonest, in their order."""
-        rows = self.rows(node)
-        rows = rows[column[rows] >= 0]
-        levels, codes = np.unique(column[rows], return_inverse=True)
+        """Draw the levels that are asked about, by class; the commonest, in their order, and what is missing."""
+        encoding, rows = self.tree.encodings[self.tree.arrays.column[node]], self.rows(node)
+        asked = column[rows]
+        asked = np.where(encode.is_missing(encoding, asked), len(encoding.levels), asked)
+        rows, asked = rows[asked >= 0], asked[asked >= 0]  # but not what the tree has never seen
+        levels, codes = np.unique(asked, return_inverse=True)
         table = self._by_class(rows, codes, len(levels))
         kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_LEVELS])
-        names = self.tree.encodings[self.tree.arrays.column[node]].levels
-        said = [write_level(names[level]) for level in levels[kept].tolist()]
+        names = [*map(write_level, encoding.levels), "missing"]
+        said = [names[level] for level in levels[kept].tolist()]
         return [*_stacks(table[kept], self._inks, place), *_below(said, place, each=True)]
 
     def _by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], many: int) -> Floats:

@@ -11,7 +11,7 @@ from html import escape
 
 from treewise.draw.picture.scene import Band, Box, Group, Lines, Part, Scene, Shape, Words
 
-FACES = "'Segoe UI', Helvetica, Arial, 'DejaVu Sans', Verdana, sans-serif"
+FACES = "'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor="end"'}
 
 
@@ -20,7 +20,7 @@ def to_svg(scene: Scene) -> str:
 
     >>> print(to_svg(Scene(20, 10, "A & B", (Box(0, 0, 20, 10),))))
     <svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" viewBox="0 0 20 10" role="img" font-family="'Segoe \
-UI', Helvetica, Arial, 'DejaVu Sans', Verdana, sans-serif">
+UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">
     <title>A &amp; B</title>
     <rect x="0" y="0" width="20" height="10" fill="#FFFFFF"/>
     </svg>
