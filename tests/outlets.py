@@ -6,6 +6,8 @@ Whoever adds a result adds it here: ``test_hostile_names.py`` fails for one that
 
 import json
 
+import numpy as np
+
 import treewise as tw
 from treewise.draw.text import header, view
 from treewise.evaluate import paths
@@ -20,6 +22,9 @@ RESULTS = {
     "cp_table": lambda tree, data: tree.cp_table,
     "trace": lambda tree, data: tree.trace(data),
     "trace of a node": lambda tree, data: tree.trace(data)[0],
+    "explain": lambda tree, data: tree.explain(data.take(np.arange(2)))[0],
+    "explain some rows": lambda tree, data: tree.explain(data.take(np.arange(2))),
+    "shap": lambda tree, data: tree.shap(data.take(np.arange(2))),
     "rules": lambda tree, data: tree.rules(),
     "subgroups": lambda tree, data: tree.subgroups(data, test=data),
     "compare": lambda tree, data: tw.compare(tree, tree.prune(max_depth=1), data),

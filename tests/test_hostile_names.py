@@ -88,6 +88,7 @@ COMMANDS = {
     ],
     "draw": ["draw m.json -o tree.svg"],
     "trace": [f"trace m.json {{data}} --format {form}" for form in ("text", "markdown", "latex", "csv", "json")],
+    "explain": [f"explain m.json {{data}} --rows 1,2 --format {form}" for form in ("text", "markdown", "csv", "json")],
     "predict": [f"predict m.json {{data}} --proba --format {form}" for form in ("csv", "json", "text")],
     "evaluate": ["evaluate m.json {data} --paths --check", "evaluate m.json {data} --paths --check --format json"],
     "rules": [f"rules m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
@@ -144,8 +145,9 @@ def test_every_result_is_here():
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
     cells, target = table(["a", "b", "c", "d"])
-    tree = tw.grow(cells, target)
-    tested = {type(make(tree, cells)) for make in RESULTS.values()}
+    data = read(cells)
+    tree = tw.grow(data, target)
+    tested = {type(make(tree, data)) for make in RESULTS.values()}
     known = {"Evaluation", "NumberEvaluation"}  # the idea of one, and that of numbers, whose names are tested here
     missing = {k.__name__ for k in all_results() if k.__module__.startswith("treewise.") and k not in tested} - known
     assert not missing, f"add them to tests/outlets.py: {missing}"
@@ -153,7 +155,7 @@ def test_every_result_is_here():
 
 def test_every_public_method_of_a_tree_is_thought_of():
     shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
-    shown |= {"subgroups", "draw_regions"}
+    shown |= {"subgroups", "draw_regions", "explain", "shap"}
     silent = {
         *("walk", "predict", "predict_proba", "predict_interval", "interval", "cost", "with_cost", "apply"),
         *("log_likelihood", "split", "refit", "prune", "steps", "save"),
