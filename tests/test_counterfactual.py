@@ -169,10 +169,10 @@ def test_without_quartiles_the_range_of_cuts_or_the_unit_measures():
     tree = tw.parse("x <= 1 -> a\nx > 1\n    x <= 5 -> b\n    x > 5 -> c")
     why = tree.explain({"x": 9.0})
     assert why.change.distance == 1.0  # from 9 to 5, with cuts 4 apart
-    assert why.sentences[2] == "(Measured: x by the range of its cuts, whose interquartile range is 0 or not known.)"
+    assert why.sentences[2] == "(x is measured by the range of its cuts: its interquartile range is not known.)"
     single = tw.parse("x <= 1 -> a\nx > 1 -> b").explain({"x": 9.0})
     assert single.change.distance == 8.0
-    assert "x by its own unit" in single.sentences[2]
+    assert "x is measured by its own unit" in single.sentences[2]
 
 
 def test_whole_numbers_dates_and_ends_of_the_scale():

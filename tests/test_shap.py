@@ -245,3 +245,19 @@ def test_threads_and_ends_without_rows():
     rows = {"c": ["absent", "p", "q"] * 200, "x": list(range(600))}
     found = tree.shap(rows)
     assert np.abs(found.base + found.values.sum(axis=1) - tree.predict_proba(rows)).max() < 1e-9
+
+
+def test_the_core_checks_what_it_is_given():
+    from treewise import _core
+
+    tree = tw.grow("xor")
+    columns = [_core.Column(np.zeros(2)), _core.Column(np.zeros(2))]
+    n = len(tree)
+    good = [np.ones(n), np.full(n, -1.0), np.arange(n), np.zeros(2 * n)]
+    assert len(_core.shapley(tree.arrays.for_core, columns, 2, *good, 2)) == 8
+    for i in range(4):
+        bad = [array[:-1] if place == i else array for place, array in enumerate(good)]
+        with pytest.raises(ValueError, match="lengths differ"):
+            _core.shapley(tree.arrays.for_core, columns, 2, *bad, 2)
+    with pytest.raises(ValueError, match="lengths differ"):
+        _core.shapley(tree.arrays.for_core, columns, 2, *good, 0)

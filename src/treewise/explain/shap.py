@@ -23,6 +23,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise.errors import ColumnError, DataError, did_you_mean
 from treewise.estimates import Estimate, shares, values
+from treewise.explain.row.words import named
 from treewise.nodes import LEAF, MULTIWAY, Label
 from treewise.predict import as_row, encoded, nodes_that_speak, read_for
 from treewise.sheet import Heading, Sheet, Shown
@@ -47,11 +48,11 @@ class ShapValues(Shown):
     ((12, 4, 2), [0.5, 0.5], ('N', 'P'))
     >>> print(found)
     What each column adds to P(Class), 12 rows: the mean of |value|
-    column                N        P
-    GPA             0.34498  0.34498
-    Published       0.14799  0.14799
-    University      0.10579  0.10579
-    Recommendation        0        0
+    column            N        P
+    GPA         0.34498  0.34498
+    Published   0.14799  0.14799
+    University  0.10579  0.10579
+    Recommendation adds nothing.
     """
 
     values: Floats
@@ -93,11 +94,13 @@ class ShapValues(Shown):
             values = np.abs(values).mean(axis=0) if len(values) else np.zeros(values.shape[1:])
         heads = [Heading(str(label), "number") for label in self.classes] or [Heading("value", "number")]
         order = np.argsort(-np.abs(values).max(axis=1), kind="stable").tolist()
-        rows = [(self.columns[i], *(float(v) for v in values[i])) for i in order]
+        rows = [(self.columns[i], *values[i].tolist()) for i in order if values[i].any()]
+        idle = [safe(name) for name, of_column in zip(self.columns, values, strict=True) if not of_column.any()]
+        below = (f"{named(idle, 'other column')} {'adds' if len(idle) == 1 else 'add'} nothing.",) if idle else ()
         if self.single:
             total = base + values.sum(axis=0)
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
-        return (Sheet(title, (Heading("column"), *heads), rows, of="column"),)
+        return (Sheet(title, (Heading("column"), *heads), rows, below=below, of="column"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: base, columns, classes, and the values as nested lists."""

@@ -109,9 +109,9 @@ class Explanation(Shown):
             return []
         if self.to is not None and self._as_wished():
             return [f"It is {safe(self.to)} already."]
-        wish = "another answer" if self.to is None else safe(self.to)
+        wish = "alter the answer" if self.to is None else f"make it {safe(self.to)}"
         fixed = f" that leaves {together([safe(name) for name in self.fixed])} alone" if self.fixed else ""
-        return [f"No change{fixed} would make it {wish}."]
+        return [f"No change{fixed} would {wish}."]
 
     def _as_wished(self) -> bool:
         wanted = read_wish(self.tree, self.to, self.prediction)

@@ -20,14 +20,16 @@ from treewise.encode import UNSEEN
 from treewise.estimates import Estimate, shares, values
 from treewise.nodes import LEAF, Label
 from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.split import Value
+from treewise.split import Split, Value, quote
 from treewise.table import Table
 from treewise.tree import Tree
+from treewise.wording import safe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MISSING, NEVER_SEEN = "missing", "never seen"
+MOST_NAMED = 5  # names, or levels of a set; of more the first few are said, and how many there are
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,29 @@ def way_of(tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, Ce
         assert split is not None
         to = node if i + 1 == len(path) else path[i + 1]
         before, after = answers[i, follows], answers[i + 1, follows]
-        question = f"no branch for it at node {node}" if to == node else tree.words(to)
+        question = f"no branch for it at node {node}" if to == node else asked(tree, split, to)
         rows = int(tree.arrays.rows[to])
         moved = known(after - before)
         steps.append(Step(node, split.column, cells[split.column], question, to, rows, known(after), moved))
     return Way(tuple(steps), end, speaker, prediction, cells, answers, follows)
+
+
+def asked(tree: Tree, split: Split, to: int) -> str:
+    """Say the condition on the branch to a node; where that is "otherwise", than what.
+
+    >>> import treewise as tw
+    >>> tree = tw.parse("c in {p, q} -> 1\\nc otherwise -> 2")
+    >>> tree.words(2), asked(tree, tree.split_at(0), 2)
+    ('c otherwise', 'c not in {p, q}')
+    """
+    said = tree.words(to)
+    rest = f"{safe(split.column)} otherwise"
+    if not said.startswith(rest):
+        return said
+    some = [quote(level) for level in split.named[:MOST_NAMED]]
+    more = [f"+{len(split.named) - MOST_NAMED}"] if len(split.named) > MOST_NAMED else []
+    named = some[0] if len(split.named) == 1 else f"in {{{', '.join([*some, *more])}}}"
+    return f"{safe(split.column)} not {named}{said.removeprefix(rest)}"
 
 
 def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> Cell:

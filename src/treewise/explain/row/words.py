@@ -14,14 +14,12 @@ from treewise.draw.speech import weighted
 from treewise.encode import Encoding
 from treewise.estimates import Estimate, nodes_that_answer, shares
 from treewise.explain.row.change import CUTS, ONE, Change, Move
-from treewise.explain.row.path import MISSING, NEVER_SEEN, Way
+from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, Way
 from treewise.nodes import Label
 from treewise.regions import Condition, Levels, region_of, say
 from treewise.split import quote
 from treewise.tree import Tree
 from treewise.wording import count, figure, percent, plural, safe
-
-MOST_NAMED = 5  # names, or levels of a set; of more the first few are said, and how many there are
 
 
 def sentence(tree: Tree, way: Way, estimate: Estimate) -> str:
@@ -87,9 +85,13 @@ def change_sentence(tree: Tree, change: Change, estimate: Estimate) -> list[str]
     said = answer(tree, change.speaker, change.prediction, estimate, "like that")
     moves = together([move_words(tree, move) for move in change.moves])
     odd = [move for move in change.moves if move.measure in (CUTS, ONE)]
-    by = [f"{safe(move.column)} by {move.measure}" for move in odd]
-    why = "whose interquartile range is 0 or not known"
-    return [f"Would be {said} if {moves}.", *([f"(Measured: {together(by)}, {why}.)"] if odd else [])]
+    return [f"Would be {said} if {moves}.", *(measured(tree, move) for move in odd)]
+
+
+def measured(tree: Tree, move: Move) -> str:
+    """Say by what a number's move was measured, where that was not its interquartile range."""
+    lacks = "is 0" if move.column in tree.quartiles else "is not known"
+    return f"({safe(move.column)} is measured by {move.measure}: its interquartile range {lacks}.)"
 
 
 def move_words(tree: Tree, move: Move) -> str:
