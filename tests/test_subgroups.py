@@ -34,8 +34,9 @@ def test_fisher_and_welch_agree_with_scipy(seed):
     rng = np.random.default_rng(seed)
     n, rest = rng.integers(50, 20_000, 2).tolist()
     hits, rest_hits = int(rng.binomial(n, 0.3)), int(rng.binomial(rest, 0.32))
-    table = [[hits, n - hits], [rest_hits, rest - rest_hits]]
-    assert fisher(hits, n, rest_hits, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-8)
+    for few, many in ((hits, rest_hits), (hits // 2, rest_hits), (3, rest // 900), (0, 20 + rest // 100)):
+        table = [[few, n - few], [many, rest - many]]
+        assert fisher(few, n, many, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-7)
     one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
     found = welch(*(Part(len(v), (v - 5).sum(), ((v - 5) ** 2).sum(), 5.0) for v in (one, two)), 0.9)
     theirs = stats.ttest_ind(one, two, equal_var=False)
@@ -52,8 +53,8 @@ def test_holm_and_newcombe_of_the_papers():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
     assert holm([0.9, 0.8]) == [1.0, 1.0]
-    low, high = newcombe(Part(10, 9, 9), Part(10, 3, 3), 0.95)
-    assert (round(low, 4), round(high, 4)) == (0.1705, 0.8090)  # Newcombe 1998, example (d)
+    low, high = newcombe([Part(10, 9, 9)], [Part(10, 3, 3)], 0.95)
+    assert (round(low[0], 4), round(high[0], 4)) == (0.1705, 0.8090)  # Newcombe 1998, example (d)
 
 
 # -- groups -----------------------------------------------------------------------------------------------------------

@@ -172,10 +172,10 @@ class Sheet:
         """Return every row as a polars dataframe."""
         from treewise.table.frames import frame_of
 
-        columns = {
-            self.headings[i].name: (self.headings[i].kind, [plain(r[i]) for r in self.rows]) for i in self._kept()
-        }
-        return frame_of(columns)
+        rows = list(self.rows)  # which may be made as they are looked at
+        return frame_of(
+            {self.headings[i].name: (self.headings[i].kind, [plain(r[i]) for r in rows]) for i in self._kept()}
+        )
 
     # -- the pieces -------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Sheet:
         right, joints = [h.right for h in shown], [h.joint for h in shown]
         widths = fitted(wide, least, width)
         tall = widths is None or any(len(wrapped(row[-1], widths[-1], joints[-1])) > TALL for row in cells)
-        long = not right[-1] and wide[-1] == max(wide)
+        long = not right[-1] and (joints[-1] is not None or wide[-1] == max(wide))
         if tall and long and (others := fitted(wide[:-1], least[:-1], width)):
             return with_last_below(heads, cells, others, right, joints, width or WIDTH, strong)
         if widths is None:

@@ -156,9 +156,10 @@ class Subgroups(Shown, Sequence[Subgroup]):
     def sheet(self) -> Sheet:
         """Return the table."""
         of = self.tree.target.name
-        name = f"mean {safe(of)}" if self.whole.centre is not None else "share of their class"
+        whose = "its" if len(self) == 1 else "their"
+        name = f"mean {safe(of)}" if self.whole.centre is not None else f"share of {whose} class"
         name = name if self.cls is None else f"share of {safe(of)} = {safe(self.cls)}"
-        title = f"{plural(len(self), 'group')}, by how far their {name} departs from the rest"
+        title = f"{plural(len(self), 'group')}, by how far {whose} {name} departs from the rest"
         rows = [line(group, self.confidence) for group in self]
         return Sheet(title, self._headings(), rows, tuple(self._above()), tuple(self._below()), "group", MOST)
 

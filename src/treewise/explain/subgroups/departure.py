@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewise.intervals import beta_share, student_half_width, student_quantile, wilson
+from treewise.intervals import beta_share, student_half_width, student_quantile, wilson, wilson_intervals
 
 
 @dataclass(frozen=True)
@@ -66,20 +66,27 @@ class Departure:
         return 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
 
 
+def departures(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> list[Departure]:
+    """Compare groups with the rest of each."""
+    pairs = list(zip(groups, rests, strict=True))
+    if not pairs or groups[0].centre is not None:
+        return [welch(group, rest, confidence) for group, rest in pairs]
+    lows, highs = newcombe(groups, rests, confidence)
+    return [
+        Departure(group.mean - rest.mean, low, high, fisher(round(group.total), group.n, round(rest.total), rest.n))
+        for (group, rest), low, high in zip(pairs, lows, highs, strict=True)
+    ]
+
+
 def departure(group: Part, rest: Part, confidence: float) -> Departure:
-    """Compare a group with the rest."""
-    if group.centre is None:
-        low, high = newcombe(group, rest, confidence)
-        p = fisher(round(group.total), group.n, round(rest.total), rest.n)
-        return Departure(group.mean - rest.mean, low, high, p)
-    return welch(group, rest, confidence)
+    """Compare one group with the rest."""
+    return departures([group], [rest], confidence)[0]
 
 
 def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
     """Return the p-value of Fisher's exact test, two-sided: all tables no more probable than this one.
 
-    Probabilities are summed relative to the largest, as logarithms of their ratios; what lies so far out that a double
-    cannot hold it is 0.
+    Probabilities are summed relative to the largest, by logarithms of their ratios; one that a double cannot hold is 0.
 
     >>> round(fisher(8, 10, 1, 6), 6)                   # a textbook's 2 × 2 table
     0.034965
@@ -92,10 +99,8 @@ def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
         return 1.0
     mode = (n + 1) * (all_hits + 1) // (everything + 2)
     variance = n * (all_hits / everything) * (1 - all_hits / everything) * (rest / max(1, everything - 1))
-    reach = int(45 * math.sqrt(variance)) + 1000
+    reach = 2 * abs(hits - mode) + int(12 * math.sqrt(variance)) + 100  # what lies further out adds nothing
     first, last = max(least, mode - reach), min(most, mode + reach)
-    if not first <= hits <= last:
-        return 0.0
     k = np.arange(first, last, dtype=float)
     ratios = np.log((all_hits - k) * (n - k)) - np.log((k + 1) * (rest - all_hits + k + 1))
     logs = np.concatenate([[0.0], np.cumsum(ratios)])
@@ -105,18 +110,21 @@ def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
     return min(1.0, float(weights[extreme].sum() / weights.sum()))
 
 
-def newcombe(group: Part, rest: Part, confidence: float) -> tuple[float, float]:
-    """Return Newcombe's interval of a difference of shares: Wilson's intervals put together.
+def newcombe(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> tuple[list[float], list[float]]:
+    """Return the ends of Newcombe's intervals of differences of shares: Wilson's intervals put together.
 
-    >>> low, high = newcombe(Part(70, 56, 56), Part(80, 48, 48), 0.95)
-    >>> round(low, 4), round(high, 4)                    # Newcombe 1998, example (a): 0.0524 to 0.3339
+    >>> low, high = newcombe([Part(70, 56, 56)], [Part(80, 48, 48)], 0.95)
+    >>> round(low[0], 4), round(high[0], 4)              # Newcombe 1998, example (a): 0.0524 to 0.3339
     (0.0524, 0.3339)
     """
-    (low, high), (rest_low, rest_high) = group.interval(confidence), rest.interval(confidence)
-    apart = group.mean - rest.mean
-    below = math.hypot(group.mean - low, rest_high - rest.mean)
-    above = math.hypot(high - group.mean, rest.mean - rest_low)
-    return apart - below, apart + above
+    sides = []
+    for parts in (groups, rests):
+        n = np.array([part.n for part in parts], float)
+        share = np.array([part.total for part in parts]) / n
+        sides.append((share, *wilson_intervals(share, n, confidence)))
+    (share, low, high), (rest, rest_low, rest_high) = sides
+    below, above = np.hypot(share - low, rest_high - rest), np.hypot(high - share, rest - rest_low)
+    return (share - rest - below).tolist(), (share - rest + above).tolist()
 
 
 def welch(group: Part, rest: Part, confidence: float) -> Departure:

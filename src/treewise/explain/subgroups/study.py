@@ -16,7 +16,7 @@ import numpy.typing as npt
 from treewise import encode
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Comparison, seen_before
-from treewise.explain.subgroups.departure import Departure, Part, departure, holm
+from treewise.explain.subgroups.departure import Departure, Part, departure, departures, holm
 from treewise.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -109,14 +109,15 @@ def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
     tree, rows = tally.tree, tally.rows
     parent = tree.arrays.parent
     nodes = np.flatnonzero((rows[1:] >= max(1, least)) & (rows[1:] < rows[parent[1:]])) + 1
-    found = []
-    for node in nodes.tolist():
-        place = tally.counted_class(node)
-        if place == -1:
-            continue  # a node of a hand-written tree that predicts nothing
-        group = tally.part(node, place)
-        rest = tally.part(0, place) - group
-        found.append(Finding(node, place, group, rest, departure(group, rest, confidence)))
+    places = [(node, tally.counted_class(node)) for node in nodes.tolist()]
+    places = [(node, place) for node, place in places if place != -1]  # a node of a hand-written tree may say nothing
+    groups = [tally.part(node, place) for node, place in places]
+    rests = [tally.part(0, place) - group for (_, place), group in zip(places, groups, strict=True)]
+    apart = departures(groups, rests, confidence)
+    found = [
+        Finding(node, place, group, rest, each)
+        for (node, place), group, rest, each in zip(places, groups, rests, apart, strict=True)
+    ]
     adjusted = holm([each.departure.p for each in found])
     found = [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
     return sorted(found, key=lambda each: each.rank)
@@ -159,7 +160,7 @@ class Kept:
     """The groups of one class that were kept so far, found by where they lie in the tree."""
 
     def __init__(self, tree: Tree, confidence: float) -> None:
-        self.parent, self.ends, self.confidence = tree.arrays.parent, tree.arrays.ends, confidence
+        self.ends, self.confidence = tree.arrays.ends, confidence
         self.nodes: list[int] = []  # in order
         self.by_node: dict[int, Finding] = {}
         self.large: list[Finding] = []
@@ -202,10 +203,8 @@ class Kept:
 
     def _around(self, node: int) -> Finding | None:
         """Return the nearest group that holds a node."""
-        while (node := int(self.parent[node])) > 0:
-            if node in self.by_node:
-                return self.by_node[node]
-        return None
+        before = self.nodes[: bisect_left(self.nodes, node)]
+        return next((self.by_node[other] for other in reversed(before) if node < self.ends[other]), None)
 
     def _inside(self, node: int) -> list[Finding]:
         """Return the outermost groups within a node."""
