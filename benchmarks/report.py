@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers import LEARNERS
 
@@ -64,29 +65,45 @@ def machine(libraries: Sequence[str], threads: int) -> str:
 
 
 def picture(found: Found, growth: Mapping[str, Mapping[int, float]], path: Path) -> None:
-    """Draw the times of every library as multiples of ours, and ours against the number of rows."""
+    """Draw the times of every library, and ours against the number of rows, as far as they were measured."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=[3, 2], layout="constrained")
+    parts = [(times_panel, found, 3), (growth_panel, growth, 2)]
+    drawn = [(panel, measured, width) for panel, measured, width in parts if measured]
+    if not drawn:
+        return
+    widths = [width for _, _, width in drawn]
+    figure, axes = plt.subplots(
+        1, len(drawn), figsize=(2.4 * sum(widths), 4.5), width_ratios=widths, layout="constrained", squeeze=False
+    )
+    for (panel, measured, _), axis in zip(drawn, axes[0], strict=True):
+        panel(axis, measured)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def times_panel(axis: Any, found: Found) -> None:
+    """Draw the time of every library on every workload."""
     names = [one.name for one in LEARNERS if any(one.name in libraries for libraries in found.values())]
     width = 0.8 / max(1, len(names))
     for i, name in enumerate(names):
         places = [k + i * width for k, libraries in enumerate(found.values()) if name in libraries]
-        left.bar(places, [m[name]["wall"] for m in found.values() if name in m], width, label=name)
-    left.set(yscale="log", ylabel="seconds, wall", title="One tree (W9: a million predictions)")
-    left.set_xticks([k + 0.4 - width / 2 for k in range(len(found))], list(found), rotation=30, ha="right")
-    left.legend(fontsize=8)
+        axis.bar(places, [m[name]["wall"] for m in found.values() if name in m], width, label=name)
+    axis.set(yscale="log", ylabel="seconds, wall", title="One tree (W9: a million predictions)")
+    axis.set_xticks([k + 0.4 - width / 2 for k in range(len(found))], list(found), rotation=30, ha="right")
+    axis.legend(fontsize=8)
+
+
+def growth_panel(axis: Any, growth: Mapping[str, Mapping[int, float]]) -> None:
+    """Draw our time against the number of rows, with n log n beside it."""
     for name, times in growth.items():
-        line = right.loglog(list(times), list(times.values()), marker="o", label=name)[0]
+        line = axis.loglog(list(times), list(times.values()), marker="o", label=name)[0]
         rows, first = list(times), next(iter(times.items()))
         guide = [first[1] * n * math.log2(n) / (first[0] * math.log2(first[0])) for n in rows]
-        right.loglog(rows, guide, ":", color=line.get_color(), label=f"{name}: n log n")
-    right.set(xlabel="rows", ylabel="seconds, wall", title="treewise, 20 columns")
-    if growth:
-        right.legend(fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+        axis.loglog(rows, guide, ":", color=line.get_color(), label=f"{name}: n log n")
+    axis.set(xlabel="rows", ylabel="seconds, wall", title="treewise, 20 columns")
+    axis.legend(fontsize=8)

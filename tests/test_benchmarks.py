@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.__main__ import main
 from benchmarks.peers import LEARNERS
-from benchmarks.report import growth_table, table
+from benchmarks.report import growth_table, picture, table
 from benchmarks.workloads import WORKLOADS, load, stored
 
 
@@ -41,6 +41,18 @@ def test_ratios_are_to_our_time():
     said = table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
     assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in said
     assert "| W1 | 1,024 | 0.001 | 97.7 |" in growth_table({"W1": {1024: 0.001}})
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_picture_shows_what_was_measured_and_nothing_else(tmp_path):
+    pytest.importorskip("matplotlib")
+    times, growth = {"W2": {"treewise": {"wall": 0.5}}}, {"W1": {1024: 0.001, 2048: 0.003}}
+    for name, found, grown in (("both", times, growth), ("times", times, {}), ("growth", {}, growth)):
+        picture(found, grown, tmp_path / f"{name}.svg")
+        drawn = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        assert [f'id="axes_{k}"' in drawn for k in (1, 2)] == [True, name == "both"]
+    picture({}, {}, tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
 
 
 def test_treewise_comes_first_and_names_differ():
