@@ -52,8 +52,8 @@ public:
           members_(rows_.size()),
           lists_(frame.columns.size()),
           ranks_(frame.columns.size()),
+          traits_(frame.columns.size()),
           codes_(frame.columns.size()),
-          side_(rows_.size()),
           spare_(rows_.size()),
           gone_(width_),
           left_(width_),
@@ -136,13 +136,17 @@ public:
             send_levels(column, node, chosen, sizes);
         else
             send_numbers(column, node, chosen, sizes);
-        if (spine_ == kNone || spine_ != in_order_) partition(members(), node, sizes);
+        if (spine_ != kNone && spine_ == in_order_) return;
+        with_sides(sizes, [&](const auto& side) { partition(members(), node, sizes, side.data()); });
     }
     void settle(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
         if (std::find(open.begin(), open.end(), 1) == open.end()) return;
-        for (size_t c = 0; c < lists_.size(); ++c) {
-            if (!lists_[c].empty() && c != spine_ && c != in_order_) partition(lists_[c].data(), node, sizes);
-        }
+        with_sides(sizes, [&](const auto& side) {
+            for (size_t c = 0; c < lists_.size(); ++c) {
+                if (lists_[c].empty() || c == spine_ || c == in_order_) continue;
+                partition(lists_[c].data(), node, sizes, side.data());
+            }
+        });
     }
 
 private:
@@ -205,10 +209,12 @@ private:
         sorter_.sort(keys_, list, pulse_);
         auto& ranks = ranks_[c];
         ranks.resize(list.size());
-        for (uint32_t i = 0, rank = 0; i < list.size(); ++i) {
+        uint32_t rank = 0;
+        for (uint32_t i = 0; i < list.size(); ++i) {
             rank += i > 0 && keys_[list[i]] != keys_[list[i - 1]];
             ranks[list[i]] = keys_[list[i]] == kNoKey ? kNoRank : rank;
         }
+        traits_[c] = {*high == kNoKey, rank > list.size() / 2};
         if constexpr (S != Shape::sums)
             for (uint32_t& e : list) e = members_[e];
     }
@@ -291,7 +297,7 @@ private:
     }
     uint32_t rank_at(size_t column, int64_t i) const { return ranks_[column][row_of(lists_[column][at(i)])]; }
     int64_t n_present(size_t column, Segment node) const {
-        if (rank_at(column, node.end - 1) != kNoRank) return node.size();
+        if (!traits_[column].gaps || rank_at(column, node.end - 1) != kNoRank) return node.size();
         int64_t low = node.begin, high = node.end - 1;  // the first missing one is in [low, high]
         while (low < high) {
             const int64_t middle = (low + high) / 2;
@@ -311,8 +317,9 @@ private:
         const uint32_t* entries = lists_[column].data() + node.begin;
         std::fill(gone_.begin(), gone_.end(), 0);
         for (int64_t i = present; i < node.size(); ++i) add_entry(gone_.data(), entries[i]);
-        const bool own = frame_.own_branch(gone_.data()),
-                   constant = rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
+        const bool own = frame_.own_branch(gone_.data());
+        const bool constant =
+            !traits_[column].varied && rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
         const auto number = static_cast<int32_t>(column);
         if (gone_[kRows]) levels_.scan(presence_only_, number, nullptr, 0, whole_->data(), gone_.data(), own, contest_);
         if (constant) return;
@@ -460,11 +467,13 @@ private:
         branch_of_.resize(own.names.size() + 1);
         for (size_t l = 0; l < own.names.size(); ++l) branch_of_[l] = chosen.branch(own.names[l]);
         branch_of_.back() = static_cast<uint32_t>(chosen.missing);
-        for (int64_t i = node.begin; i < node.end; ++i) {
-            const uint32_t row = row_of(members()[at(i)]);
-            side_[row] = branch_of_[level_of(own, row)];
-            ++sizes[side_[row]];
-        }
+        with_sides(sizes, [&]<class Side>(std::vector<Side>& side) {
+            for (int64_t i = node.begin; i < node.end; ++i) {
+                const uint32_t row = row_of(members()[at(i)]), b = branch_of_[level_of(own, row)];
+                side[row] = static_cast<Side>(b);
+                ++sizes[b];
+            }
+        });
     }
     // The list is in order: the cut is found by halving, and what it parts is known by where it stands. Unless missing
     // rows go left, the list itself stays as it is; where there is no other, nothing moves at all.
@@ -483,21 +492,35 @@ private:
         if (present < n) sizes[at(chosen.missing)] += n - present;
         if (present == n || chosen.missing > 0) in_order_ = column;
         if (in_order_ == column && spine_ == column && n_lists_ == 1) return;
-        for (int64_t i = 0; i < low; ++i) side_[row_of(entries[i])] = 0;
-        for (int64_t i = low; i < present; ++i) side_[row_of(entries[i])] = 1;
-        for (int64_t i = present; i < n; ++i) side_[row_of(entries[i])] = static_cast<uint32_t>(chosen.missing);
+        with_sides(sizes, [&]<class Side>(std::vector<Side>& side) {
+            const uint32_t mask = mask_;
+            Side* sides = side.data();
+            for (int64_t i = 0; i < low; ++i) sides[entries[i] & mask] = 0;
+            for (int64_t i = low; i < present; ++i) sides[entries[i] & mask] = 1;
+            for (int64_t i = present; i < n; ++i) sides[entries[i] & mask] = static_cast<Side>(chosen.missing);
+        });
     }
 
-    // Stable, by side_: the children's entries in the order in which the parent's stand.
-    void partition(uint32_t* list, Segment node, const std::vector<int64_t>& sizes) {
+    // The branch of each row of the node that is being split: bytes, unless there are too many branches.
+    template <class Work>
+    void with_sides(const std::vector<int64_t>& sizes, const Work& work) {
+        const bool few = sizes.size() <= 256;
+        few ? side_.resize(rows_.size()) : wide_side_.resize(rows_.size());
+        few ? work(side_) : work(wide_side_);
+    }
+    // Stable: the children's entries in the order in which the parent's stand.
+    template <class Side>
+    void partition(uint32_t* list, Segment node, const std::vector<int64_t>& sizes, const Side* sides) {
         uint32_t* entries = list + node.begin;
         const int64_t n = node.size();
+        const uint32_t mask = mask_;  // at hand: what is written here might be the member
         if (sizes.size() == 2) {
+            uint32_t* spare = spare_.data();
             size_t left = 0, right = 0;
             for (int64_t i = 0; i < n; ++i) {
-                const uint32_t e = entries[i], side = side_[row_of(e)];
+                const uint32_t e = entries[i], side = sides[e & mask];
                 entries[left] = e;
-                spare_[right] = e;
+                spare[right] = e;
                 left += 1 - side;
                 right += side;
             }
@@ -506,7 +529,7 @@ private:
         }
         start_.resize(sizes.size());
         std::exclusive_scan(sizes.begin(), sizes.end(), start_.begin(), int64_t{0});
-        for (int64_t i = 0; i < n; ++i) spare_[at(start_[side_[row_of(entries[i])]]++)] = entries[i];
+        for (int64_t i = 0; i < n; ++i) spare_[at(start_[sides[row_of(entries[i])]]++)] = entries[i];
         std::copy_n(spare_.begin(), n, entries);
     }
 
@@ -526,9 +549,15 @@ private:
     std::vector<uint32_t> members_;
     std::vector<std::vector<uint32_t>> lists_;  // of each column of numbers; none where all are the same
     std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kNoRank: missing
+    struct Traits {
+        bool gaps = false;    // some values are missing
+        bool varied = false;  // most are different: a node where all are the same is not worth looking for
+    };
+    std::vector<Traits> traits_;
     std::vector<Levels> codes_;
     Census census_;
-    std::vector<uint32_t> side_;
+    std::vector<uint8_t> side_;
+    std::vector<uint32_t> wide_side_;
     static constexpr int64_t kPlenty = 1 << 14;  // rows: more than a moment for a column
     static constexpr size_t kNone = ~size_t{0};
     size_t n_lists_ = 0;
