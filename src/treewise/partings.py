@@ -130,9 +130,21 @@ def two_sides(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
 
     a | b c d      a b | c d      a b c | d
     """
-    left = list(accumulate(groups, add))
-    right = list(accumulate(reversed(groups), add))[::-1]
+    left, right = running(groups), running(groups[::-1])[::-1]
     return ((i, left[i - 1], right[i]) for i in range(1, len(groups)))
+
+
+def running(groups: Sequence[Group]) -> list[Group]:
+    """Return the sum of the first group, of the first two, of the first three, …
+
+    >>> running([Group(2, 2, (1, 1)), Group(3, 3, (3, 0))])[-1]
+    Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
+    """
+    if not groups or not groups[0].counts:
+        return list(accumulate(groups, add))
+    # Class by class, for a column of numbers has as many groups as values.
+    counts = zip(*map(accumulate, zip(*(g.counts for g in groups), strict=True)), strict=True)
+    return list(map(Group, accumulate(g.rows for g in groups), accumulate(g.weight for g in groups), counts))
 
 
 def thresholds(scene: Scene) -> Iterator[Parting]:

@@ -8,8 +8,10 @@ trace.
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,10 +43,11 @@ def trace_node(problem: Problem, rows: Rows, view: View, place: Place | None = N
     if stop in ("no_rows", "pure"):
         return NodeTrace(lens, place, view, {}, settled=stop)
     judge = Judge(problem, node, measure)
-    tests = [
-        [CandidateTrace(lens, c, encoding) for c in candidates(judge, rows, i)]
-        for i, encoding in enumerate(problem.encodings)
-    ]
+    with without_collector():
+        tests = [
+            [CandidateTrace(lens, c, encoding) for c in candidates(judge, rows, i)]
+            for i, encoding in enumerate(problem.encodings)
+        ]
     chosen = own_split(lens, place)
     if chosen and not any(same_parts(chosen, t) for t in tests[chosen.candidate.key[0]]):
         tests[chosen.candidate.key[0]].append(chosen)  # made by hand, or on another table
@@ -63,6 +66,21 @@ def trace_node(problem: Problem, rows: Rows, view: View, place: Place | None = N
         chosen=chosen,
         agrees=bool(winner is not None and chosen and same_parts(chosen, contest.bests[winner])),
     )
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Hold back Python's search for cycles, of which candidates make none: it would take a third of the time.
+
+    Whoever has switched it off finds it so afterwards.
+    """
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def own_split(lens: Lens, place: Place) -> CandidateTrace | None:
