@@ -1,4 +1,4 @@
-"""``treewise evaluate --picture``: what is drawn, where to, and what is said when it cannot be."""
+"""Pictures of evaluations, importances and gains: what is drawn, where to, and what is said when it cannot be."""
 
 
 def test_pictures_of_an_evaluation(run, tmp_path):
@@ -29,3 +29,16 @@ def test_what_goes_wrong_is_said_before_anything_is_written(run, tmp_path):
         assert (answer.code, answer.out) == (2, ""), answer
         assert said in answer.err
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_importances_and_gains_by_the_ending_of_their_file(run, model, tmp_path):
+    answer = run(f"importance {model} -o i.svg")
+    assert (answer.code, answer.out, answer.err) == (0, "", "→ i.svg\n")
+    answer = run(f"importance {model} penguins --repeats 2 -o j.png")
+    assert (answer.code, answer.out, answer.err.splitlines()[-1]) == (0, "", "→ j.png")
+    answer = run(f"trace {model} penguins --column island --node 1 -o g.pdf")
+    assert (answer.code, answer.out, answer.err) == (0, "", "node 1 → g.pdf\n")
+    heads = [tmp_path.joinpath(name).read_bytes()[:5] for name in ("i.svg", "j.png", "g.pdf")]
+    assert heads == [b"<?xml", b"\x89PNG\r", b"%PDF-"]
+    answer = run(f"trace {model} penguins --node 2 --column species -o h.png")
+    assert (answer.code, tmp_path.joinpath("h.png").exists()) == (3, False)

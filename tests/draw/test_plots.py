@@ -72,6 +72,11 @@ def test_pyplot_is_not_loaded():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_notebook_shows_the_figure():
+    figure = tw.draw_impurity().figure
+    assert figure._repr_png_() == content(figure, "png", dots=110)
+
+
 def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
     for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.options import estimate_option, na_option, take_text_options, text_options
+from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.showing import present, showing_options
-from treewise.cli.streams import check_place
+from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treewise.explain.importances import Importances
 
 
 @verb(
@@ -21,6 +25,7 @@ from treewise.errors import ParameterError
     examples=(
         "treewise grow outlier -o model.json && treewise importance model.json",
         "treewise grow outlier -o model.json && treewise importance model.json outlier_validation",
+        "treewise grow outlier -o model.json && treewise importance model.json -o importance.png",
         "treewise importance model.json new.csv --repeats 50 -o importance.csv",
     ),
     about="Without DATA: how much impurity of the training rows the splits on each column take away. It favours columns"
@@ -64,9 +69,19 @@ def command(
         check_place(output, model)
         for name in given:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
-        return present(importances(read_model(model).tree), form, output)
+        check_picture(output)
+        return show(importances(read_model(model).tree), form, output)
     check_place(output, model, data)
+    check_picture(output)
     found, table = read_model_and_data(model, data, na_values, options["target"], text)
     with bar("importance") as progress:
         result = importances(found.tree, table, progress=progress, **given)
+    return show(result, form, output)
+
+
+def show(result: Importances, form: str | None, output: str | None) -> None:
+    """Print the result, write it, or draw it."""
+    if form is None and output is not None and is_picture(output):
+        deliver(picture(result.draw(), output), output)
+        return remark("", f"→ {output}")
     return present(result, form, output)

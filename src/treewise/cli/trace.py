@@ -14,6 +14,7 @@ import click
 from treewise.cli.grow import grow_aloud
 from treewise.cli.inputs import looks_like_model, read_model_and_data
 from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.pictures import is_picture, picture
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
@@ -35,6 +36,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
         "treewise trace admissions --target Class --preset id3 --per total",
         "treewise trace penguins --node 0 --column flipper_length_mm",
         "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
+        "treewise trace penguins --max-depth 2 --column flipper_length_mm -o gain.png",
     ),
     about="On a table the tree is grown first, with the options of treewise grow; a MODEL is traced on the"
     " table given with it. Every candidate is computed. Where they are few, all are written out; where they are"
@@ -69,7 +71,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
     help="Leave the results open: an exercise sheet of one node, node 0 unless --node names another.",
 )
 @format_option("text", "markdown", "latex", "csv", "json")
-@output_option("Write the trace to a file.")
+@output_option("Write the trace to a file; .png, .svg or .pdf draws the gain of every test of --column at --node.")
 @grow_options
 @text_options
 def command(
@@ -96,7 +98,12 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form)
         trace = settled(model.tree, table, target).trace(table, node=node, **options)
-    write(trace.exercise() if blanks else trace, form, blanks, output)
+    if output is not None and is_picture(output):
+        found = trace[0 if node is None else node]
+        deliver(picture(found.draw(options["column"]), output), output)
+        remark("", f"node {found.id} → {output}")
+    else:
+        write(trace.exercise() if blanks else trace, form, blanks, output)
 
 
 def trace_grown(source: str, asked: dict[str, Any], form: TextForm, node: int | None, view: dict[str, Any]) -> Trace:

@@ -48,9 +48,9 @@ def need_matplotlib() -> None:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of so many inches, which nobody else knows of."""
     need_matplotlib()
-    from matplotlib.figure import Figure
+    from treewise.draw.figure import Page
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Page(figsize=(width, height), layout="constrained")
 
 
 def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:

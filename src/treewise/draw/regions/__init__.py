@@ -80,7 +80,7 @@ def draw_regions(
     data : a table with the columns and the target; it need not be the one that was learned from.
     x, y : the columns across and up; of numbers, dates or up to 40 levels.
     held : values of other columns, such as ``{"sex": "male"}``; the rest are held at their median or most frequent
-        value in ``data``. Rows that end elsewhere for that reason are hollow.
+        value in ``data`` (missing, where most are). Rows that end elsewhere for that reason are hollow.
     target : the column with the true answers; by default the trees'. Without one, points have no colour.
     columns : what a model that is no tree was fitted on, in order; by default its own names, or x and y.
     numbers : write the numbers of nodes on their areas; by default where they are few.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise.draw import palette
 from treewise.draw.paper import SMALL, plain, said, title
 from treewise.draw.regions.models import Answers, Drawn, DrawnModel, DrawnTree
-from treewise.draw.regions.plane import Area, Axis, Floats, Plane, Span
+from treewise.draw.regions.plane import Area, Axis, Floats, Plane, Span, room_beside
 from treewise.nodes import Label
 from treewise.regions import Interval
 from treewise.table import Table
@@ -83,12 +83,15 @@ def draw_panel(ax: Axes, model: Drawn, scene: Scene) -> None:
         draw_grid(ax, model, scene)
         held = [name for name in model.columns if name not in (plane.x.name, plane.y.name)]
     of_rows = None if scene.truth is None else model.on_rows(scene.table, scene.classes)
-    shown = draw_points(ax, of_rows, elsewhere, scene)
+    cuts: list[list[float]] = [[], []]
+    if isinstance(model, DrawnTree):
+        for i, axis in enumerate(plane.axes):
+            seen = borders(axis, [area.y if i else area.x for area in areas])
+            cuts[i] = [cut for cut in model.cuts(axis) if cut in seen]
+    shown = draw_points(ax, of_rows, elsewhere, cuts, scene)
     plain(ax)
-    for i, (axis, which) in enumerate(((plane.x, ax.xaxis), (plane.y, ax.yaxis))):
-        seen = borders(axis, [area.y if i else area.x for area in areas])
-        cuts = [cut for cut in model.cuts(axis) if cut in seen] if isinstance(model, DrawnTree) else []
-        for place in draw_ticks(ax, which, axis, cuts):
+    for axis, which, some in zip(plane.axes, (ax.xaxis, ax.yaxis), cuts, strict=True):
+        for place in draw_ticks(ax, which, axis, some):
             which.get_ticklabels()[place].set_color(palette.QUIET)
         which.set_label_text(said(axis.name))
     title(ax, *title_lines(model, of_rows, held, shown, elsewhere, scene))
@@ -106,9 +109,10 @@ def title_lines(
         values = [held_in_words(name, scene) for name in held[:6]]
         more = [f"… {len(held) - 6} more"] if len(held) > 6 else []
         lines.append(f"held: {', '.join([*values, *more])}")
-    if elsewhere.any():
-        lines.append(f"hollow: {plural(int(elsewhere.sum()), 'row')} that other columns lead elsewhere")
-    n, gone = len(scene.table), int(np.count_nonzero(~on_the_plane(scene)))
+    there = on_the_plane(scene)
+    if hollow := int(np.count_nonzero(elsewhere & there)):
+        lines.append(f"hollow: {plural(hollow, 'row')} that other columns lead elsewhere")
+    n, gone = len(scene.table), int(np.count_nonzero(~there))
     if shown < n - gone:
         lines.append(f"{shown:,} of {n:,} rows shown")
     elif gone:
@@ -218,9 +222,11 @@ def on_the_plane(scene: Scene) -> Mask:
     return ~np.isnan(x) & ~np.isnan(y)
 
 
-def draw_points(ax: Axes, of_rows: Answers | None, elsewhere: Mask, scene: Scene) -> int:
+def draw_points(
+    ax: Axes, of_rows: Answers | None, elsewhere: Mask, cuts: Sequence[Sequence[float]], scene: Scene
+) -> int:
     """Draw the rows: each class with its marker, those answered wrongly with a dark rim; return how many are shown."""
-    x, y = (spread_out(axis, axis.places(scene.table), i) for i, axis in enumerate(scene.plane.axes))
+    x, y = (spread_out(axis, axis.places(scene.table), i, cuts[i]) for i, axis in enumerate(scene.plane.axes))
     there = np.flatnonzero(on_the_plane(scene))
     if len(there) > MOST_POINTS:
         there = there[np.linspace(0, len(there) - 1, MOST_POINTS).round().astype(int)]
@@ -252,12 +258,16 @@ def draw_class(ax: Axes, x: Floats, y: Floats, place: int, size: float, wrong: b
         )  # fmt: skip
 
 
-def spread_out(axis: Axis, places: Floats, which: int) -> Floats:
-    """Let rows of one level lie beside each other in its band, always in the same places."""
-    if not axis.encoding.categorical:
+def spread_out(axis: Axis, places: Floats, which: int, cuts: Sequence[float]) -> Floats:
+    """Let rows of one level, or of one of few numbers, lie beside each other, always in the same places.
+
+    No number comes to lie beyond a threshold.
+    """
+    room = 0.35 if axis.encoding.categorical else room_beside(places)
+    if not axis.encoding.categorical and any(np.nanmin(np.abs(places - cut)) <= room for cut in cuts):
         return places
     steps = (np.arange(len(places)) * (GOLDEN if which == 0 else GOLDEN**2) + 0.5) % 1.0
-    return places + 0.7 * (steps - 0.5)
+    return places + 2 * room * (steps - 0.5)
 
 
 # -- axes -------------------------------------------------------------------------------------------------------------

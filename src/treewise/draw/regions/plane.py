@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Span = Interval | tuple[str, ...]  # numbers from … to …, or levels
 
 MOST_LEVELS = 40  # more bands could not be read
+FEW_VALUES = 12  # of a column of numbers: rows of one are drawn beside each other
 MARGIN = 0.05  # of the range, on each side
 
 
@@ -214,8 +215,18 @@ def with_range(axis: Axis, table: Table, trees: Sequence[Tree]) -> Axis:
     reach = (high - low) or max(1.0, abs(low))
     cuts = [cut for tree in trees for cut in thresholds(tree, axis) if low - reach <= cut <= high + reach]
     low, high = min([low, *cuts]), max([high, *cuts])
-    edge = MARGIN * ((high - low) or 10.0)
+    edge = max(MARGIN * ((high - low) or 10.0), 1.5 * room_beside(places))
     return replace(axis, low=low - edge, high=high + edge, reach=(float(places.min()), float(places.max())))
+
+
+def room_beside(places: Floats) -> float:
+    """Return how far rows of one value may be moved apart, where there are so few values that they hide each other.
+
+    >>> room_beside(np.array([1.0, 3.0, 2.0, 3.0])), room_beside(np.arange(99.0))
+    (0.2, 0.0)
+    """
+    values = np.unique(places[~np.isnan(places)])
+    return 0.2 * float(np.diff(values).min()) if 1 < len(values) <= FEW_VALUES else 0.0
 
 
 def thresholds(tree: Tree, axis: Axis) -> list[float]:
@@ -252,9 +263,11 @@ def held_value(encoding: Encoding, cell: Any) -> Any:
 
 
 def usual_value(encoding: Encoding, table: Table) -> Any:
-    """Return the median of a column of numbers (of two, the lower), the most frequent level; None if all is missing."""
+    """Return the median of numbers (of two, the lower), or the most frequent level; None where most is missing."""
     values = encode.apply(encoding, table[encoding.name], table.name)
     present = np.sort(values[~encode.is_missing(encoding, values)])
+    if 2 * len(present) < len(values):
+        return None
     if encoding.categorical:
         present = present[present >= 0]
         return encoding.levels[int(np.bincount(present).argmax())] if len(present) else None
