@@ -179,7 +179,11 @@ def test_the_path_of_a_row_is_lit():
     lit = [group.name for group in groups if any(frame.stroke_width == 2.5 for frame in frames(group))]
     assert lit == [f"node {i}" for i in tree.path(5)]
     assert tree.draw(highlight=[3.7, "top20", "no", "good"]).svg == tree.draw(highlight=row).svg
-    assert tree.draw(highlight=tw.datasets.admissions().take(np.array([5]))).svg != tree.draw().svg
+    table = tw.datasets.admissions()
+    assert tree.draw(highlight=table.take(np.array([5]))).svg != tree.draw().svg
+    for number in range(12):
+        lit = tree.draw(highlight=number, data=table).svg
+        assert lit == tree.draw(highlight=table.take(np.array([number])), data=table).svg
 
 
 def test_histograms_hold_the_rows_of_their_node():
@@ -189,6 +193,14 @@ def test_histograms_hold_the_rows_of_their_node():
     tall = {colour: sum(bar.height for bar in bars if bar.fill == colour) for colour in ("#0072B2", "#E69F00")}
     assert tall["#0072B2"] == pytest.approx(tall["#E69F00"])
     assert max(bar.x for bar in bars if bar.fill == "#0072B2") <= min(bar.x for bar in bars if bar.fill == "#E69F00")
+
+
+def test_a_tree_written_by_hand_beside_a_table():
+    classes = tw.parse("flipper_length_mm <= 206.5 -> Adelie\nflipper_length_mm > 206.5 -> Gentoo")
+    root, *leaves = check(classes.draw(data="penguins"))
+    assert len(root.parts) > 20
+    assert all(len(leaf.parts) < 10 for leaf in leaves)
+    check(classes.draw(data=tw.datasets.penguins().take(np.arange(0))))
 
 
 def test_missing_categories_have_a_bar_of_their_own():
@@ -436,6 +448,8 @@ def test_goldens():
         ({"max_leaves": 2.5}, "max_leaves=2.5: must be a whole number of 2 or more."),
         ({"direction": "up"}, 'direction=\'up\': must be "down" or "right".'),
         ({"node": 99}, "node=99: the tree has nodes 0 to 8."),
+        ({"highlight": 3}, "highlight=3: the number of a row needs its table, data=…; or give the row."),
+        ({"highlight": 12, "data": "admissions"}, "highlight=12: admissions has rows 0 to 11."),
         ({"highlight": "admissions"}, "highlight: a single row is wanted, a dict or a list of cells, not 12 rows."),
     ],
 )

@@ -346,7 +346,7 @@ class Tree(Explaining):
         max_depth : most levels; what is below is folded into "+ n more leaves".
         max_leaves : most boxes at the ends; of a larger tree the heaviest nodes are drawn, and the picture says so.
         direction : ``"down"`` or ``"right"``.
-        highlight : a single row (a dict of cells, or a list), whose path is lit.
+        highlight : a single row (a dict of cells, a list, or the number of a row of ``data``), whose path is lit.
         data : a table with the tree's columns and its target, for small histograms in the boxes.
         """
         from treewise.draw.picture.front import draw

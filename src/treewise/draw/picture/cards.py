@@ -110,12 +110,12 @@ class Cards:
                     self.title(shown))  # fmt: skip
 
     def _chart_of(self, node: int, leaf: bool) -> str:
+        if self.samples is not None and self.samples.has(node, leaf):
+            return "histogram"
         if not self.counted or not self.tree.arrays.rows[node]:
             return ""
         if self.tree.task == "classification" and not self.weights[node].any():
             return ""
-        if self.samples is not None and self.samples.has(node, leaf):
-            return "histogram"
         return "range" if self.tree.task == "regression" else "bar"
 
     # -- words ------------------------------------------------------------------------------------------------------

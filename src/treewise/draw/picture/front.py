@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from treewise.draw.picture.choice import Bounds
 from treewise.draw.picture.compose import Way, compose
 from treewise.draw.picture.samples import Samples
@@ -18,7 +20,8 @@ from treewise.draw.picture.scene import Scene
 from treewise.draw.picture.svg import to_svg
 from treewise.errors import ParameterError, shown
 from treewise.files.disk import write_whole
-from treewise.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise.predict import as_row, encoded, find_nodes, na_values, read_for, refuse_unsaid
+from treewise.table import Table, read
 from treewise.tree import Tree
 from treewise.wording import safe
 
@@ -88,7 +91,9 @@ def draw(
         raise ParameterError(f'direction={shown(direction)}: must be "down" or "right".')
     if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree):
         raise ParameterError(f"node={shown(node)}: the tree has nodes 0 to {len(tree) - 1}.")
-    lit = () if highlight is None else path_of(tree, highlight)
+    if data is not None:
+        data = read(data, na_values=na_values(tree))
+    lit = () if highlight is None else path_of(tree, highlight, data)
     samples = None if data is None else Samples.of(tree, data)
     picture = Picture(compose(tree, Bounds(node, max_depth, max_leaves), Way(direction, lit, samples)))
     if path is not None:
@@ -105,12 +110,21 @@ def form_of(path: str | os.PathLike[str]) -> str:
     return form
 
 
-def path_of(tree: Tree, row: Any) -> tuple[int, ...]:
-    """Return the nodes that a single row passes."""
-    row = as_row(tree, row)
+def path_of(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
+    """Return the nodes that a single row passes; a number is that of a row of the data."""
+    row = row_of(data, row) if isinstance(row, int | np.integer) else as_row(tree, row)
     table, single = read_for(tree, row)
     if not single and len(table) != 1:
         raise ParameterError(f"highlight: a single row is wanted, a dict or a list of cells, not {len(table):,} rows.")
     nodes = find_nodes(tree, encoded(tree, table), len(table))
     refuse_unsaid(tree, row, nodes)
     return tree.path(int(nodes[0]))
+
+
+def row_of(data: Table | None, number: int | np.integer[Any]) -> Table:
+    """Return one row of a table by its number, counted from 0."""
+    if data is None:
+        raise ParameterError(f"highlight={number}: the number of a row needs its table, data=…; or give the row.")
+    if not 0 <= number < len(data):
+        raise ParameterError(f"highlight={number}: {data.name} has rows 0 to {len(data) - 1:,}.")
+    return data.take(np.array([number]))

@@ -87,7 +87,7 @@ def heading(
         head.say(" · ".join(facts(tree)))
     if tree.task == "classification":
         head.explain(legend(tree))
-    elif counted(tree):
+    elif counted(tree) or cards.samples is not None:
         low, high = cards.scale
         head.show_scale(figure(low), figure(high))
     if cards.samples is not None:

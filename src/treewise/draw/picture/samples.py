@@ -22,8 +22,8 @@ from treewise.draw.picture.letters import clip_to
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
 from treewise.evaluate.answers import answers, class_places
 from treewise.nodes import LEAF, THRESHOLD
-from treewise.predict import encoded, find_nodes, na_values
-from treewise.table import read
+from treewise.predict import encoded, find_nodes
+from treewise.table import Table
 from treewise.tree import Tree
 from treewise.wording import figure
 from treewise.written.notation import write_level
@@ -46,9 +46,8 @@ class Samples:
     columns: tuple[npt.NDArray[Any] | None, ...]
 
     @classmethod
-    def of(cls, tree: Tree, data: Any) -> Samples:
-        """Read a table that has the tree's columns and its target; rows without an answer are left out."""
-        table = read(data, na_values=na_values(tree))
+    def of(cls, tree: Tree, table: Table) -> Samples:
+        """Walk the rows of a table down a tree; those without an answer are left out."""
         column = answers(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
