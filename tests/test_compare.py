@@ -386,6 +386,13 @@ def test_what_stays_at_a_node_is_answered_as_the_tree_says():
     assert [side.answer for side in found.sides] == ["n", "p"]
 
 
+def test_a_level_one_tree_has_no_branch_for_is_a_difference():
+    one, two = tw.parse("c = a -> P\nc = b -> P"), tw.parse("c = z -> P\nc otherwise -> P", target="class")
+    found = tw.compare(one, two.with_(target=one.target))
+    assert (found.differ_on, found.cases, found.witness) == (1, 3, {"c": "z"})
+    assert [side.said for side in found.sides] == ["no answer", "P"]
+
+
 # -- how they are built ---------------------------------------------------------------------------------------
 
 
