@@ -5,11 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
 from sklearn.base import BaseEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import treewise as tw
+from tests.tables import drawn as drawn_table
+from tests.tables import quick
 from treewise.errors import DataError, ParameterError
 from treewise.explain.importances import impurity_decrease
 
@@ -165,11 +168,38 @@ def test_intervals_cover_what_other_rows_say():
     assert 62 <= hits <= 79  # of 80; about 72 are expected
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_numbers_of_any_size(scale):
+    """Squares of these are too large, or nothing, for a double: all is as for numbers of a usual size."""
+    usual, other = (
+        tw.grow(table(y), "y", max_depth=3, criterion="absolute_error").importances(table(y), repeats=3)
+        for y in (NUMBERS, NUMBERS * scale)
+    )
+    for name in NAMES:
+        for value in ("importance", "low", "high", "spread"):
+            assert getattr(other[name], value) == pytest.approx(getattr(usual[name], value) * scale, rel=1e-6)
+
+
 def test_training_rows_are_noticed():
     tree = tw.grow(table(CLASSES, slice(0, 200)), "y")
     assert tree.importances(table(CLASSES, slice(0, 200))).seen
     assert "look like the rows the tree was grown on" in str(tree.importances(table(CLASSES, slice(0, 200))))
     assert not tree.importances(table(CLASSES, slice(200, 300))).seen
+
+
+@quick(0.5)
+@given(drawn_table())
+def test_every_table_has_importances(drawn):
+    """With every option mixed with every other: what is not asked about is 0, and shares make 1 or nothing."""
+    tree = drawn.grow()
+    alone, tried = tree.importances(), tree.importances(drawn.data, repeats=2)
+    total = math.fsum(c.importance for c in alone.columns)
+    assert total == pytest.approx(1) or total == 0
+    for c in tried.columns:
+        assert c.splits == alone[c.column].splits
+        assert c.splits or c.importance == 0 == alone[c.column].importance
+        assert c.low <= c.importance <= c.high
+    json.dumps([alone.to_dict(), tried.to_dict()], allow_nan=False)
 
 
 # -- forms and mistakes -----------------------------------------------------------------------------------------------

@@ -232,6 +232,19 @@ def test_numbers():
     assert "root mean square" in found.paragraph
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_numbers_of_any_size(scale):
+    data = clear()
+    y = data["first"] + data["second"] ** 2
+    usual, other = (
+        tw.stability({**data, "y": numbers}, "y", max_depth=2, resamples=3, criterion="absolute_error").agreement
+        for numbers in (y, y * scale)
+    )
+    assert other.every == pytest.approx(usual.every * scale)
+    assert other.unseen == pytest.approx(usual.unseen * scale)
+    assert other.spread == pytest.approx(usual.spread * scale)
+
+
 def test_agreement_by_hand():
     """The mean over resamples of the share of rows with the same class, each tree grown as documented."""
     problem = problem_for("penguins", max_depth=2)
@@ -294,6 +307,21 @@ def test_other_kinds_of_columns():
     gone = tw.stability({"x": [None, 1.0] * 50, "y": ["a", "b"] * 50}, "y", resamples=5)
     assert gone.nodes[0].again == 1  # it asks whether x is missing: no threshold to speak of
     assert gone.nodes[0].cut_median is None
+
+
+@quick(0.5)
+@given(drawn_table())
+def test_every_table_can_be_questioned(table):
+    """With every option mixed with every other, and resamples that lack classes, levels and values."""
+    found = tw.stability(table.data, "y", resamples=3, **table.options)
+    assert found.tree == table.grow()
+    for n in found.nodes:
+        assert 0 <= n.place <= 1
+        assert 0 <= n.again <= 1
+        assert 0 <= n.asked <= 1 + 1e-12
+        assert n.overlap is None or 0.5 <= n.overlap <= 1 + 1e-12
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert str(found)
 
 
 # -- forms and mistakes -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ much a row counts, in any unit: a mean and its standard error do not change when
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,3 +51,13 @@ class Sums:
         variance = np.maximum(self.square / self.weight - self.mean**2, 0.0)
         result: Floats = np.sqrt(variance * self.weight_square) / self.weight
         return result
+
+
+def size_of_numbers(values: Floats) -> float:
+    """Return a power of two of the size of the largest value: squares in that unit neither overflow nor vanish.
+
+    >>> size_of_numbers(np.array([3.0, -5.0])), size_of_numbers(np.array([0.0]))
+    (4.0, 1.0)
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest else 1.0

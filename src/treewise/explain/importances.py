@@ -33,6 +33,7 @@ from treewise.evaluate.measure import Comparison, compared, seen_before
 from treewise.explain.crew import Progress, in_threads
 from treewise.growth import workers
 from treewise.intervals import check_confidence
+from treewise.loss_sums import size_of_numbers
 from treewise.nodes import LEAF
 from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
 from treewise.settings import one_of, whole
@@ -68,7 +69,8 @@ class ColumnImportance:
         """The standard deviation from one shuffle to the next; None for a single one."""
         if len(self.repeats) < 2:
             return None
-        return float(np.std(self.repeats, ddof=1))
+        unit = size_of_numbers(rises := np.array(self.repeats))
+        return float(np.std(rises / unit, ddof=1)) * unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,6 +203,7 @@ class Trial:
     weight: Floats  # in shares of all
     measure: str
     way: Estimate
+    unit: float = 1.0  # of numbers: a power of two of their size, so that squares neither overflow nor vanish
 
     def losses_at(self, nodes: Ints) -> Floats:
         """Return what each row loses when these nodes answer: its error, its cost, its squared error, …"""
@@ -215,8 +218,9 @@ class Trial:
                 )
             return np.asarray(-np.log(chance), np.float64)
         said = answers_of(tree, speakers, self.way)
-        if self.measure == "mae":
-            return np.asarray(np.abs(said - self.truth), np.float64)
+        if tree.task == "regression":
+            off = np.asarray(said / self.unit - self.truth / self.unit, np.float64)
+            return np.abs(off) if self.measure == "mae" else off**2
         return losses(self.truth, said, tree.task, cost_of(tree) if self.measure == "cost" else None)
 
     def shuffled(self, column: int, seed: Sequence[int]) -> Floats:
@@ -232,7 +236,7 @@ class Trial:
         return float(np.sum(self.weight * values))
 
     def mean(self, losses: Floats) -> float:
-        """Return the measure: a weighted mean, of squares its root."""
+        """Return the measure, in the trial's unit: a weighted mean, of squares its root."""
         mean = self.total(losses)
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
@@ -282,7 +286,7 @@ def on_data(
         table=here.table.name,
         n=len(here.table),
         measure=trial.measure,
-        baseline=trial.mean(before),
+        baseline=trial.mean(before) * trial.unit,
         repeats=repeats,
         confidence=confidence,
         seen=seen_before(trial.tree, here.nodes),
@@ -300,16 +304,18 @@ def trial_of(here: Comparison, measure: str | None, way: Estimate) -> Trial:
         raise ParameterError('measure="cost": the tree has no costs; tree.with_cost(…) gives it some.')
     refuse_unanswered(tree, here.nodes, table)
     truth: npt.NDArray[Any]
+    unit = 1.0
     if tree.task == "regression":
         truth = encode.numbers(here.column)
         if not np.isfinite(truth).all():
             row = int(here.rows[np.argmax(~np.isfinite(truth))])
             said = f'target "{safe(here.column.name)}" is not finite in row {row + 1:,} of {table.name}.'
             raise DataError(f"{said} Leave that row out, or correct it.")
+        unit = size_of_numbers(truth)
     else:
         truth = class_places(tree, here.column)[0]
     weight = np.ones(len(table)) if here.weight is None else here.weight / here.weight.max()
-    return Trial(tree, encoded(tree, table), truth, weight / weight.sum(), name, way)
+    return Trial(tree, encoded(tree, table), truth, weight / weight.sum(), name, way, unit)
 
 
 def rise(trial: Trial, before: Floats, after: Sequence[Floats], confidence: float) -> dict[str, Any]:
@@ -328,7 +334,9 @@ def rise(trial: Trial, before: Floats, after: Sequence[Floats], confidence: floa
     raised = math.fsum(each) / len(each)
     centred = change - trial.total(change)
     half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
-    return {"importance": raised, "low": raised - half, "high": raised + half, "repeats": tuple(each)}
+    found = {"importance": raised, "low": raised - half, "high": raised + half}
+    in_units = {name: value * trial.unit for name, value in found.items()}
+    return {**in_units, "repeats": tuple(one * trial.unit for one in each)}
 
 
 # -- shown ------------------------------------------------------------------------------------------------------------

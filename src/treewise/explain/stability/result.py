@@ -18,6 +18,7 @@ from treewise.encode import Encoding
 from treewise.explain.stability.gaps import Gap
 from treewise.explain.stability.resamples import Found, Reference
 from treewise.explain.trace.candidate import say_first
+from treewise.loss_sums import size_of_numbers
 from treewise.sheet import Sheet, Shown
 from treewise.tree import Tree
 
@@ -120,6 +121,7 @@ class Tally:
         self.found: list[Found] = []  # without their answers, which are added up
         n = len(reference.problem)
         self.off, self.off_unseen, self.unseen = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self.unit = size_of_numbers(reference.answers) if self.numbers else 1.0
         _ = reference.present, reference.weight  # before there are threads
 
     @property
@@ -130,7 +132,7 @@ class Tally:
     def add(self, found: Found) -> None:
         """Take one resample."""
         said, own = found.answers, self.reference.answers
-        off = (said - own) ** 2 if self.numbers else (said != own).astype(np.float64)
+        off = (said / self.unit - own / self.unit) ** 2 if self.numbers else (said != own).astype(np.float64)
         self.off += off
         self.off_unseen += off * found.unseen
         self.unseen += found.unseen
@@ -151,7 +153,7 @@ class Tally:
             np.array([f.leaves for f in self.found]),
             np.array([f.depth for f in self.found]),
             dict(Counter(columns).most_common()),
-            np.sqrt(self.off / count) if self.numbers else 1 - self.off / count,
+            np.sqrt(self.off / count) * self.unit if self.numbers else 1 - self.off / count,
         )
 
     def _agreement(self) -> Agreement:
@@ -161,10 +163,11 @@ class Tally:
         not_drawn = float(np.sum(weight * self.unseen))
         unseen = float(np.sum(weight * self.off_unseen)) / not_drawn if not_drawn else None
         if self.numbers:
-            answers = np.asarray(self.reference.answers, np.float64)
+            answers = np.asarray(self.reference.answers, np.float64) / self.unit
             mean = float(np.average(answers, weights=weight))
             spread = math.sqrt(float(np.average((answers - mean) ** 2, weights=weight)))
-            return Agreement(math.sqrt(every), None if unseen is None else math.sqrt(unseen), spread=spread)
+            apart = None if unseen is None else math.sqrt(unseen) * self.unit
+            return Agreement(math.sqrt(every) * self.unit, apart, spread=spread * self.unit)
         steady = float(np.average(self.off <= 0.05 * len(self.found), weights=weight))
         return Agreement(1 - every, None if unseen is None else 1 - unseen, steady)
 
