@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Span = Interval | tuple[str, ...]  # numbers from … to …, or levels
 
 MOST_LEVELS = 40  # more bands could not be read
-FEW_VALUES = 12  # of a column of numbers: rows of one are drawn beside each other
+FEW_VALUES, MANY_ROWS = 12, 8  # of a column of numbers; rows a value, so that these are drawn beside each other
 MARGIN = 0.05  # of the range, on each side
 
 
@@ -220,13 +220,15 @@ def with_range(axis: Axis, table: Table, trees: Sequence[Tree]) -> Axis:
 
 
 def room_beside(places: Floats) -> float:
-    """Return how far rows of one value may be moved apart, where there are so few values that they hide each other.
+    """Return how far rows of one value may be moved apart, where many rows of few values would hide each other.
 
-    >>> room_beside(np.array([1.0, 3.0, 2.0, 3.0])), room_beside(np.arange(99.0))
-    (0.2, 0.0)
+    >>> room_beside(np.array([1.0, 3.0, 2.0] * 9)), room_beside(np.array([1.0, 3.0, 2.0])), room_beside(np.arange(99.0))
+    (0.2, 0.0, 0.0)
     """
-    values = np.unique(places[~np.isnan(places)])
-    return 0.2 * float(np.diff(values).min()) if 1 < len(values) <= FEW_VALUES else 0.0
+    there = places[~np.isnan(places)]
+    values = np.unique(there)
+    hidden = 1 < len(values) <= FEW_VALUES and len(there) >= MANY_ROWS * len(values)
+    return 0.2 * float(np.diff(values).min()) if hidden else 0.0
 
 
 def thresholds(tree: Tree, axis: Axis) -> list[float]:
