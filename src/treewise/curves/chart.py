@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treewise.wording import display_width
+from treewise.sheet import aligned
 
 if TYPE_CHECKING:
     from treewise.curves.result import Curve, Point
@@ -83,14 +83,7 @@ def table(curve: Curve) -> list[str]:
     listed = some_points(curve)
     for point in listed:
         rows.append([*cells(curve, point, names), marks(curve, point)])
-    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            f"{cell:<{width}}" if i == len(row) - 1 else f"{cell:>{width}}"
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = aligned(rows, right=range(len(heads))).splitlines()
     left = len(curve) - len(listed)
     return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 

@@ -21,8 +21,8 @@ from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.shown import confusion_sheet, numbers_sheet, pairs_sheet
 from treewise.intervals import wilson
 from treewise.nodes import Label
-from treewise.sheet import WIDTH, Sheet, Shown, Style
-from treewise.wording import clip, count, display_width, figure, pad, plural, rough_percent, safe
+from treewise.sheet import WIDTH, Sheet, Shown, Style, aligned
+from treewise.wording import clip, count, figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -255,12 +255,8 @@ class ClassEvaluation(Evaluation):
         many = len(self.labels) > WIDEST_MATRIX
         if many and len(rows) == 1:
             return ["nothing is confused"]
-        widths = [max(map(display_width, column)) for column in zip(*rows[many:], strict=True)]
         lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
-        for first, *rest in rows[many:]:
-            cells = zip(widths[1:], rest, strict=True)
-            lines.append(pad(first, widths[0]) + "".join(" " * (w - display_width(c) + 2) + c for w, c in cells))
-        return lines
+        return [*lines, *aligned(rows[many:], right=range(1, len(rows[0]))).splitlines()]
 
     def confusion_cells(self) -> list[list[str]]:
         """Write the matrix: true classes down, predicted ones across, the share of each that is right.

@@ -18,7 +18,7 @@ from treewise.prune.cross_validation import HeldOut
 from treewise.prune.risk import node_risks
 from treewise.prune.sequence import nested_trees
 from treewise.prune.verdict import inner
-from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style
+from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style, aligned
 from treewise.tree import Tree
 from treewise.wording import figure, plural, safe
 
@@ -102,12 +102,16 @@ class CpTable(Shown, Sequence[CpRow]):
         tried = self.tried
         names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
         shown = [self._cells(i, row, tried) for i, row in enumerate(self.rows[: self._last + 1])]
-        widths = [max(len(line[i]) for line in [names, *shown]) for i in range(len(names))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(cells, widths, strict=False)) for cells in [names, *shown]]
-        marks = ["", *map(self._mark, range(len(shown)))]
-        marked = [line + (f"  ◄ {mark}" if mark else "") for line, mark in zip(lines, marks, strict=True)]
+        marks = [f"◄ {mark}" if mark else "" for mark in map(self._mark, range(len(shown)))]
+        rows = [[*names, ""], *([*cells, mark] for cells, mark in zip(shown, marks, strict=True))]
         more = len(self) - len(shown) + self.left_out
-        return "\n".join([strong(self.title), *marked, *([f"… {plural(more, 'larger tree')}"] if more else [])])
+        return "\n".join(
+            [
+                strong(self.title),
+                aligned(rows, right=range(len(names))),
+                *([f"… {plural(more, 'larger tree')}"] if more else []),
+            ]
+        )
 
     def _cells(self, place: int, row: CpRow, tried: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]

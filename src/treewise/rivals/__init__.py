@@ -27,9 +27,9 @@ from treewise.intervals import beta_share, wilson
 from treewise.problem import Problem
 from treewise.prune.in_growth import grow_and_prune
 from treewise.rivals.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
-from treewise.sheet import Heading, Sheet, Shown, Style
+from treewise.sheet import Heading, Sheet, Shown, Style, aligned
 from treewise.tree import Tree
-from treewise.wording import count, display_width, pad, percent, plural, rough_percent, safe
+from treewise.wording import count, percent, plural, rough_percent, safe
 
 __all__ = ["Comparison", "Outcome", "against", "compare"]
 
@@ -156,12 +156,8 @@ class Comparison(Shown):
                 said, between = f"{self.error(o):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
-        widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-        lines = [strong(self.title)]
-        for first, *middle, last in rows:
-            cells = "".join(" " * (w - display_width(c) + 3) + c for w, c in zip(widths[1:-1], middle, strict=True))
-            lines.append(f"{pad(first, widths[0])}{cells}   {last}".rstrip())
-        return "\n".join([*lines, *map(self._verdict, self.outcomes[1:])])
+        table = aligned(rows, right=range(1, len(rows[0]) - 1), gap="   ")
+        return "\n".join([strong(self.title), table, *map(self._verdict, self.outcomes[1:])])
 
     @property
     def decimals(self) -> int:

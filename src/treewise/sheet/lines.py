@@ -18,7 +18,7 @@ TALL = 3  # lines of a last column, above which it is written below its row, fro
 GAP = "  "
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = GAP) -> str:
     """Put columns of cells under each other, as wide as they are.
 
     >>> print(aligned([["name", "rows"], ["food", "6"]], right=(1,)))
@@ -27,7 +27,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     on_the_right = [i in right for i in range(len(widths))]
-    return "\n".join(line for row in rows for line in laid_out(row, widths, on_the_right))
+    return "\n".join(line for row in rows for line in laid_out(row, widths, on_the_right, gap=gap))
 
 
 def fitted(wide: list[int], least: list[int], width: int | None) -> list[int] | None:
@@ -51,7 +51,11 @@ def fitted(wide: list[int], least: list[int], width: int | None) -> list[int] | 
 
 
 def laid_out(
-    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], joints: Sequence[str | None] | None = None
+    cells: Sequence[str],
+    widths: Sequence[int],
+    right: Sequence[bool],
+    joints: Sequence[str | None] | None = None,
+    gap: str = GAP,
 ) -> list[str]:
     """Return the lines of one row: cells of words wrapped to their column, numbers to the right of theirs."""
     joints = joints or [None] * len(cells)
@@ -66,7 +70,7 @@ def laid_out(
             " " * (w - display_width(piece)) + piece if to_right else pad(piece, w)
             for piece, w, to_right in zip(pieces, widths, right, strict=True)
         ]
-        lines.append(GAP.join(placed).rstrip())
+        lines.append(gap.join(placed).rstrip())
     return lines
 
 

@@ -30,6 +30,7 @@ from treewise.explain.rules.ends import (
 )
 from treewise.intervals import check_confidence
 from treewise.nodes import Label
+from treewise.predict import refuses_missing
 from treewise.regions import Region
 from treewise.settings import count_or_share
 from treewise.sheet import Heading, Sheet, Shown
@@ -209,7 +210,7 @@ class Rules(Shown, Sequence[Rule]):
             )
         else:
             yield from unsaid_missing(tree)
-        if counted(tree) and unsaid(tree):
+        if counted(tree) and unsaid(tree) and not refuses_missing(tree):
             yield 'A missing value goes with the larger branch, unless a rule says "or missing".'
 
     def to_dict(self) -> dict[str, Any]:
