@@ -5,12 +5,15 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import treewise as tw
 from treewise.cli.app import VERBS, app
 from treewise.cli.options import GROW_OPTIONS
 from treewise.growth import grow
 from treewise.settings import Settings
+
+ROOT = Path(__file__).parents[2]
 
 # -- help ---------------------------------------------------------------------------------------------
 
@@ -138,3 +141,10 @@ def test_data_prints_csv_that_reads_back(run):
         )
     assert run("data admisions").code == 2
     assert 'Did you mean "admissions"?' in run("data admisions").err
+
+
+def test_readme_and_changes_list_every_verb():
+    for page, start in (("README.md", "| command line |"), ("CHANGELOG.md", "- **Command line**:")):
+        text = ROOT.joinpath(page).read_text(encoding="utf-8")
+        listed = re.split(r"\n[-|]", text.partition(start)[2], maxsplit=1)[0]
+        assert re.findall(r"`(\w+)`", listed) == list(VERBS), page

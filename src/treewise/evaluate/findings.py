@@ -111,7 +111,7 @@ class Check(Shown):
         classes = self.task == "classification"
         headings = (
             Heading("node", "whole", write=str),
-            Heading("rule", title="leaf"),
+            Heading("rule", title="leaf", joint=" and "),
             Heading("says", "label", title="says"),
             Heading("rows", "whole"),
             Heading("weight", "whole", only=None if weighted else "data"),
@@ -173,7 +173,8 @@ class Check(Shown):
         if not self.empty:
             return ["Every leaf has rows."]
         of_all = f"{len(self.empty):,} of {plural(len(self.leaves), 'leaf', 'leaves')}"
-        return [f"No row reaches {of_all} ({nodes_of(self.empty)}): the table cannot tell whether they are right."]
+        right = "it is right" if len(self.empty) == 1 else "they are right"
+        return [f"No row reaches {of_all} ({nodes_of(self.empty)}): the table cannot tell whether {right}."]
 
     def _contradicted(self) -> list[str]:
         if self.task != "classification" or not self.columns:

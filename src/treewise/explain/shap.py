@@ -33,6 +33,7 @@ from treewise.wording import plural, safe
 Floats = npt.NDArray[np.float64]
 
 DEEPEST = 1000  # tests
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +100,7 @@ class ShapValues(Shown):
         below = (f"{named(idle, 'other column')} {'adds' if len(idle) == 1 else 'add'} nothing.",) if idle else ()
         if self.single:
             total = base + values.sum(axis=0)
+            total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
         return (Sheet(title, (Heading("column"), *heads), rows, below=below, of="column"),)
 
