@@ -218,8 +218,7 @@ private:
             const Item& item = layout_.items[i];
             const bool passes = passes_[i];
             double sum = 0.0;
-            for (size_t k = 0; k < at_.t.size(); ++k)
-                sum += at_.weight[k] * product[k] / lets_through(item, passes, k);
+            for (size_t k = 0; k < at_.t.size(); ++k) sum += at_.weight[k] * product[k] / lets_through(item, passes, k);
             sum *= (passes ? 1.0 : 0.0) - item.r;
             double* to = values + item.column * shares_.n_outputs;
             for (int64_t c = 0; c < shares_.n_outputs; ++c) to[c] += sum * said[c];

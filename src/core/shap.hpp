@@ -1,4 +1,5 @@
-// Shapley values of the columns for the answers of a tree (TreeSHAP, path-dependent): explain/shap.py says what they are.
+// Shapley values of the columns for the answers of a tree (TreeSHAP, path-dependent): explain/shap.py says what they
+// are.
 
 #pragma once
 

@@ -96,7 +96,7 @@ def test_grow_columns_and_ignore_take_lists(run):
 def test_grow_reads_standard_input_and_writes_standard_output(run):
     table = run("data penguins").out.encode()
     answer = run("grow - --target species --max-depth 1 -o -", stdin=table)
-    assert json.loads(answer.out)["format"] == 1
+    assert json.loads(answer.out)["format"] == 2
     assert answer.err.startswith("standard input   344 rows")
     assert run("grow - --target species", stdin=b"").code == 3
 
@@ -186,7 +186,7 @@ def test_notes_speak_the_command_line(run, tmp_path):
 def test_show_summary(run, model):
     head, leaves, needs, made = run(f"show {model} --summary").lines
     assert re.match(
-        r"m\.json  format 1 · treewise \S+ · sha256 \w{12}… · target species: Adelie, .* · 4 leaves · depth 2",
+        r"m\.json  format 2 · treewise \S+ · sha256 \w{12}… · target species: Adelie, .* · 4 leaves · depth 2",
         head,
     )
     assert leaves.split("  ")[-1].strip() == "1 pure · 3 max_leaf_nodes"

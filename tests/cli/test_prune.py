@@ -66,7 +66,7 @@ def test_sizes_and_forms(run):
     step = json.loads(run("prune full.json --max-depth 2 --format json").out)
     assert step["leaves"] == [13, 4]
     saved = run("prune full.json --method mdl -o -")
-    assert json.loads(saved.out)["format"] == 1
+    assert json.loads(saved.out)["format"] == 2
     raised = run("prune full.json --method pessimistic --raising --data penguins")
     assert "subtrees raised" in raised.out
 

@@ -133,11 +133,11 @@ def explained(
     from treewise.explain.row.change import check_fixed
 
     to, fixed, estimate = wished
-    wish = Wish(to, check_fixed(tree, fixed), estimate)
+    wish = Wish(to, check_fixed(tree, fixed))
     if typed:
-        return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], wish)
+        return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], wish, estimate)
     assert table is not None
-    return explain_rows(tree, table, chosen(table, rows), wish)
+    return explain_rows(tree, table, chosen(table, rows), wish, estimate)
 
 
 def shapley(

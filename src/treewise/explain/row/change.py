@@ -251,6 +251,12 @@ def read_wish(tree: Tree, to: Any, prediction: Label) -> Wanted | None:
     return lambda label: label == named[str(to)]
 
 
+def check_wish(tree: Tree, to: Any) -> None:
+    """Refuse a wish that no answer could fulfil, before any row is looked at."""
+    if to is not None:
+        read_wish(tree, to, tree.classes[0] if tree.classes else 0.0)
+
+
 def read_bound(to: Any) -> Wanted:
     """Read what a number should be: above or below which."""
     text = to.strip() if isinstance(to, str) else ""

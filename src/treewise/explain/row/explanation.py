@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from treewise.estimates import Estimate
-from treewise.explain.row.change import Change, check_fixed, nearest_change, read_wish
-from treewise.explain.row.path import Step, Way, ways_of
+from treewise.explain.row.change import Change, check_fixed, check_wish, nearest_change, read_wish
+from treewise.explain.row.path import Step, Way, Ways
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
 from treewise.nodes import Label
 from treewise.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
 from treewise.sheet import Heading, Sheet, Shown, plain
 from treewise.table import Table
 from treewise.tree import Tree
-from treewise.wording import figure, percent, safe
+from treewise.wording import figure, percent, plural, safe
+
+MOST_SHOWN = 20  # rows of a table that readers are shown
+
+
+class Wish(NamedTuple):
+    """What is asked of an explanation beside the path."""
+
+    to: Any = None
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,11 +57,9 @@ class Explanation(Shown):
     tree: Tree
     way: Way
     estimate: Estimate
-    given: tuple[str, ...] | None = None  # the columns a single row mentions; None for a row of a table
+    wish: Wish
+    given: tuple[str, ...] | None = None  # the columns a typed row mentions; None for a row of a table
     row: int | None = None  # its number in the table, from 1
-    to: Any = None  # the answer that was wished for
-    fixed: tuple[str, ...] = ()
-    change: Change | None = None  # the nearest change that would alter the decision
 
     @property
     def prediction(self) -> Label:
@@ -92,6 +99,19 @@ class Explanation(Shown):
             moved.setdefault(step.column, []).append(step.moved)
         return {column: math.fsum(parts) for column, parts in moved.items()}
 
+    @cached_property
+    def change(self) -> Change | None:
+        """The nearest change that would alter the decision, or make it what was wished for; None if there is none."""
+        wanted = read_wish(self.tree, self.wish.to, self.prediction)
+        if wanted is None or wanted(self._place):
+            return None
+        cells = {name: cell for name, cell in self.way.cells.items() if self.given is None or name in self.given}
+        return nearest_change(self.tree, cells, wanted, self.wish.fixed, self.estimate)
+
+    @property
+    def _place(self) -> Any:
+        return self.tree.classes.index(self.prediction) if self.tree.classes else self.prediction
+
     @property
     def sentence(self) -> str:
         """The answer, its grounds and its reasons, in one sentence."""
@@ -103,20 +123,16 @@ class Explanation(Shown):
         return (self.sentence, *self._on_change(), *other_sentences(self.tree, self.way, self.given))
 
     def _on_change(self) -> list[str]:
+        to, fixed = self.wish
         if self.change is not None:
             return change_sentence(self.tree, self.change, self.estimate)
-        if self.to is None and (self.tree.task == "regression" or len(self.tree.classes) < 2):
+        wanted = read_wish(self.tree, to, self.prediction)
+        if wanted is None or (to is None and len(self.tree.classes) < 2):
             return []
-        if self.to is not None and self._as_wished():
-            return [f"It is {safe(self.to)} already."]
-        wish = "alter the answer" if self.to is None else f"make it {safe(self.to)}"
-        fixed = f" that leaves {together([safe(name) for name in self.fixed])} alone" if self.fixed else ""
-        return [f"No change{fixed} would {wish}."]
-
-    def _as_wished(self) -> bool:
-        wanted = read_wish(self.tree, self.to, self.prediction)
-        place = self.tree.classes.index(self.prediction) if self.tree.classes else self.prediction
-        return wanted is not None and wanted(place)
+        if wanted(self._place):
+            return [f"It is {safe(to)} already."]
+        leaves = f" that leaves {together([safe(name) for name in fixed])} alone" if fixed else ""
+        return [f"No change{leaves} would {'alter the answer' if to is None else f'make it {safe(to)}'}."]
 
     def sheet(self) -> Sheet:
         """Return the steps as a table, with the sentences above it."""
@@ -193,9 +209,8 @@ def signed_percent(value: float) -> str:
     return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{percent(abs(value))}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Explanations(Sequence[Explanation], Shown):
-    """The explanations of several rows, one after the other.
+    """The explanations of several rows, each made when it is asked for.
 
     >>> import treewise as tw
     >>> found = tw.grow("admissions", preset="id3").explain("admissions")
@@ -203,70 +218,64 @@ class Explanations(Sequence[Explanation], Shown):
     (12, 'Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is top20.')
     """
 
-    items: tuple[Explanation, ...]
+    def __init__(self, ways: Ways, rows: Sequence[int], wish: Wish, given: Sequence[tuple[str, ...]] = ()) -> None:
+        self._ways, self._rows, self._wish, self._given = ways, rows, wish, given
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.items[index]
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        row = self._rows[place]
+        given = self._given[place] if self._given else None
+        number = None if self._given and len(self) == 1 else row + 1
+        return Explanation(self._ways.tree, self._ways[row], self._ways.estimate, self._wish, given, number)
 
     def sheet(self) -> Sheet:
         """Return all steps as one table."""
-        if not self.items:
-            return Sheet("", (Heading("row", "whole"),), [])
-        sheets = [item.sheet() for item in self.items]
-        widest = max(sheets, key=lambda sheet: len(sheet.headings))
-        rows = [(item.row, *line) for item, sheet in zip(self.items, sheets, strict=True) for line in sheet.rows]
-        return Sheet("", (Heading("row", "whole"), *widest.headings), rows)
+        rows: list[tuple[Any, ...]] = []
+        headings: tuple[Heading, ...] = (Heading("row", "whole"),)
+        for item in self:
+            sheet = item.sheet()
+            headings = (headings[0], *sheet.headings)
+            rows += [(item.row, *line) for line in sheet.rows]
+        return Sheet("", headings, rows)
 
     def sheets(self) -> tuple[Sheet, ...]:
-        """Return one table a row."""
-        return tuple(item.sheet() for item in self.items)
+        """Return one table a row, for the first few."""
+        shown = [item.sheet() for item in self[:MOST_SHOWN]]
+        if len(self) > MOST_SHOWN:
+            shown[-1] = replace(shown[-1], below=(f"… {plural(len(self) - MOST_SHOWN, 'more row')}",))
+        return tuple(shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        return {"explanations": [item.to_dict() for item in self.items]}
+        return {"explanations": [item.to_dict() for item in self]}
 
 
 def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
     """Explain the prediction for a single row; for a table, for each of its rows."""
     data = as_row(tree, data)
     table, single = read_for(tree, data)
-    wish = Wish(to, check_fixed(tree, fixed), estimate)
+    wish = Wish(to, check_fixed(tree, fixed))
     if not single:
-        return explain_rows(tree, table, range(len(table)), wish)
+        return explain_rows(tree, table, range(len(table)), wish, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
     refuse_unsaid(tree, data, find_nodes(tree, encoded(tree, table), len(table)))
-    return explain_typed(tree, table, [given], wish)[0]
+    return explain_typed(tree, table, [given], wish, estimate)[0]
 
 
-class Wish(NamedTuple):
-    """What is asked of an explanation beside the path."""
-
-    to: Any = None
-    fixed: tuple[str, ...] = ()
-    estimate: Any = None
-
-
-def explain_rows(tree: Tree, table: Table, rows: Sequence[int], wish: Wish) -> Explanations:
+def explain_rows(tree: Tree, table: Table, rows: Sequence[int], wish: Wish, estimate: Any = None) -> Explanations:
     """Explain some rows of a table, by their numbers from 0."""
-    ways = ways_of(tree, table, rows, wish.estimate)
-    return Explanations(tuple(explained(tree, way, wish, None, row + 1) for row, way in zip(rows, ways, strict=True)))
+    check_wish(tree, wish.to)
+    return Explanations(Ways(tree, table, estimate), rows, wish)
 
 
-def explain_typed(tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish) -> Explanations:
+def explain_typed(
+    tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish, estimate: Any = None
+) -> Explanations:
     """Explain rows that were typed, of each of which some columns are given."""
-    ways = ways_of(tree, table, range(len(table)), wish.estimate)
-    numbers = range(1, len(table) + 1) if len(table) > 1 else [None]
-    made = (explained(tree, w, wish, names, n) for w, names, n in zip(ways, given, numbers, strict=True))
-    return Explanations(tuple(made))
-
-
-def explained(tree: Tree, way: Way, wish: Wish, given: tuple[str, ...] | None, number: int | None) -> Explanation:
-    """Put together what is known of one row: its way, and the nearest change."""
-    wanted, change = read_wish(tree, wish.to, way.prediction), None
-    if wanted is not None and not wanted(tree.classes.index(way.prediction) if tree.classes else way.prediction):
-        cells = {name: cell for name, cell in way.cells.items() if given is None or name in given}
-        change = nearest_change(tree, cells, wanted, wish.fixed, wish.estimate)
-    return Explanation(tree, way, Estimate.of(wish.estimate), given, number, wish.to, wish.fixed, change)
+    check_wish(tree, wish.to)
+    return Explanations(Ways(tree, table, estimate), range(len(table)), wish, given)

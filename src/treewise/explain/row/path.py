@@ -8,7 +8,7 @@ prediction less what the root says (but for the rounding of each difference, som
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,21 +84,32 @@ class Way:
         return known(self.answers[0, self.follows])
 
 
-def ways_of(tree: Tree, table: Table, rows: Iterable[int], estimate: Any = None) -> list[Way]:
-    """Walk some rows of a table down the tree."""
-    way = Estimate.of(estimate)
-    way.check(tree)
-    columns = encoded(tree, table)
-    ends = find_nodes(tree, columns, len(table))
-    refuse_unanswered(tree, ends, table)
-    speakers = nodes_that_speak(tree, ends)
-    said = answers_of(tree, speakers, estimate)
-    asked = [i for i, values in enumerate(columns) if values is not None]
-    found = []
-    for row in rows:
-        cells = {tree.columns[i]: cell_of(tree, i, columns[i], table, row) for i in asked}
-        found.append(way_of(tree, int(ends[row]), int(speakers[row]), said[row], cells, way))
-    return found
+class Ways(Sequence[Way]):
+    """The ways of a table's rows, each made when it is asked for."""
+
+    def __init__(self, tree: Tree, table: Table, estimate: Any = None) -> None:
+        self.tree, self.table, self.estimate = tree, table, Estimate.of(estimate)
+        self.estimate.check(tree)
+        self.columns = encoded(tree, table)
+        self.ends = find_nodes(tree, self.columns, len(table))
+        refuse_unanswered(tree, self.ends, table)
+        self.speakers = nodes_that_speak(tree, self.ends)
+        self.said = answers_of(tree, self.speakers, self.estimate)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        tree = self.tree
+        cells = {
+            tree.columns[i]: cell_of(tree, i, values, self.table, row)
+            for i, values in enumerate(self.columns)
+            if values is not None
+        }
+        return way_of(tree, int(self.ends[row]), int(self.speakers[row]), self.said[row], cells, self.estimate)
 
 
 def way_of(tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, Cell], estimate: Estimate) -> Way:
