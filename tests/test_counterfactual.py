@@ -188,6 +188,13 @@ def test_whole_numbers_dates_and_ends_of_the_scale():
     assert infinite.change.moves[0].to == 1.0
 
 
+def test_of_ordered_levels_the_nearest_is_named():
+    sizes = ["S", "M", "L", "XL"]
+    tree = tw.grow({"s": sizes * 5, "y": [0, 0, 1, 1] * 5}, "y", kinds={"s": sizes})
+    assert [tree.explain({"s": s}).change.moves[0].to for s in sizes] == ["L", "L", "M", "M"]
+    assert tree.explain({"s": None}).change.moves[0].to == "L"
+
+
 def test_costs_decide_what_is_another_answer():
     tree = tw.grow("penguins", max_depth=1).with_cost({"Gentoo": {"Adelie": 500}})
     why = tree.explain({"flipper_length_mm": 190})

@@ -8,7 +8,7 @@ import pytest
 
 import treewise as tw
 
-from .test_shap import odd_rows, some_table, trees
+from .test_shap import odd_rows, trees
 
 APPLICANT = {"GPA": "3.7", "University": "top20", "Published": "no"}
 
@@ -210,8 +210,12 @@ def test_sets_of_many_levels_are_shortened():
     assert "town is t01 (" in tree.explain({"town": "t01"}).sentence
 
 
-def test_a_table_with_odd_rows(admissions):
-    for tree, table in trees(7):
-        assert len(tree.explain(odd_rows(table, 7))) == 12
-    assert len(admissions.explain(tw.datasets.admissions())) == 12
-    assert some_table(1)["x"].shape == (60,)
+def test_rows_of_a_table_are_made_when_asked_for(penguins):
+    every = penguins.explain("penguins")
+    assert len(every) == 344
+    assert str(every).endswith("… 324 more rows")
+    assert [why.row for why in every[5:7]] == [6, 7]
+    assert every[-1].row == 344
+    nothing = penguins.explain(tw.datasets.penguins().take(np.array([], np.int64)))
+    assert (len(nothing), str(nothing), nothing.to_dict()) == (0, "", {"explanations": []})
+    assert penguins.shap(tw.datasets.penguins().take(np.array([], np.int64))).values.shape == (0, 6, 3)

@@ -184,9 +184,11 @@ class Ruler:
         return Move(self.encoding.name, to, self.encoding.say(to), said, self.distance(condition), measure)
 
     def natural(self, condition: Condition) -> float | int | str:
-        """Return an allowed value as a person would write it: the first level, or a number with few decimals."""
+        """Return an allowed value as one would write it: the nearest or first level, a number with few decimals."""
         if not isinstance(condition, Interval):
-            return self.encoding.levels[next(condition.codes())]
+            ordered = self.encoding.kind == "ordered" and self.own is not None and self.own >= 0
+            near = (lambda code: abs(code - self.own)) if ordered else None
+            return self.encoding.levels[min(condition.codes(), key=near)]
         own = self.middle(condition) if self.own is None else self.own
         inside = condition.holds(own)
         to = own if inside else self.just_past(condition, own)
