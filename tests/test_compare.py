@@ -483,6 +483,8 @@ def test_only_trees_are_compared_and_only_with_their_like():
         tw.compare(tree, numbers)
     with pytest.raises(tw.ParameterError, match="is for classes; these trees predict numbers"):
         tw.compare(numbers, numbers, what="probability")
+    with pytest.raises(tw.ParameterError, match=r'names=\(.old.,\): must be two, such as \("old", "new"\)\.'):
+        tw.compare(tree, tree, names=("old",))
     with pytest.raises(tw.ColumnError, match='has no column "Published"'):
         tw.compare(tree, tree, {"GPA": ["4.0"], "University": ["top10"]})
 
