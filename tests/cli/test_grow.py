@@ -166,8 +166,11 @@ def test_what_is_next_is_to_see_all_lines_only_where_some_were_folded(run, tmp_p
     rows = [f"{x:.6f},{rng.integers(2)}" for x in rng.normal(size=1200)]
     tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert "next: treewise show m.json --all · treewise evaluate" in run("grow t.csv --target y -o m.json").err
-    assert "next: treewise evaluate m.json new.csv" in run("grow t.csv --target y --max-depth 2 -o m.json").err
+    assert "next: treewise show m.json --all · treewise rules m.json · " in run("grow t.csv --target y -o m.json").err
+    assert (
+        "next: treewise rules m.json · treewise evaluate m.json new.csv"
+        in run("grow t.csv --target y --max-depth 2 -o m.json").err
+    )
 
 
 def test_notes_speak_the_command_line(run, tmp_path):

@@ -230,7 +230,8 @@ def saved_line(output: str, data: str, small: bool, folded: bool) -> str:
     model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
     steps = [f"treewise trace {model} {table}"] * small
     steps += [f"treewise show {model} --all"] * (folded and not small)
-    return f"saved {safe(output)}   next: {' · '.join([*steps, f'treewise evaluate {model} new.csv'])}"
+    steps += [f"treewise rules {model}", f"treewise evaluate {model} new.csv"]
+    return f"saved {safe(output)}   next: {' · '.join(steps)}"
 
 
 # -- what was understood --------------------------------------------------------------------------------
