@@ -20,7 +20,7 @@ def by_definition(values, weights):
         for value, weight in pairs:
             up_to += weight
             if 4 * up_to >= part * total:
-                ends.append(value + 0.0)
+                ends.append(value + 0)  # -0.0 is 0.0
                 break
     return tuple(ends)
 
@@ -39,6 +39,36 @@ def test_they_are_the_definition(n):
     assert grown(x).quartiles["x"] == by_definition(x, [1] * n)
     weights = rng.integers(1, 6, n)
     assert grown(x, weights).quartiles["x"] == by_definition(x, weights.tolist())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_tables_are_counted_and_give_the_same(weighted):
+    rng, n = np.random.default_rng(3), 6000
+    table = {
+        "spread": rng.normal(size=n).astype(np.float32),
+        "gaps": np.where(rng.random(n) < 0.4, np.nan, rng.normal(size=n)),
+        "few": rng.integers(-2, 3, n).astype(float),
+        "heavy": np.where(rng.random(n) < 0.6, 0.5, rng.normal(size=n)),
+        "skewed": np.exp(9 * rng.normal(size=n)),
+        "long": 2**60 + rng.integers(0, 10**6, n),
+        "same": np.full(n, 7.0),
+        "rare": np.where(np.arange(n) == 17, 3.0, np.nan),
+    }
+    y, weights = rng.integers(0, 2, n), rng.integers(1, 9, n) if weighted else None
+    definition = {
+        name: by_definition(values.tolist(), weights.tolist() if weighted else [1] * n)
+        for name, values in table.items()
+    }
+    for settings in (
+        {"max_leaf_nodes": 2},  # counted in bins
+        {"max_leaf_nodes": 2, "criterion": "gain_ratio"},  # sorted
+        {"max_depth": 1},  # small enough for lists
+    ):
+        for jobs in (1, 3):
+            tree = tw.grow({**table, "y": y}, "y", sample_weight=weights, n_jobs=jobs, **settings)
+            assert tree.quartiles == definition
+    numbers = tw.grow({**table, "y": rng.normal(size=n)}, "y", sample_weight=weights, max_leaf_nodes=2)
+    assert numbers.quartiles == definition
 
 
 def test_order_type_and_repetition_do_not_matter():

@@ -204,6 +204,41 @@ nb::dict to_dict(Nodes&& n) {
     return out;
 }
 
+int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+// (low, high) of each column, as numbers of the type its cuts have; None where there are none.
+nb::list to_list(const std::vector<Quartiles>& quartiles, const std::vector<Column>& columns) {
+    nb::list out;
+    for (size_t c = 0; c < columns.size(); ++c) {
+        const auto [low, high] = quartiles[c];
+        if (low == kNoKey)
+            out.append(nb::none());
+        else if (columns[c].is_number())
+            out.append(nb::make_tuple(number_of(low), number_of(high)));
+        else
+            out.append(nb::make_tuple(integer_of(low), integer_of(high)));
+    }
+    return out;
+}
+
+nb::object quartiles(const std::vector<ColumnArray*>& columns, Strided<int64_t> weight) {
+    const auto n_rows = static_cast<int64_t>(weight.size());
+    const std::vector<Column> seen = views(columns, n_rows);
+    const View<int64_t> weights{reinterpret_cast<const std::byte*>(weight.data()),
+                                weight.stride(0) * int64_t{sizeof(int64_t)}};
+    std::optional<std::function<void(double)>> silent;
+    std::vector<Quartiles> found;
+    {
+        nb::gil_scoped_release no_python;
+        bool unit = true;
+        for (int64_t r = 0; r < n_rows; ++r) unit = unit && weights[static_cast<size_t>(r)] == 1;
+        const Monitor look = monitor(silent);
+        Crew crew(workers());
+        found = find_quartiles(seen, weights, n_rows, unit, crew, [&] { look(1.0); });
+    }
+    return to_list(found, seen);
+}
+
 nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
                    std::optional<std::function<void(double)>> progress) {
     const std::vector<Column> seen = views(columns, target.target.n_rows);
@@ -212,7 +247,10 @@ nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays&
         nb::gil_scoped_release no_python;
         nodes = grow(seen, target.target, settings, monitor(progress));
     }
-    return to_dict(std::move(nodes));
+    const nb::list quartiles = settings.quartiles ? to_list(nodes.quartiles, seen) : nb::list();
+    nb::dict out = to_dict(std::move(nodes));
+    if (settings.quartiles) out["quartiles"] = quartiles;
+    return out;
 }
 
 nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::vector<ColumnArray*>& columns,
@@ -229,8 +267,6 @@ nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::v
     }
     return to_dict(std::move(nodes));
 }
-
-int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const PathArrays held = make_paths(tree);
@@ -357,6 +393,7 @@ NB_MODULE(_core, m) {
         .def_rw("accuracy_over", &Settings::accuracy_over)
         .def_rw("accuracy_under", &Settings::accuracy_under)
         .def_rw("n_jobs", &Settings::n_jobs)
+        .def_rw("quartiles", &Settings::quartiles)
         .def_rw("tuning", &Settings::tuning);
 
     nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
@@ -369,7 +406,7 @@ NB_MODULE(_core, m) {
             "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "top"_a = nb::none());
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
-          "Grow a tree; returns its nodes as flat arrays.");
+          "Grow a tree; returns its nodes as flat arrays, and the columns' quartiles if the settings ask for them.");
     m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Re-estimate the statistics of a tree's nodes.");
     m.def("fold_up", &fold_up_costs, "parent"_a, "as_leaf"_a, "own"_a, "slack"_a, "rounding"_a,
@@ -378,6 +415,8 @@ NB_MODULE(_core, m) {
           "Weight, mean and squares about the mean of the values at and below each node.");
     m.def("crossings", &find_crossings, "parent"_a, "risk"_a, "tie"_a,
           "The price of a leaf from which on each node is one; what it adds to the risk, and takes from the leaves.");
+    m.def("quartiles", &quartiles, "columns"_a, "weight"_a,
+          "The lower and the upper quartile of each column of numbers; None for others, and where no row has a value.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
     m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "speaker"_a, "said"_a,
           "n_outputs"_a, "What each column adds to the answer for each row: rows × columns × outputs numbers.");

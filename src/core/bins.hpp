@@ -14,6 +14,7 @@
 #include "codes.hpp"
 #include "crew.hpp"
 #include "engine.hpp"
+#include "quartiles.hpp"
 
 namespace treewise {
 
@@ -89,6 +90,19 @@ public:
         return std::ldexp(static_cast<double>(cells[bin * 4 + 3]), 2 * coarse_);
     }
 
+    // Of each column of numbers, over all rows: selected in the bin where the rows below reach a quarter, or three.
+    std::vector<Quartiles> quartiles(Segment all, std::span<const Row> rows) {
+        const std::vector<int64_t>& held = of(all, rows);
+        std::vector<Quartiles> found(codes_.size());
+        crew_.share(
+            found.size(),
+            [&](size_t c, int) {
+                if (!frame_.columns[c].is_code()) found[c] = quartiles_of(c, cells(held, c));
+            },
+            tick_);
+        return found;
+    }
+
 private:
     bool room() const {
         constexpr size_t kWords = size_t{1} << 22;
@@ -146,6 +160,36 @@ private:
         if (w == 1) return u * u + 2 * u + 1;
         const double exact = static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w);
         return static_cast<int64_t>(std::ldexp(exact * (1 + 0x1p-48), -2 * coarse_)) + 2;
+    }
+
+    Quartiles quartiles_of(size_t column, const int64_t* cells) const {
+        Stat bin(frame_.width());
+        int64_t present = 0;
+        const auto weight_in = [&](size_t b) {
+            read(cells, column, b, bin);
+            return bin[kWeight];
+        };
+        for (size_t b = 0; b < kGone; ++b) present += weight_in(b);
+        if (present == 0) return {};
+        const auto reaching = [&](int64_t wanted) {
+            size_t b = 0;
+            for (int64_t here; (here = weight_in(b)) < wanted; ++b) wanted -= here;
+            return select_in_bin(column, b, wanted);
+        };
+        return {reaching(Quartiles::least_low(present)), reaching(Quartiles::least_high(present))};
+    }
+    int64_t select_in_bin(size_t column, size_t bin, int64_t wanted) const {
+        const Codes& codes = codes_[column];
+        if (!codes.mixed[bin]) return codes.edges[bin];  // its one value
+        std::vector<Row> rows;
+        const uint8_t* end = codes.of_row + frame_.target.n_rows;
+        for (const uint8_t* at = codes.of_row; (at = std::find(at, end, bin)) != end; ++at)
+            rows.push_back(static_cast<Row>(at - codes.of_row));
+        std::vector<int64_t> keys(rows.size());
+        read_keys(frame_.columns[column], rows, keys.data());
+        Selection some(frame_.target.weight, frame_.unit);
+        for (size_t i = 0; i < rows.size(); ++i) some.add(keys[i], rows[i]);
+        return some.reaching(wanted);
     }
 
     const Frame& frame_;

@@ -100,6 +100,14 @@ public:
     Block run() {
         return with_side(settings_.criterion, [&]<class Side>() { return grow<Side>(); });
     }
+    // Asked for after the tree is grown.
+    std::vector<Quartiles> quartiles() {
+        if (!settings_.quartiles || !quartiles_.empty() || columns_.empty()) return std::move(quartiles_);
+        bool unit = true;
+        for (int64_t r = 0; r < target_.n_rows; ++r) unit = unit && target_.weight[r] == 1;
+        Crew crew(settings_.n_jobs);
+        return find_quartiles(columns_, target_.weight, target_.n_rows, unit, crew, [this] { monitor_(1.0); });
+    }
 
 private:
     static constexpr int64_t kMostClasses = 1 << 8;         // more cost less by the row: only those present count there
@@ -141,6 +149,7 @@ private:
         const auto tick = ticker(nullptr);
         const std::function<void()> still = [&] { tick(0); };
         Histograms<S> histograms(frame, crew, still);
+        if (settings_.quartiles) quartiles_ = histograms.quartiles();
         Grower<Side> top(desk, histograms, columns_, settings_, total_weight_, tick);
         Block block = top.run();
         histograms.retire();
@@ -186,13 +195,17 @@ private:
     const Settings& settings_;
     const Monitor& monitor_;
     int64_t total_weight_ = 0;
+    std::vector<Quartiles> quartiles_;
     std::atomic<int64_t> finished_ = 0;  // rows in leaves
 };
 
 }  // namespace
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor) {
-    return Writer(target, settings).number(Fit(columns, target, settings, monitor).run());
+    Fit fit(columns, target, settings, monitor);
+    Nodes nodes = Writer(target, settings).number(fit.run());
+    nodes.quartiles = fit.quartiles();
+    return nodes;
 }
 
 }  // namespace treewise

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "problem.hpp"
+#include "quartiles.hpp"
 
 namespace treewise {
 
@@ -31,6 +32,8 @@ struct Nodes {
     std::vector<double> count_weight;
     std::vector<double> value;
     std::vector<double> spread;
+
+    std::vector<Quartiles> quartiles;  // of each column, if asked for
 };
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor);

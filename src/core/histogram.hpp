@@ -42,12 +42,12 @@ public:
     Segment all() const override { return rows_.all(); }
     std::span<const Row> rows(Segment node) override { return rows_.of(node); }
     std::span<const Row> list(Segment node) const { return rows_.of(node); }
-    // What is left of this engine when others grow the rest: the rows of nodes.
-    void retire() {
-        bins_.forget();
-        rows_.forget_scratch();
-        benches_.clear();
+    // The quartiles of the columns, found in the bins of the whole table where they are counted; else nothing.
+    std::vector<Quartiles> quartiles() {
+        return use_counts(all()) ? bins_.quartiles(all(), list(all())) : std::vector<Quartiles>{};
     }
+    // What is left of this engine when others grow the rest: the rows of nodes.
+    void retire() { bins_.forget(), rows_.forget_scratch(), benches_.clear(); }
     // y: the targets in the node's own units.
     bool gives_stats() const override { return true; }
     void whole(Segment node, const int64_t* y, Stat& stat) override {

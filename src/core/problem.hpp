@@ -145,7 +145,8 @@ struct Settings {
     double min_impurity_decrease = 0.0;
     int64_t accuracy_over = 1;  // sufficient accuracy as the fraction over/under; 1: never stops
     int64_t accuracy_under = 1;
-    int n_jobs = 1;  // workers
+    int n_jobs = 1;          // workers
+    bool quartiles = false;  // whether those of the columns are asked for
     Tuning tuning;
 };
 

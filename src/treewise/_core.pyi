@@ -60,16 +60,18 @@ class Settings:
     accuracy_over: int
     accuracy_under: int
     n_jobs: int
+    quartiles: bool
     tuning: Tuning
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 def grow(
     columns: Sequence[Column], target: Target, settings: Settings, progress: Callable[[float], None] | None = None
-) -> Arrays: ...
+) -> dict[str, Any]: ...  # arrays, and "quartiles" as below if the settings ask for them
 def estimate(
     tree: Arrays, parent: npt.NDArray[np.int64], columns: Sequence[Column], target: Target, settings: Settings
 ) -> Arrays: ...
+def quartiles(columns: Sequence[Column], weight: npt.NDArray[np.int64]) -> list[tuple[float, float] | None]: ...
 def leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
 def shapley(
     tree: Arrays,

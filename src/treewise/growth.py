@@ -21,7 +21,7 @@ from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
 from treewise.problem.roles import Roles
-from treewise.quartiles import quartiles_of
+from treewise.quartiles import by_name
 from treewise.settings import PRESET_PRUNING, Settings, as_written, index
 from treewise.table import KindSpec
 from treewise.table.column import brief, option
@@ -47,7 +47,6 @@ ROLES = (
 )
 PRUNING = ("pruning", "validation", "ccp_alpha")
 MOST_WORKERS = 1024
-MOST_MEASURED = 100_000  # rows of which quartiles are found; more would take longer than the tree
 
 
 def grow(
@@ -191,11 +190,12 @@ def grow_problem(
     A tree that is not ``for_good``, such as that of a fold, is judged and forgotten: it does without quartiles.
     """
     settings = core_settings(problem)
-    settings.n_jobs = workers(n_jobs)
+    settings.n_jobs, settings.quartiles = workers(n_jobs), for_good
     try:
         grown = _core.grow(core_columns(problem), core_target(problem), settings, progress)
     except MemoryError:
         raise out_of_memory(problem) from None
+    quartiles = by_name(problem.encodings, grown.pop("quartiles")) if for_good else {}
     for array in grown.values():
         array.flags.writeable = False
     asked = problem.settings
@@ -214,7 +214,7 @@ def grow_problem(
         asked.criterion,
         asked.empty_branch,
         history=(Step(step),),
-        quartiles=quartiles_of(problem) if for_good and len(problem) <= MOST_MEASURED else {},
+        quartiles=quartiles,
     )
     if step.get("cost") is not None:
         tree = labelled(tree)
