@@ -52,8 +52,8 @@ def test_contradictions_are_rows_no_tree_can_tell_apart():
         ((5, 6), {"x": "missing", "z": "b"}, {"P": 1.0, "N": 1.0}, 4),
     ]
     assert found.least_errors == 2
-    assert "2 contradictions: rows alike in x, z, of different classes. Any tree over these columns gets 2 of 6" in str(
-        found
+    assert found.verdicts[-1] == (
+        "2 contradictions: rows alike in x, z, of different classes. Any tree over these columns gets at least 2 of 6 wrong."
     )
     shown = str(found).splitlines()
     assert shown[shown.index("Contradictions") + 2].split() == ["1,", "2", "x", "1,", "z", "a", "1", "N,", "1", "P"]
@@ -71,7 +71,9 @@ def test_rows_without_a_branch_are_listed_where_evaluate_refuses():
 
 def test_ties_and_costs_are_no_disagreement():
     data = {"x": [1, 1, 2, 2, 2], "y": ["a", "b", "a", "a", "b"]}
-    assert tw.parse("x <= 1 -> b\nx > 1 -> a").check(data).sound
+    found = tw.parse("x <= 1 -> b\nx > 1 -> a").check(data)
+    assert found.sound
+    assert [e.majority for e in found.leaves] == ["b", "a"]
     dear = tw.parse("x <= 1 -> b\nx > 1 -> a", target="y").refit(data).with_cost({"b": {"a": 5}})
     assert [(e.says, e.majority) for e in dear.check(data).leaves] == [("b", "b"), ("b", "b")]
     assert dear.check(data).sound
@@ -167,7 +169,10 @@ def test_against_counting_by_hand(text, rows):
         assert (leaf.finding == "disagrees") == (bool(counts) and counts[leaf.says] < max(counts.values()))
         assert not counts or counts[leaf.majority] == max(counts.values())
     mixed = [tuple(i + 1 for i in group) for group in groups.values() if len({data["y"][i] for i in group}) > 1]
-    assert [c.rows for c in found.contradictions] == sorted(mixed)
+    assert sorted(c.rows for c in found.contradictions) == sorted(mixed)
+    surely_wrong = [sum(c.counts.values()) - max(c.counts.values()) for c in found.contradictions]
+    assert surely_wrong == sorted(surely_wrong, reverse=True)
+    assert sum(surely_wrong) == found.least_errors
     assert found.errors == tree.evaluate(data).errors
     assert found.errors_refitted == tree.refit(data).evaluate(data).errors
     full = tw.grow(data, "y", columns=asked, preset="id3") if asked else None

@@ -85,8 +85,9 @@ class Held:
             says, best = int(self.tree.arrays.label[node]), best_classes(counts, cost, known)
             right += counts.get(says, 0.0)
             refitted += counts.get(best[0], 0.0) if best else 0.0
-            majority = labels[best[0]] if best else None
-            leaves.append(self._leaf(node, majority, counts.get(says, 0.0), says in best))
+            agrees = says in best  # also where another class is as frequent
+            majority = labels[says if agrees else best[0]] if best else None
+            leaves.append(self._leaf(node, majority, counts.get(says, 0.0), agrees))
         total = float(self.weight.sum())
         alike = self._alike()
         groups = Tally.of(alike, truth, self.weight, len(labels))
@@ -175,18 +176,18 @@ class Held:
         return number
 
     def _contradictions(self, alike: Ints, groups: Tally, labels: tuple[Label, ...]) -> list[Contradiction]:
-        """List the rows that are alike and of different classes, in the order of their first row."""
+        """List the rows that are alike and of different classes, those first of which most must be wrong."""
         mixed = np.isin(alike, groups.mixed)
         places = np.flatnonzero(mixed)
         order = places[np.argsort(alike[places], kind="stable")]
         parts = np.split(order, np.flatnonzero(np.diff(alike[order])) + 1) if len(order) else []
         found = []
-        for part in sorted(parts, key=lambda rows: int(rows[0])):
+        for part in parts:
             first = int(part[0])
             counts = {labels[place]: weight for place, weight in groups.counts(int(alike[first])).items()}
             cells = {name: said_cell(self.table[name], first) for name in self._columns}
             found.append(Contradiction(tuple((self.rows[part] + 1).tolist()), cells, counts, int(self.nodes[first])))
-        return found
+        return sorted(found, key=lambda each: (max(each.counts.values()) - sum(each.counts.values()), each.rows[0]))
 
 
 @dataclass(frozen=True, eq=False)

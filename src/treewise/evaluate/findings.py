@@ -139,7 +139,7 @@ class Check(Shown):
             (
                 listing([f"{row:,}" for row in c.rows], most=MOST_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
-                ", ".join(f"{count(weight)} {label}" for label, weight in c.counts.items()),
+                counts_in_words(c.counts),
             )
             for c in self.contradictions
         ]
@@ -185,13 +185,26 @@ class Check(Shown):
         assert self.least_errors is not None
         least = f"{count(self.least_errors)} of {count(self.weight)}"
         groups = plural(len(self.contradictions), "contradiction")
-        return [f"{groups}: rows {alike}, of different classes. Any tree over these columns gets {least} wrong."]
+        return [
+            f"{groups}: rows {alike}, of different classes. Any tree over these columns gets at least {least} wrong."
+        ]
 
 
 def nodes_of(leaves: tuple[LeafCheck, ...]) -> str:
     """List the numbers of some leaves."""
     numbers = listing([str(leaf.node) for leaf in leaves], most=MOST_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
+
+
+def counts_in_words(counts: dict[Label, float]) -> str:
+    """Write how many there are of each class; the label first where it is a number itself.
+
+    >>> counts_in_words({"N": 2.0, "P": 3.0}), counts_in_words({0: 1.0, 1: 7.0})
+    ('2 N, 3 P', '0: 1, 1: 7')
+    """
+    worded = all(isinstance(label, str) for label in counts)
+    form = "{1} {0}" if worded else "{0}: {1}"
+    return ", ".join(form.format(label, count(weight)) for label, weight in counts.items())
 
 
 def share_said(pair: tuple[float | None, float]) -> str:
