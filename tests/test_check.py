@@ -53,7 +53,8 @@ def test_contradictions_are_rows_no_tree_can_tell_apart():
     ]
     assert found.least_errors == 2
     assert found.verdicts[-1] == (
-        "2 contradictions: rows alike in x, z, of different classes. Any tree over these columns gets at least 2 of 6 wrong."
+        "2 contradictions: rows alike in x, z, of different classes."
+        " Any tree over these columns gets at least 2 of 6 wrong."
     )
     shown = str(found).splitlines()
     assert shown[shown.index("Contradictions") + 2].split() == ["1,", "2", "x", "1,", "z", "a", "1", "N,", "1", "P"]
