@@ -29,7 +29,7 @@ from treewise.explain.compare.report import Comparison, Distance, Error, Side, W
 from treewise.explain.compare.routes import Routes
 from treewise.explain.compare.rows import Rows, read_rows
 from treewise.explain.compare.space import Space, State
-from treewise.explain.compare.walk import Place, places
+from treewise.explain.compare.walk import Place, count_cases, places
 from treewise.explain.compare.witness import Witness, made_up, of_the_table
 from treewise.regions import Condition, Levels, Region
 from treewise.table import Table
@@ -140,7 +140,7 @@ class Judge:
         """Compare, and put everything together."""
         scope = self.scope()
         rows = None if data is None else read_rows(data, *self.trees, self.space, self.answers)
-        found, differ_on, all_said = self.gather(scope)
+        found, all_said = self.gather(scope)
         if rows is not None and not all_said and scope is not None:
             found = self.gather_rows(rows, scope) or found
         whole = self.space.everything(*(scope or (False, False)))
@@ -170,7 +170,7 @@ class Judge:
             witness_needs=() if witness is None else witness.needs,
             witness_words="" if witness is None else witness.words(self.space),
             cases=self.space.cases,
-            differ_on=None if self.space.cases is None else differ_on,
+            differ_on=self.differ_on(scope),
             table=None if rows is None else rows.table.name,
             rows=None if within is None else int(within.sum()),
             rows_differ=None if rows is None or within is None else int((rows.differ & within).sum()),
@@ -188,23 +188,18 @@ class Judge:
             return None
         return Distance(float(apart.mean()), float(apart.max()))
 
-    def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[Place], int, bool]:
-        """Return parts on which the trees differ, how many cases they are in all, and whether these are all parts."""
+    def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[Place], bool]:
+        """Return parts on which the trees differ, and whether these are all."""
         if scope is None:
-            return [], 0, True
-        found: list[Place] = []
-        counted, all_said = 0, True
-        finite = self.space.cases is not None and scope == (False, False)
-        for place in self.places(*scope):
-            if len(found) < MOST_PLACES:
-                found.append(place)
-            elif not finite:
-                return found, 0, False
-            else:
-                all_said = False
-            if finite:
-                counted += self.cases_of(place)
-        return found, counted, all_said
+            return [], True
+        found = list(islice(self.places(*scope), MOST_PLACES + 1))
+        return found[:MOST_PLACES], len(found) <= MOST_PLACES
+
+    def differ_on(self, scope: tuple[bool, bool] | None) -> int | None:
+        """Return on how many possible cases the trees differ; None where these cannot be counted."""
+        if self.space.cases is None:
+            return None
+        return count_cases(self.space, *self.routes, self.answers.differ) if scope == (False, False) else 0
 
     def gather_rows(self, rows: Rows, scope: tuple[bool, bool]) -> list[Place]:
         """Return the parts on which the trees differ that hold rows of the table, those of most rows first."""

@@ -8,6 +8,7 @@ work is that of the pairs of ends that meet. One state a column, changed on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import NamedTuple
 
 from treewise.explain.compare.routes import MIXED, STAY, Routes
@@ -25,27 +26,56 @@ class Place(NamedTuple):
 
 def places(space: Space, a: Routes, b: Routes, differ: Differ, unseen: bool, missing: bool) -> Iterator[Place]:
     """Go through the parts of the space in which two trees differ; they are disjoint, and all there are."""
-    now = space.everything(unseen, missing)
-    trees, alike = (a, b), (a.alike(unseen), b.alike(unseen))
-    settled = MIXED  # the first tree's answer, while the second one is walked
-    # A step is: go to a node of a tree (0 or 1) after setting a column's state; or, if the tree is -1, put one back.
-    steps: list[tuple[int, int, int, State | None]] = [(0, 0, -1, None)]
+    alike = b.alike(unseen)
+    for here, one in settled(a, a.alike(unseen), space.everything(unseen, missing)):
+        for states, two in settled(b, alike, here):
+            if differ(one, two):
+                yield Place(tuple(states), (one, two))
+
+
+def settled(tree: Routes, alike: list[int], begin: list[State]) -> Iterator[tuple[list[State], int]]:
+    """Go through the parts of a part of the space in which a tree has one answer, with that answer.
+
+    The states are changed as the walk goes on: whoever keeps them copies them.
+    """
+    now = list(begin)
+    # A step is: set a column's state and go to a node (~node: stay there); without a node, put the state back.
+    steps: list[tuple[int | None, int, State | None]] = [(0, -1, None)]
     while steps:
-        which, node, column, state = steps.pop()
+        node, column, state = steps.pop()
         if state is not None:
             now[column] = state
-        if which < 0:
+        if node is None:
             continue
-        answer = alike[which][node] if node >= 0 else trees[which].answers[~node]
+        answer = alike[node] if node >= 0 else tree.answers[~node]
         if answer != MIXED:
-            if which == 0:
-                settled = answer
-                steps.append((1, 0, -1, None))
-            elif differ(settled, answer):
-                yield Place(tuple(now), (settled, answer))
+            yield now, answer
             continue
-        tree = trees[which]
         column = tree.axis[node]
-        steps.append((-1, 0, column, now[column]))
+        steps.append((None, column, now[column]))
         for branch, some in reversed(tree.parts(node, now[column])):
-            steps.append((which, ~node if branch == STAY else tree.children[node][branch], column, some))
+            steps.append((~node if branch == STAY else tree.children[node][branch], column, some))
+
+
+def count_cases(space: Space, a: Routes, b: Routes, differ: Differ) -> int:
+    """Count the combinations of known levels on which two trees differ.
+
+    Parts of the first tree that leave the same of the columns the second one asks about are taken together, so that
+    trees over different columns are not walked pair by pair.
+    """
+    asked = sorted({axis for axis in b.axis if axis >= 0})
+    others = [i for i in range(len(space.axes)) if i not in asked]
+    whole = space.everything(unseen=False, missing=False)
+    groups: dict[tuple[State, ...], dict[int, int]] = {}
+    for now, answer in settled(a, a.alike(unseen=False), whole):
+        sizes = groups.setdefault(tuple(now[i] for i in asked), {})
+        sizes[answer] = sizes.get(answer, 0) + prod(space.axes[i].count(now[i]) for i in others)
+    total, alike = 0, b.alike(unseen=False)
+    for states, sizes in groups.items():
+        begin = list(whole)
+        for i, state in zip(asked, states, strict=True):
+            begin[i] = state
+        for now, said in settled(b, alike, begin):
+            wrong = sum(size for answer, size in sizes.items() if differ(answer, said))
+            total += wrong * prod(space.axes[i].count(now[i]) for i in asked)
+    return total
