@@ -8,6 +8,7 @@ import treewise as tw
 from treewise.cli.showing import COLOURS, STYLES, coloured
 from treewise.draw.bars import CELLS, Bars, in_cells
 from treewise.draw.palette import HUES
+from treewise.draw.samples import Samples
 from treewise.draw.text import render
 from treewise.wording import display_width
 
@@ -60,6 +61,19 @@ def test_a_number_is_shown_on_the_scale_of_the_tree():
     bars = Bars(tree)
     assert [bars.of(i) for i in range(3)] == ["▒▒▒▒▒▒█▒▒▒▒▒", "█···········", "···········█"]
     assert bars.heading == "0 ▒█▒ 12"
+
+
+def test_where_the_rows_are_at_hand_their_numbers_are_a_histogram(capsys):
+    table = {"x": [1] * 6 + [2] * 6, "y": [0.0, 0.0, 0.0, 0.0, 6.0, 6.0] + [11.9] * 5 + [12.0]}
+    tree = tw.grow(table, "y", task="regression", max_depth=1)
+    bars = Bars(tree, samples=Samples.of(tree, tw.read(table)))
+    assert [bars.of(i) for i in range(3)] == ["▆·····▃····█", "█·····▄·····", "···········█"]
+    assert bars.heading == "0 ▂▇▂ 12"
+    assert Bars(tree, ascii=True, samples=bars.samples).of(1) == "#-----+-----"
+    tree.show(data=table)
+    assert "█·····▄·····" in capsys.readouterr().out
+    few = Samples.of(tree, tw.read({"x": [1], "y": [3.0]}))
+    assert [Bars(tree, samples=few).of(i) for i in range(3)] == ["······█·····", "······█·····", ""]
 
 
 def test_many_classes_share_the_last_mark():

@@ -301,10 +301,12 @@ class Tree(Explaining):
         width: int | None = None,
         *,
         bars: bool = False,
+        data: Any = None,
     ) -> None:
         """Print the tree, bounded: same-class subtrees folded, long lists shortened, with a header and notes.
 
-        With ``bars`` each line ends with a small bar of its classes, or of where its number lies.
+        With ``bars`` each line ends with a small bar of its classes, or of where its number lies; with ``data``, a
+        table with the numbers that are predicted, in a small histogram of these.
 
         >>> import treewise as tw
         >>> tw.grow("admissions", preset="id3", max_depth=1).show(bars=True)
@@ -315,9 +317,10 @@ class Tree(Explaining):
         2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
         3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
-        from treewise.draw.text import view
+        from treewise.draw.text import samples_of, view
 
-        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, bars=bars))
+        how: dict[str, Any] = {"bars": bars or data is not None, "samples": samples_of(self, data)}
+        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
 
     def draw(
         self,

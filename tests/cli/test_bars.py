@@ -37,3 +37,12 @@ def test_one_without_colours_does_not(run, monkeypatch):
 def test_no_name_steers_the_terminal(capsys):
     say_styled(f"{coloured('██', 0)} \x1b[2J\x1b[31m red \x9b1m\nnext")
     assert capsys.readouterr().out == f"{coloured('██', 0)} \\x1b[2J\\x1b[31m red \\x9b1m\nnext\n"
+
+
+def test_a_tree_of_numbers_just_grown_has_histograms(run, monkeypatch):
+    grow = "penguins --target body_mass_g --drop-missing-target --max-leaf-nodes 2"
+    assert "▂▄██▇▆▅▄▃▄▂▁" in run(f"show {grow} --bars").out
+    assert run(f"grow {grow} -o m.json").out == run("show m.json").out
+    assert "▂▄██▇▆▅▄▃▄▂▁" not in run("show m.json --bars").out
+    become_a_terminal(monkeypatch)
+    assert "▂▄██▇▆▅▄▃▄▂▁" in run(f"grow {grow}").out

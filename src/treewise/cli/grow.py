@@ -57,7 +57,7 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
     check_ending(output)
     form = take_text_options(options)
     asked = take_grow_options(options)
-    _, tree = grow_aloud(data, asked, form, quiet)
+    problem, tree = grow_aloud(data, asked, form, quiet)
     model = None if output is None else written_form(tree, output)
     if output == "-":
         assert model is not None
@@ -65,7 +65,7 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
         return
     if model is not None:  # before the page, whose reader may leave early
         deliver(model, output)
-    view = drawn(tree, whole)
+    view = drawn(tree, whole, problem=problem)
     say_styled(view)
     if output is not None and not quiet:
         small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
@@ -170,22 +170,28 @@ def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     ]
 
 
-def drawn(tree: Tree, whole: bool = False, bars: bool | None = None) -> str:
+def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, problem: Problem | None = None) -> str:
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     if whole or not sys.stdout.isatty():
-        return in_text(tree, bars=bool(bars))
-    return in_shell_words(in_text(tree, bars=bars, max_lines=MOST_LINES, width=screen_width()), "; from node")
+        return in_text(tree, bool(bars), problem)
+    return in_shell_words(in_text(tree, bars, problem, max_lines=MOST_LINES, width=screen_width()), "; from node")
 
 
-def in_text(tree: Tree, bars: bool | None, **bounds: Any) -> str:
-    """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours."""
+def in_text(tree: Tree, bars: bool | None, problem: Problem | None, **bounds: Any) -> str:
+    """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours.
+
+    The bars of numbers are histograms where the tree has just been grown on a problem.
+    """
     from treewise.draw.bars import unpainted
+    from treewise.draw.samples import Samples
     from treewise.draw.text import render
 
     style = has_style()
     wanted = bars if bars is not None or style else False
     paint = coloured if style else unpainted
-    return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, **bounds)
+    seen = wanted is not False and problem is not None and tree.task == "regression"
+    samples = Samples.of_problem(tree, problem) if seen and problem is not None else None
+    return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
 
 
 def in_shell_words(text: str, until: str = "\n") -> str:

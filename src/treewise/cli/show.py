@@ -18,6 +18,7 @@ from treewise.errors import ParameterError
 from treewise.wording import safe
 
 if TYPE_CHECKING:
+    from treewise.problem import Problem
     from treewise.tree import Tree
 
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     "--bars/--no-bars",
     default=None,
     section=SHOWN,
-    help="A small bar of the classes after each line (default: on a terminal with colours, where there is room).",
+    help="A bar of the classes, or of the number, after each line (default: where there is room on a colour terminal).",
 )
 @format_option("text", "json")
 @grow_options
@@ -54,9 +55,10 @@ def command(source: str, summary: bool, whole: bool, node: int, bars: bool | Non
     if (looks_like_model(source) or source == "-") and "target" not in asked:
         shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
         refuse_growing(source, asked)
-        model = read_model(source)
+        model, problem = read_model(source), None
     else:
-        model = Model(source, grow_aloud(source, asked, text_form, quiet=summary)[1], b"")
+        problem, tree = grow_aloud(source, asked, text_form, quiet=summary)
+        model = Model(source, tree, b"")
     tree = model.tree
     if form == "json":
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
@@ -65,16 +67,19 @@ def command(source: str, summary: bool, whole: bool, node: int, bars: bool | Non
     else:
         for note in unsaid_missing(tree):
             remark("note", note)
-        say_styled(shown_tree(tree, whole, node, shown_depth, bars))
+        say_styled(shown_tree(tree, problem, whole, node, shown_depth, bars))
 
 
-def shown_tree(tree: Tree, whole: bool, node: int, depth: int | None, bars: bool | None) -> str:
+def shown_tree(
+    tree: Tree, problem: Problem | None, whole: bool, node: int, depth: int | None, bars: bool | None
+) -> str:
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
-        return drawn(tree, True, bars)
+        return drawn(tree, True, bars, problem)
     lines = None if unbounded else MOST_LINES
-    return in_shell_words(in_text(tree, bars, max_lines=lines, max_depth=depth, node=node, width=screen_width()))
+    bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
+    return in_shell_words(in_text(tree, bars, problem, **bounds))
 
 
 def refuse_growing(source: str, asked: dict[str, Any]) -> None:

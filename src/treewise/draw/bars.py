@@ -4,12 +4,14 @@ Stands beside ``counts.py``; ``layout.py`` puts the bars after the numbers when 
 
     ██████████▓▓    the classes, as many cells as their share; each has a shade of its own, and on a terminal a colour
     ··▒▒▒█▒▒▒···    a number: where the mean lies on the scale of the tree, with a standard deviation to either side
+    ··▁▂▅█▇▃▁···    where the rows are at hand: a histogram of their numbers
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +22,14 @@ from treewise.tree import Tree
 from treewise.wording import clip, display_width, figure
 from treewise.written.notation import write_label
 
+if TYPE_CHECKING:
+    from treewise.draw.samples import Samples
+
 CELLS = 12  # of a bar
 LONGEST_CLASS = 24
 TWO, SHADES = "░█", "█▓▒░"  # with two classes the second, whose share is told, is the dark one
 ASCII_TWO, ASCII_SHADES = ".#", "#+=-"
+HEIGHTS, ASCII_HEIGHTS = "·▁▂▃▄▅▆▇█", "-.:=+*%#"  # of a histogram, from no row up
 Paint = Callable[[str, int], str]  # gives a text the colour of the class at a place
 
 
@@ -35,7 +41,9 @@ def unpainted(text: str, _: int) -> str:
 class Bars:
     """The bars of one tree."""
 
-    def __init__(self, tree: Tree, ascii: bool = False, paint: Paint = unpainted) -> None:
+    def __init__(
+        self, tree: Tree, ascii: bool = False, paint: Paint = unpainted, samples: Samples | None = None
+    ) -> None:
         self.tree, self.ascii, self.paint = tree, ascii, paint
         self.shown = counted(tree)
         self.regression = tree.task == "regression"
@@ -44,6 +52,10 @@ class Bars:
         self.outside, self.inside, self.at = "-=#" if ascii else "·▒█"
         self.weights = class_weights(tree) if self.shown and not self.regression else None
         self.scale = value_range(tree) if self.regression else (0.0, 1.0)
+        self.samples = samples if self.regression else None
+        if self.samples is not None:
+            self.scale = self.samples.scale
+        self.heights = ASCII_HEIGHTS if ascii else HEIGHTS
 
     @property
     def heading(self) -> str:
@@ -58,7 +70,10 @@ class Bars:
     def _named(self, paint: Paint) -> str:
         if self.regression:
             low, high = map(figure, self.scale)
-            return f"{low} {self.inside}{self.at}{self.inside} {high}"
+            sign = self.inside + self.at + self.inside
+            if self.samples is not None:
+                sign = self.heights[2] + self.heights[-2] + self.heights[2]
+            return f"{low} {sign} {high}"
         dots, classes = "..." if self.ascii else "…", self.tree.classes[: self._many]
         labels = [clip(write_label(label, self.ascii), LONGEST_CLASS, dots) for label in classes]
         named = [f"{paint(self.shades[i], i)} {label}" for i, label in enumerate(labels)]
@@ -80,7 +95,16 @@ class Bars:
         """
         if node is None or not self.shown:
             return ""
+        if self.samples is not None:
+            return self._of_rows(node, self.samples)
         return self._of_number(node) if self.regression else self._of_classes(node)
+
+    def _of_rows(self, node: int, samples: Samples) -> str:
+        many = samples.values(node, CELLS)
+        if not many.any():
+            return ""
+        tallest = len(self.heights) - 1
+        return "".join(self.heights[math.ceil(tallest * n / int(many.max()))] for n in many.tolist())
 
     def _of_classes(self, node: int) -> str:
         assert self.weights is not None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from treewise.nodes import LEAF, ORDINAL, Label
 from treewise.tree import Tree
 from treewise.wording import clip, count, plural
 from treewise.written.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
+
+if TYPE_CHECKING:
+    from treewise.draw.samples import Samples
 
 __all__ = ["header", "render", "training_error", "view"]
 
@@ -41,11 +44,13 @@ def render(
     width: int | None = None,
     bars: bool | None = False,
     paint: Paint = unpainted,
+    samples: Samples | None = None,
 ) -> str:
     """Return the tree as text: whole, or within ``max_lines`` and ``max_depth``, or from ``node`` down.
 
     With ``bars`` each line ends with a small bar of its classes (None: where the width has room for that), which
-    ``paint`` may colour; such a text is for eyes, ``treewise.parse`` does not read it.
+    ``paint`` may colour and which of numbers are histograms of ``samples``; such a text is for eyes,
+    ``treewise.parse`` does not read it.
 
     >>> from treewise.written.parse import parse
     >>> tree = parse('''
@@ -72,7 +77,7 @@ def render(
     sheet = Sheet(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
     layout = None
     if bars is not False and counted(tree):
-        drawn = Bars(tree, plain, paint)
+        drawn = Bars(tree, plain, paint, samples)
         layout = replace(sheet, bars=drawn).laid_out() if bars else sheet.with_bars(drawn)
     layout = layout or sheet.laid_out()
     text, whole = layout.text(), layout.page.view.whole
@@ -99,6 +104,15 @@ def view(tree: Tree, **bounds: Any) -> str:
     """
     notes = [*tree.notes, *unsaid_missing(tree)]
     return "\n".join([header(tree), *(f"note  {note}" for note in notes), render(tree, **bounds)])
+
+
+def samples_of(tree: Tree, data: Any) -> Samples | None:
+    """Read the table whose rows are shown beside a tree, if there is one."""
+    from treewise.draw.samples import Samples
+    from treewise.predict import na_values
+    from treewise.table import read
+
+    return None if data is None else Samples.of(tree, read(data, na_values=na_values(tree)))
 
 
 def unsaid_missing(tree: Tree) -> list[str]:

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from treewise.draw.counts import class_weights, share_between, value_range
 from treewise.draw.picture.choice import Shown
+from treewise.draw.picture.histograms import TALL, Histograms
 from treewise.draw.picture.inks import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value
 from treewise.draw.picture.letters import clip_to, text_width
-from treewise.draw.picture.samples import TALL, Samples
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
 from treewise.draw.speech import Speaker, counted, weighted
 from treewise.nodes import LEAF
@@ -71,8 +71,8 @@ class Card:
 class Cards:
     """Makes the cards of one tree."""
 
-    def __init__(self, tree: Tree, samples: Samples | None = None) -> None:
-        self.tree, self.samples = tree, samples
+    def __init__(self, tree: Tree, histograms: Histograms | None = None) -> None:
+        self.tree, self.histograms = tree, histograms
         self.speaker = Speaker(tree)
         self.counted, self.weighted = counted(tree), weighted(tree)
 
@@ -84,8 +84,8 @@ class Cards:
     @cached_property
     def scale(self) -> tuple[float, float]:
         """The lowest and the highest number that is drawn: values of nodes, and a spread to either side."""
-        if self.samples is not None:
-            return self.samples.scale
+        if self.histograms is not None:
+            return self.histograms.samples.scale
         return value_range(self.tree)
 
     def card(self, shown: Shown) -> Card:
@@ -110,7 +110,7 @@ class Cards:
                     self.title(shown))  # fmt: skip
 
     def _chart_of(self, node: int, leaf: bool) -> str:
-        if self.samples is not None and self.samples.has(node, leaf):
+        if self.histograms is not None and self.histograms.has(node, leaf):
             return "histogram"
         if not self.counted or not self.tree.arrays.rows[node]:
             return ""
@@ -203,8 +203,8 @@ class Cards:
         if card.chart == "bar":
             return self._bar(card.node, x, y, width, height)
         if card.chart == "histogram":
-            assert self.samples is not None
-            return self.samples.histogram(card.node, (x, y, width, height))
+            assert self.histograms is not None
+            return self.histograms.histogram(card.node, (x, y, width, height))
         return self._range(card.node, x, y, width, height)
 
     def _bar(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:

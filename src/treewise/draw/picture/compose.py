@@ -19,11 +19,12 @@ from functools import cached_property
 from treewise.draw.picture.cards import SMALL, Card, Cards
 from treewise.draw.picture.choice import Bounds, Shown, choose, notice
 from treewise.draw.picture.heading import heading
+from treewise.draw.picture.histograms import Histograms
 from treewise.draw.picture.inks import BAND, FRAME, PAPER, WORDS
 from treewise.draw.picture.letters import clip_to, text_width
 from treewise.draw.picture.plan import Item, Plan
-from treewise.draw.picture.samples import Samples
 from treewise.draw.picture.scene import Band, Box, Group, Part, Scene, Shape, Words
+from treewise.draw.samples import Samples
 from treewise.tree import Tree
 
 EDGE = 14.0  # white around everything
@@ -61,7 +62,7 @@ class _Composition:
 
     @cached_property
     def maker(self) -> Cards:
-        return Cards(self.tree, self.way.samples)
+        return Cards(self.tree, None if self.way.samples is None else Histograms(self.way.samples))
 
     @cached_property
     def cards(self) -> list[Card]:

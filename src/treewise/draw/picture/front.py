@@ -15,9 +15,9 @@ import numpy as np
 
 from treewise.draw.picture.choice import Bounds
 from treewise.draw.picture.compose import Way, compose
-from treewise.draw.picture.samples import Samples
 from treewise.draw.picture.scene import Scene
 from treewise.draw.picture.svg import to_svg
+from treewise.draw.samples import Samples
 from treewise.errors import ParameterError, shown
 from treewise.files.disk import write_whole
 from treewise.predict import as_row, encoded, find_nodes, na_values, read_for, refuse_unsaid

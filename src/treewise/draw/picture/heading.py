@@ -87,10 +87,10 @@ def heading(
         head.say(" · ".join(facts(tree)))
     if tree.task == "classification":
         head.explain(legend(tree))
-    elif counted(tree) or cards.samples is not None:
+    elif counted(tree) or cards.histograms is not None:
         low, high = cards.scale
         head.show_scale(figure(low), figure(high))
-    if cards.samples is not None:
+    if cards.histograms is not None:
         what = "what is predicted" if tree.task == "regression" else "the column asked about, by class"
         mark = "mean" if tree.task == "regression" else "threshold"
         head.say(f"histograms: {what}; mark: the {mark}")

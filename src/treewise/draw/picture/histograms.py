@@ -1,8 +1,8 @@
 """Small histograms of a table inside the boxes of a picture: what the rows that reach a node look like.
 
-Stands beside ``cards.py``, which asks for them when ``draw`` was given data. Of a number that is predicted: its
-values, with what the node predicts. Of classes: the column that the node asks about, each bar made of the classes,
-with the threshold; for categories a bar a level.
+Stands beside ``cards.py``, which asks for them when ``draw`` was given data (``draw/samples.py``). Of a number that is
+predicted: its values, with what the node predicts. Of classes: the column that the node asks about, each bar made of
+the classes, with the threshold; for categories a bar a level.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from treewise.draw.counts import share_between
 from treewise.draw.picture.inks import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value
 from treewise.draw.picture.letters import clip_to
 from treewise.draw.picture.scene import Box, Lines, Shape, Words, filled
-from treewise.evaluate.answers import answers, class_places
+from treewise.draw.samples import Samples, bins_of
 from treewise.nodes import LEAF, THRESHOLD
-from treewise.predict import encoded, find_nodes
-from treewise.table import Table
 from treewise.tree import Tree
 from treewise.wording import figure
 from treewise.written.notation import write_level
@@ -36,44 +34,21 @@ Place = tuple[float, float, float, float]  # left, top, width, height
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """The rows of a table beside a tree: where each ends, its answer, and the columns the tree asks about."""
+class Histograms:
+    """Draws the charts of a table's rows."""
 
-    tree: Tree
-    order: npt.NDArray[np.int64]  # the rows by the node at which they end
-    ends: npt.NDArray[np.int64]  # that node, in this order
-    truth: npt.NDArray[Any]  # the class's place, or the number; in the table's order
-    columns: tuple[npt.NDArray[Any] | None, ...]
+    samples: Samples
 
-    @classmethod
-    def of(cls, tree: Tree, table: Table) -> Samples:
-        """Walk the rows of a table down a tree; those without an answer are left out."""
-        column = answers(tree, table, None)
-        rows = np.flatnonzero(~column.is_missing())
-        table, column = table.take(rows), column.take(rows)
-        truth = encode.numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
-        columns = encoded(tree, table)
-        nodes = find_nodes(tree, columns, len(table))
-        order = np.argsort(nodes, kind="stable")
-        return cls(tree, order, nodes[order], truth, tuple(columns))
-
-    @cached_property
-    def scale(self) -> tuple[float, float]:
-        """The lowest and the highest number to be predicted."""
-        finite = self.truth[np.isfinite(self.truth)]
-        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-    def rows(self, node: int) -> npt.NDArray[np.int64]:
-        """Return the rows that reach a node."""
-        first, end = np.searchsorted(self.ends, [node, self.tree.arrays.ends[node]])
-        return self.order[first:end]
+    @property
+    def tree(self) -> Tree:
+        """The tree whose nodes are drawn."""
+        return self.samples.tree
 
     def has(self, node: int, leaf: bool) -> bool:
         """Tell whether there is something to draw in a node's box."""
         if self.tree.task == "regression":
-            return len(self.rows(node)) > 0
-        return not leaf and self.tree.arrays.kind[node] != LEAF and len(self.rows(node)) > 0
+            return len(self.samples.rows(node)) > 0
+        return not leaf and self.tree.arrays.kind[node] != LEAF and len(self.samples.rows(node)) > 0
 
     def histogram(self, node: int, place: Place) -> list[Shape]:
         """Draw the small chart of a node, with what is at its ends or below its bars."""
@@ -81,7 +56,7 @@ class Samples:
         above = (x, y, width, height - GROUND)
         if self.tree.task == "regression":
             return self._of_values(node, above)
-        column = self.columns[self.tree.arrays.column[node]]
+        column = self.samples.columns[self.tree.arrays.column[node]]
         assert column is not None
         if self.tree.arrays.kind[node] == THRESHOLD:
             return self._of_numbers(node, column, above)
@@ -89,9 +64,8 @@ class Samples:
 
     def _of_values(self, node: int, place: Place) -> list[Shape]:
         """Draw the values to be predicted, with what the node predicts."""
-        low, high = self.scale
-        values = self.truth[self.rows(node)]
-        many = np.bincount(_bins(values[np.isfinite(values)], low, high), minlength=BINS).astype(float)
+        low, high = self.samples.scale
+        many = self.samples.values(node, BINS).astype(float)
         at = share_between(float(self.tree.arrays.value[node]), low, high)
         return [
             *_stacks(many[:, None], [of_value(at)], place),
@@ -101,7 +75,7 @@ class Samples:
 
     def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
         """Draw the column that is asked about, by class, with the threshold."""
-        rows, encoding = self.rows(node), self.tree.encodings[self.tree.arrays.column[node]]
+        rows, encoding = self.samples.rows(node), self.tree.encodings[self.tree.arrays.column[node]]
         rows = rows[~encode.is_missing(encoding, column[rows])]
         cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
         values = np.append(column[rows], cut)
@@ -110,12 +84,12 @@ class Samples:
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5
-        bars = _stacks(self._by_class(rows, _bins(values[:-1], low, high), BINS), self._inks, place)
+        bars = _stacks(self._by_class(rows, bins_of(values[:-1], low, high, BINS), BINS), self._inks, place)
         return [*bars, *_mark(share_between(float(cut), low, high), place), *_below(ends, place)]
 
     def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
         """Draw the levels that are asked about, by class; the commonest, in their order, and what is missing."""
-        encoding, rows = self.tree.encodings[self.tree.arrays.column[node]], self.rows(node)
+        encoding, rows = self.tree.encodings[self.tree.arrays.column[node]], self.samples.rows(node)
         asked = column[rows]
         asked = np.where(encode.is_missing(encoding, asked), len(encoding.levels), asked)
         rows, asked = rows[asked >= 0], asked[asked >= 0]  # but not what the tree has never seen
@@ -129,18 +103,12 @@ class Samples:
     def _by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], many: int) -> Floats:
         """Count the rows of each class in each bin."""
         table = np.zeros((many, len(self.tree.classes) + 1))  # the last: labels that the tree does not know
-        np.add.at(table, (bins, np.minimum(self.truth[rows], len(self.tree.classes))), 1.0)
+        np.add.at(table, (bins, np.minimum(self.samples.truth[rows], len(self.tree.classes))), 1.0)
         return table
 
     @cached_property
     def _inks(self) -> list[Ink]:
         return [*(of_class(i) for i in range(len(self.tree.classes))), of_class(-1)]
-
-
-def _bins(values: npt.NDArray[Any], low: float, high: float) -> npt.NDArray[np.int64]:
-    """Return the bin of each number between two others; those outside are in the first and the last."""
-    shares = (values / 2 - low / 2) / (high / 2 - low / 2)  # half of each: the whole may be too large
-    return np.minimum((np.clip(shares, 0.0, 1.0) * BINS).astype(np.int64), BINS - 1)
 
 
 def _stacks(table: Floats, inks: list[Ink], place: Place) -> list[Shape]:
