@@ -20,6 +20,7 @@
 #include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
+#include "quartiles.hpp"
 #include "sorted.hpp"
 
 namespace treewise {
@@ -82,6 +83,21 @@ public:
         y_ = y;
         stat.assign(width_, 0);
         for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), members()[at(i)]);
+    }
+
+    // Of the columns, where the cluster is the whole table: they stand in order.
+    std::vector<Quartiles> quartiles() const {
+        std::vector<Quartiles> found(frame_.columns.size());
+        for (size_t c = 0; c < found.size(); ++c) {
+            if (frame_.columns[c].is_code()) continue;
+            const int64_t one = key_of(frame_.columns[c], rows_[0]);
+            found[c] = lists_[c].empty() ? Quartiles{one, one}
+                                         : quartiles_in_order(
+                                               n_present(c, all()), frame_.unit,
+                                               [&](int64_t i) { return weight_[row_of(lists_[c][at(i)])]; },
+                                               [&](int64_t i) { return key_at(c, i); });
+        }
+        return found;
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------

@@ -142,6 +142,7 @@ private:
             std::iota(rows.begin(), rows.end(), Row{0});
             const auto tick = ticker(nullptr);
             Cluster<S> cluster(frame, std::move(rows), tick);
+            if (settings_.quartiles) quartiles_ = cluster.quartiles();
             return grow_alone<Side>(cluster);
         }
         Desk desk(target_);

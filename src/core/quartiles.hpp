@@ -23,6 +23,19 @@ struct Quartiles {
     static int64_t least_high(int64_t weight) { return (3 * weight + 3) / 4; }
 };
 
+// Of rows that stand in order, so many with a value: weight(i) and key(i) of the one at place i. unit: all weigh 1.
+template <class Weight, class Key>
+Quartiles quartiles_in_order(int64_t present, bool unit, const Weight& weight, const Key& key) {
+    int64_t total = unit ? present : 0;
+    for (int64_t i = 0; !unit && i < present; ++i) total += weight(i);
+    const auto reaching = [&](int64_t wanted) {
+        int64_t i = unit ? wanted - 1 : 0;
+        for (int64_t sum = 0; !unit && (sum += weight(i)) < wanted;) ++i;
+        return key(i);
+    };
+    return {reaching(Quartiles::least_low(total)), reaching(Quartiles::least_high(total))};
+}
+
 // Some rows of a column, to be selected from by weight.
 class Selection {
 public:
