@@ -88,6 +88,7 @@ COMMANDS = {
         "show m.json --summary --format json",
     ],
     "draw": ["draw m.json -o tree.svg"],
+    "report": ["report m.json {data} -o report.html --rows all"],  # tests/test_report.py and tests/browser look inside
     "trace": [f"trace m.json {{data}} --format {form}" for form in ("text", "markdown", "latex", "csv", "json")],
     "explain": [f"explain m.json {{data}} --rows 1,2 --format {form}" for form in ("text", "markdown", "csv", "json")],
     "predict": [f"predict m.json {{data}} --proba --format {form}" for form in ("csv", "json", "text")],
@@ -156,7 +157,7 @@ def test_every_result_is_here():
 
 def test_every_public_method_of_a_tree_is_thought_of():
     shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
-    shown |= {"subgroups", "draw_regions", "explain", "shap"}
+    shown |= {"subgroups", "draw_regions", "explain", "shap", "report"}
     silent = {
         *("walk", "predict", "predict_proba", "predict_interval", "interval", "cost", "with_cost", "apply"),
         *("log_likelihood", "split", "refit", "prune", "steps", "save"),

@@ -16,6 +16,8 @@ from treewise.sheet import Heading, Sheet, Shown, plain
 from treewise.sheet.lines import wrapped
 from treewise.wording import display_width
 
+from .hostile_names import NAMES
+
 HEADINGS = (
     Heading("rule"),
     Heading("class", "label"),
@@ -27,17 +29,6 @@ HEADINGS = (
 ROWS = [
     ("age <= 31.5 and town in {Bari, Rome}", "yes", 1200, 0.25, 1 / 3, (0.25, 0.33)),
     ("age > 31.5", "no", 7, 0.0, 0.5, (0, 0.5)),
-]
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "a|b",
-    "\x1b[31mred",
-    "two\nlines",
-    '"quoted"',
-    "=1+1",
-    "東京",
-    "*_`~",
-    "\u202eabc",
 ]
 
 
@@ -116,7 +107,7 @@ class Tags(HTMLParser):
         self.cells.append(data)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", [name for name in NAMES if len(name) < 100])
 def test_names_are_data_in_every_form(name):
     sheet = Sheet(name, (Heading(name), Heading("n", "whole")), [(name, 1)], (name,), (name,))
     text = sheet.text()

@@ -388,6 +388,38 @@ class Tree(Explaining):
         drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, **how)
         return drawn
 
+    def report(
+        self,
+        path: str | PathLike[str],
+        data: Any,
+        *,
+        test: Any = None,
+        rows: str = "none",
+        computations: bool | None = None,
+        title: str | None = None,
+    ) -> None:
+        """Write one HTML file to look at, ask, print and send; it needs no network.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = pathlib.Path(folder) / "report.html"
+        ...     tw.grow("penguins", max_leaf_nodes=4).report(page, "penguins")
+        ...     page.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+
+        Parameters
+        ----------
+        path : the file to write, whole or not at all.
+        data : the table the tree was grown on.
+        test : a table it has not seen: the errors on it are the ones to expect.
+        rows : which rows of ``data`` are in the file: ``"none"``, ``"sample"`` or ``"all"``.
+        computations : every node's candidates; by default where the table is small enough.
+        title : what stands at the top.
+        """
+        from treewise.draw.report import Wanted, report
+
+        report(self, path, data, test, Wanted(rows, computations, title))
+
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""
         from treewise.files import dumps, loads

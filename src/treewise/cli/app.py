@@ -51,6 +51,7 @@ VERBS = {
     "prune": "Cut a tree back, and show why; or list the trees nested in it.",
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
     "draw": "Draw a tree: SVG, PNG or PDF, with the path of a row or histograms of a table.",
+    "report": "Write a tree as one HTML page to look at, ask, print and send.",
     "trace": "Show how every split was chosen, with its arithmetic.",
     "explain": "Say why a row gets its answer, step by step, and what would alter it.",
     "predict": "Predict the rows of a table, or a single row, with a tree.",

@@ -1,0 +1,255 @@
+"""The report in a real browser: fold, zoom, ask, "don't know", leaf → rule and rows, row → path, test figures, print,
+a narrow screen, the keyboard; and names made to break out of a page.
+"""
+
+import random
+import re
+
+import pytest
+
+import treewise as tw
+
+from ..hostile_names import NAMES
+
+
+@pytest.fixture(scope="module")
+def penguins(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "penguins.html"
+    tree = tw.grow("penguins", max_leaf_nodes=6)
+    tree.report(path, "penguins", test=tw.datasets.penguins().head(50), rows="all")
+    return tree, path
+
+
+def test_folding(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    assert here.boxes() == len(tree)
+    here.page.click("#fold-all")
+    assert here.boxes() == 1 + len(tree.children(0))
+    here.box(tree.children(0)[0]).locator(".handle").click()
+    assert here.boxes() > 1 + len(tree.children(0))
+    here.page.click("#unfold-all")
+    assert here.boxes() == len(tree)
+
+
+def test_boxes_do_not_overlap(penguins, open_page):
+    here = open_page(penguins[1])
+    frames = [box.bounding_box() for box in here.page.locator("#tree .node .frame").all()]
+    for i, a in enumerate(frames):
+        for b in frames[:i]:
+            apart = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+            assert apart or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
+
+
+def test_zoom_and_pan(penguins, open_page):
+    here = open_page(penguins[1])
+    before = here.box(0).bounding_box()
+    here.page.click("#larger")
+    assert here.box(0).bounding_box()["width"] > 1.1 * before["width"]
+    here.page.click("#fit")
+    place = here.page.locator("#tree").bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] - 8
+    before = here.box(0).bounding_box()
+    here.page.mouse.move(x, y)
+    here.page.mouse.down()
+    here.page.mouse.move(x + 60, y - 30, steps=4)
+    here.page.mouse.up()
+    after = here.box(0).bounding_box()
+    assert (round(after["x"] - before["x"]), round(after["y"] - before["y"])) == (60, -30)
+
+
+def test_a_leaf_shows_its_rule_and_its_rows(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    leaf = next(node.id for node in tree if node.is_leaf)
+    here.box(leaf).click()
+    panel = here.page.locator("#selected")
+    rule = next(rule for rule in tree.rules() if rule.node == leaf)
+    assert f"{rule.words} → {rule.prediction}" in panel.inner_text()
+    assert here.page.locator("#rows tbody tr").count() == min(50, tree[leaf].rows)
+    assert f"Rows of node {leaf}" in here.page.locator("#rows").inner_text()
+
+
+def test_an_inner_node_shows_its_computations(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    here.box(0).click()
+    panel = here.page.locator("#selected").inner_text()
+    assert "Why this question" in panel
+    root = tree.trace("penguins")[0]
+    assert root["bill_length_mm"].words in panel
+    assert here.page.locator("#selected .computations tr", has_text="◄").count() == 1
+
+
+def test_a_row_lights_its_path(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    here.page.locator("#rows tbody tr").nth(0).click()
+    first = tree.apply(tw.datasets.penguins().head(1))[0]
+    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.lit").all()}
+    assert lit == set(tree.path(int(first)))
+    assert f"node {first}" in here.page.locator("#answer").inner_text()
+
+
+def ask(here, tree, row):
+    """Type a row into the form; what is not in it stays open."""
+    for column, value in row.items():
+        field = here.page.locator(f"#ask-{tree.columns.index(column)}")
+        if field.count() == 0:
+            continue  # a column the tree never asks about
+        if field.evaluate("it => it.tagName") == "SELECT":
+            field.select_option(label=str(value))
+        else:
+            field.fill(str(value))
+
+
+def test_asking_with_everything_known(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    row = {"flipper_length_mm": 206.5, "bill_length_mm": 43.36, "island": "Dream"}
+    ask(here, tree, row)
+    said = here.page.locator("#answer").inner_text()
+    assert f"→ {tree.predict(row)}" in said
+    assert f"node {tree.apply(row)}," in said
+
+
+def test_dont_know_keeps_every_possible_branch(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    ask(here, tree, {"island": "Dream"})
+    possible = {tree.apply({"island": "Dream", "flipper_length_mm": f, "bill_length_mm": b, "bill_depth_mm": 17,
+                            "body_mass_g": 4000, "sex": "MALE"})
+                for f in range(170, 235) for b in range(30, 62)}  # fmt: skip
+    assert f"{len(possible)} leaves still possible" in here.page.locator("#answer").inner_text()
+    here.page.click("#forget")
+    assert here.page.locator("#tree .node.lit").count() == 0
+    here.page.locator(f"#ask-{tree.columns.index('flipper_length_mm')}").fill("tall")
+    assert "a number, please" in here.page.locator("#ask").inner_text()
+
+
+def test_missing_is_an_answer(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    row = {"flipper_length_mm": None, "island": "Biscoe", "bill_length_mm": 40.0}
+    ask(here, tree, {"island": "Biscoe", "bill_length_mm": 40.0})
+    at = tree.columns.index("flipper_length_mm")
+    here.page.locator(f'.field:has(#ask-{at}) button:has-text("missing")').click()
+    assert f"node {tree.apply(row)}," in here.page.locator("#answer").inner_text()
+
+
+def test_training_and_test_figures(penguins, open_page):
+    here = open_page(penguins[1])
+    assert "344" in here.box(0).text_content()
+    here.page.click("[data-table=test]")
+    assert "50" in here.box(0).text_content()
+    assert "344" not in here.box(0).text_content()
+    assert re.search(r"test error \d", here.page.locator("header").inner_text())
+
+
+def test_searching_a_column(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    here.page.fill("#search", "ISLAND")
+    wanted = {node.id for node in tree if node.split is not None and node.split.column == "island"}
+    assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .found").all()} == wanted
+
+
+def test_the_keyboard_alone(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    here.box(0).focus()
+    here.page.keyboard.press("ArrowRight")
+    first = tree.children(0)[0]
+    assert f"Node {first}" in here.page.locator("#selected").inner_text()
+    before = here.boxes()
+    here.page.keyboard.press("ArrowLeft")  # folds
+    assert here.boxes() < before
+    here.page.keyboard.press("ArrowLeft")  # goes up
+    assert "Node 0" in here.page.locator("#selected").inner_text()
+    assert here.page.evaluate("document.activeElement.dataset.node") == "0"
+
+
+def test_a_rule_leads_to_its_leaf(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    here.page.locator("#rules tr[data-leaf]").nth(1).click()
+    assert f"Node {tree.rules()[1].node}" in here.page.locator("#selected").inner_text()
+
+
+def test_on_paper(penguins, open_page, tmp_path):
+    here = open_page(penguins[1])
+    here.page.emulate_media(media="print")
+    assert not here.page.locator("#ask").is_visible()
+    assert here.page.locator("#tree").is_visible()
+    here.page.emulate_media(media="screen")
+    content = here.page.pdf(path=tmp_path / "page.pdf")
+    assert content[:5] == b"%PDF-"
+    assert here.page.locator("#tree").get_attribute("viewBox") is None  # back as it was
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone(penguins, open_page, scheme):
+    here = open_page(penguins[1], width=390, height=800, color_scheme=scheme)
+    assert here.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ground = here.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+    here.page.click("#theme")
+    assert here.page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
+
+
+def test_names_that_would_break_out(tmp_path, open_page):
+    path, draw = tmp_path / "hostile.html", random.Random(3)
+    names = [name for name in NAMES if name.strip() and len(name) < 300]
+    table = {f"{name}{i}": [draw.choice(names) for _ in range(60)] for i, name in enumerate(names[12:20])}
+    table["x<b>"] = [draw.random() for _ in range(60)]
+    target = "</script><script>alert(1)</script>"
+    table[target] = [draw.choice(names[13:16]) for _ in range(60)]
+    tw.grow(table, target, max_depth=5).report(
+        path, table, test=table, rows="all", title="<img src=x onerror=alert(2)>"
+    )
+    here = open_page(path)
+    here.page.click("#unfold-all")
+    for box in here.page.locator("#tree .node").all()[:12]:
+        box.dispatch_event("click")
+    here.page.locator("#rows tbody tr").first.click()
+    assert here.page.locator("img, iframe, script:not([type])").count() == 0
+    assert here.page.title() == "<img src=x onerror=alert(2)>"
+
+
+def test_every_row_ends_where_the_tree_says(tmp_path, open_page):
+    """The page walks the tree by a model of its own, in JavaScript: all kinds of splits, ends of intervals, gaps."""
+    draw = random.Random(1)
+    n = 160
+    table = {
+        "x": [draw.choice([None, 0.1, 0.30000000000000004, 2.0, -1e300, float("inf")]) for _ in range(n)],
+        "big": [draw.choice([2**60, 2**60 + 1, 2**60 + 2, -5]) for _ in range(n)],
+        "day": [f"2024-0{draw.randint(1, 9)}-1{draw.randint(0, 9)}" for _ in range(n)],
+        "town": [draw.choice(["Rome", "Bari", "Turin", None]) for _ in range(n)],
+        "size": [draw.choice(["S", "M", "L"]) for _ in range(n)],
+        "yes": [draw.choice([True, False]) for _ in range(n)],
+        "y": [draw.choice("abc") for _ in range(n)],
+    }
+    kinds = {"day": "datetime", "size": ["S", "M", "L"]}
+    for categorical in ("subset", "multiway", "one_value"):
+        tree = tw.grow(table, "y", kinds=kinds, categorical=categorical)
+        path = tmp_path / f"{categorical}.html"
+        tree.report(path, table, rows="all")
+        here = open_page(path)
+        expected = tree.apply({name: values for name, values in table.items() if name != "y"}).tolist()
+        for row in range(50):
+            here.box(0).dispatch_event("click")
+            here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
+            assert f"node {expected[row]}," in here.page.locator("#answer").inner_text(), table["day"][row]
+
+
+def test_a_large_tree_opens_folded(tmp_path, open_page):
+    draw = random.Random(5)
+    table = {"x": [draw.random() for _ in range(4000)], "z": [draw.random() for _ in range(4000)]}
+    table["y"] = [draw.choice("ab") for _ in range(4000)]
+    path = tmp_path / "large.html"
+    tree = tw.grow(table, "y")
+    tree.report(path, table)
+    here = open_page(path)
+    assert here.boxes() < 60 < tree.n_leaves
+    assert path.stat().st_size < 5_000_000
+    assert "memorised" in here.page.locator(".warn").first.inner_text()
