@@ -198,12 +198,12 @@ def computations(trace: Trace, tree: Tree) -> dict[int, dict[str, Any]]:
 
 
 def row_facts(tree: Tree, table: Table, chosen: npt.NDArray[np.int64], sampled: bool) -> dict[str, Any]:
-    """Return some rows of a table with the node each ends at; cells as text, None where missing."""
+    """Return some rows of a table with the node each ends at; cells column by column, as text, None where missing."""
     part = table.take(chosen)
     ends = find_nodes(tree, encoded(tree, part), len(part))
     names = [name for name in (*tree.columns, tree.target.name) if name in table.columns]
     frame = part.to_polars().select(names)
-    cells = [[cell_text(cell) for cell in row] for row in frame.rows()]
+    cells = [listed_once([cell_text(cell) for cell in frame[name].to_list()]) for name in names]
     return {
         "columns": [safe(name) for name in names],
         "number": (chosen + 1).tolist(),
@@ -211,6 +211,16 @@ def row_facts(tree: Tree, table: Table, chosen: npt.NDArray[np.int64], sampled: 
         "cells": cells,
         "sampled": sampled,
     }
+
+
+def listed_once(texts: list[str | None]) -> dict[str, Any]:
+    """Write a column as its different texts, and the place of each row's among them: most are there many times.
+
+    >>> listed_once(["Rome", None, "Rome"])
+    {'texts': ['Rome', None], 'places': [0, 1, 0]}
+    """
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return {"texts": list(place), "places": [place[text] for text in texts]}
 
 
 def cell_text(cell: object) -> str | None:

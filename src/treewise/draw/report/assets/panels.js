@@ -199,7 +199,7 @@ class Selected {
     const shown = inside.slice(0, SHOWN_ROWS), heads = ["row", ...table.columns];
     const body = shown.map((row) => element("tr", { tabindex: 0, class: "takes", "data-row": row, onclick: () => this.take(row),
       onkeydown: (event) => { if (event.key === "Enter") this.take(row); } },
-      element("td", {}, String(table.number[row])), ...table.cells[row].map((cell) => element("td", { class: cell === null ? "gone" : null }, cell ?? "missing"))));
+      element("td", {}, String(table.number[row])), ...table.cells.map((column) => column.texts[column.places[row]]).map((cell) => element("td", { class: cell === null ? "gone" : null }, cell ?? "missing"))));
     const more = inside.length > shown.length ? [element("p", { class: "quiet" }, `… ${whole(inside.length - shown.length)} more`)] : [];
     const said = table.sampled ? `${plural(inside.length, "row")} of the sample in this file; click one to follow it.` : `${plural(inside.length, "row")}; click one to follow it.`;
     return [element("h3", {}, `Rows of node ${node}`), element("p", { class: "quiet" }, said),
@@ -210,7 +210,7 @@ class Selected {
     const { facts } = this.model, table = facts.rows, texts = new Map();
     table.columns.forEach((name, place) => {
       const column = facts.columns.findIndex((what) => what.name === name);
-      if (column >= 0) texts.set(column, table.cells[row][place]);
+      if (column >= 0) texts.set(column, table.cells[place].texts[table.cells[place].places[row]]);
     });
     this.takeRow(texts);
   }
