@@ -205,3 +205,72 @@ def test_a_single_class_has_no_other():
     tree = tw.grow({"x": [1, 2], "y": ["a", "a"]}, "y")
     assert tree.explain({"x": 1}).change is None
     assert len(tree.explain({"x": 1}).sentences) == 1
+
+
+def days(*ends):
+    return np.array([f"2022-01-{day:02d}" for day in ends for _ in range(4)], "M8[D]")
+
+
+def test_a_day_not_given_becomes_one_that_is_allowed():
+    tree = tw.grow({"d": days(1, 2), "y": list("aaaabbbb")}, "y")
+    missing = tree.explain({"d": None})
+    (move,) = missing.change.moves
+    assert (move.to, move.condition) == ("2022-01-02", "d > 2022-01-01")
+    assert tree.predict({"d": move.to}) == missing.change.prediction == "b"
+    hand = tw.parse("d <= 2022-01-01 -> a\nd > 2022-01-01\n  d <= 2022-01-02 -> b\n  d > 2022-01-02 -> a")
+    for row in ({"d": "2022-01-01"}, {"d": "2022-02-01"}):
+        (move,) = hand.explain(row).change.moves
+        assert (move.to, hand.predict({"d": move.to})) == ("2022-01-02", "b")
+    middle = hand.explain({"d": None}, to="b").change.moves[0]
+    assert (middle.to, middle.condition) == ("2022-01-02", "d = 2022-01-02")
+
+
+def test_a_wide_integer_not_given_stays_exact():
+    big = 2**60 + 1
+    tree = tw.grow({"n": [big] * 4 + [big + 1] * 4 + [None] * 9, "y": list("aaaabbbbccccccccc")}, "y")
+    for to in "ab":
+        why = tree.explain({"n": None}, to=to)
+        assert tree.predict({"n": why.change.moves[0].to}) == to
+
+
+def test_what_a_column_should_become_can_be_put_into_the_row():
+    days_of = {"d": days(1, 9), "y": list("aaaabbbb")}
+    flags = {"flag": [True] * 4 + [False] * 4, "y": list("aaaabbbb")}
+    for data, row, to in ((days_of, {"d": "2022-01-01"}, "2022-01-06"), (flags, {"flag": True}, False)):
+        tree = tw.grow(data, "y")
+        change = tree.explain(row).change
+        (move,) = change.moves
+        assert move.to == to
+        assert type(move.to) is type(to)
+        assert tree.predict({**row, move.column: move.to}) == change.prediction == "b"
+        assert tree.explain(row).to_dict()["change"]["moves"][0]["to"] == to
+
+
+def test_two_columns_that_are_infinitely_far():
+    tree = tw.parse("x <= 1\n  z <= 1 -> A\n  z > 1 -> B\nx > 1 -> B")
+    why = tree.explain({"x": math.inf, "z": math.inf})
+    assert [(m.column, m.to, m.distance) for m in why.change.moves] == [("x", 1.0, math.inf), ("z", 1.0, math.inf)]
+    assert why.change.distance == math.inf
+    tiny = tw.grow(
+        {"x": [0.0, 1e-310] * 4, "z": [0.0, 1e-310] * 2 + [1e-310, 0.0] * 2, "y": [1, 0, 1, 0, 0, 0, 0, 0]}, "y"
+    )
+    assert tiny.explain({"x": 5.0, "z": 5.0}, to=1).change.distance == math.inf
+
+
+def test_of_infinite_moves_the_fewest():
+    hand = "a <= 1\n  b <= 1 -> P\n  b > 1 -> Q\na > 1\n  c <= 1\n    b <= 1 -> Q\n    b > 1 -> P\n  c > 1 -> Q"
+    change = tw.parse(hand).explain({"a": 2.0, "b": math.inf, "c": 9.0}).change
+    assert [move.column for move in change.moves] == ["c"]
+    both = tw.parse(
+        "a <= 1\n  b <= 1 -> P\n  b > 1 -> Q\na > 1\n  c <= 1\n    d <= 1 -> P\n    d > 1 -> Q\n  c > 1 -> Q"
+    )
+    row = {"a": math.inf, "b": math.inf, "c": math.inf, "d": 9.0}
+    for names in (row, {**row, "d": math.inf, "b": 9.0}):
+        change = both.explain(names).change
+        assert sum(math.isinf(move.distance) for move in change.moves) == 1
+
+
+def test_large_numbers_have_many_decimals():
+    tree = tw.parse("x <= 20000000000000.5 -> a\nx > 20000000000000.5 -> b")
+    (move,) = tree.explain({"x": 0.1 + 0.2}).change.moves
+    assert 20000000000000.5 < move.to < 20000000000000.6

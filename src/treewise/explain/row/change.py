@@ -16,10 +16,9 @@ known, the range of the column's cuts in the tree, and where that is 0 too, 1.
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,12 @@ from treewise.errors import ParameterError, did_you_mean, listing, shown
 from treewise.explain.row.path import NEVER_SEEN, Cell
 from treewise.nodes import LEAF, Label
 from treewise.predict import answers_of, nodes_that_speak
-from treewise.regions import Condition, Descent, Interval, say
-from treewise.split import Value
+from treewise.regions import Condition, Descent, Interval, as_cell, say
 from treewise.tree import Tree
 from treewise.wording import safe
 
 MOST_DECIMALS = 15
+DIGITS = Context(prec=60)  # enough for as many decimals of any number below 10^15
 IQR, CUTS, ONE = (
     "its interquartile range",
     "the range of its cuts",
@@ -49,10 +48,10 @@ class Move:
     """One column's change: to what, under which condition, and how far that is."""
 
     column: str
-    to: Value  # a natural value that will do
+    to: float | int | str | bool  # a natural value that will do, as one would type it
     text: str  # in words
     condition: str  # all that will do: "age <= 31.5"
-    distance: float
+    distance: float  # math.inf where an infinite number must become a finite one
     measure: str = ""  # of a number: IQR, CUTS or ONE
 
 
@@ -74,7 +73,19 @@ class Change:
     @property
     def distance(self) -> float:
         """How far it is: the sum over the columns."""
-        return math.fsum(move.distance for move in self.moves)
+        return total(move.distance for move in self.moves)
+
+
+def total(distances: Iterable[float]) -> float:
+    """Add distances up; math.inf where that is more than a number can be.
+
+    >>> total([0.5, 1.0]), total([1e308, 1e308])
+    (1.5, inf)
+    """
+    try:
+        return math.fsum(distances)
+    except OverflowError:
+        return math.inf
 
 
 def nearest_change(
@@ -91,7 +102,7 @@ def nearest_change(
     answers = answers_of(tree, speakers, estimate).tolist()
     rows = tree.arrays.rows.tolist()
     descent = Descent(tree)
-    best: tuple[tuple[int, float, int], int, dict[int, Condition]] | None = None
+    best: tuple[tuple[int, int, float, int], int, dict[int, Condition]] | None = None
     for end in descent.ends_here():
         if not wanted(answers[end]):
             continue
@@ -99,7 +110,8 @@ def nearest_change(
         costs = costs_of(conditions, rulers, fixed, math.inf if best is None else best[0][0])
         if costs is None:
             continue
-        key = (len(costs), math.fsum(costs.values()), -rows[end])
+        finite = [cost for cost in costs.values() if cost < math.inf]
+        key = (len(costs), len(costs) - len(finite), total(finite), -rows[end])
         if best is None or key < best[0]:
             best = key, end, {column: conditions[column] for column in costs}
     if best is None:
@@ -119,8 +131,8 @@ def costs_of(
         ruler = rulers[column]
         if ruler.given and condition.holds(ruler.own):
             continue
-        cost = math.inf if ruler.encoding.name in fixed else ruler.distance(condition)
-        if cost == math.inf or len(costs) + 1 > most:
+        cost = None if ruler.encoding.name in fixed else ruler.distance(condition)
+        if cost is None or len(costs) + 1 > most:
             return None
         costs[column] = cost
     return costs
@@ -157,17 +169,13 @@ class Ruler:
         size, measure = (wide, CUTS) if 0 < wide < math.inf else (1, ONE)
         return cls(encoding, given, own, float(size), measure, ends)
 
-    def distance(self, condition: Condition) -> float:
-        """Return what it costs to come to an allowed value; math.inf where no known value is allowed."""
+    def distance(self, condition: Condition) -> float | None:
+        """Return what it costs to come to an allowed value; None where no known value is allowed."""
         if not isinstance(condition, Interval):
-            return 1.0 if condition.n else math.inf
+            return 1.0 if condition.n else None
         if not condition.present:
-            return math.inf
-        if self.own is None:
-            return 1.0
-        to = self.just_past(condition, self.own)
-        far = abs(to - self.own) / self.size
-        return far if far < math.inf else sys.float_info.max  # an infinite value is far away, but not out of reach
+            return None
+        return 1.0 if self.own is None else float(abs(self.just_past(condition, self.own) - self.own) / self.size)
 
     def just_past(self, condition: Interval, own: Any) -> Any:
         """Return the allowed number next to another one."""
@@ -178,37 +186,42 @@ class Ruler:
 
     def move(self, condition: Condition) -> Move:
         """Return the change to an allowed value, a natural one, and how far it is."""
-        to = self.natural(condition)
+        value: Any = self.natural(condition)
+        far, to = self.distance(condition), as_cell(value, self.encoding)
+        assert condition.holds(value)
+        assert far is not None
+        assert to is not None
+        text = self.encoding.levels[value] if self.encoding.categorical else self.encoding.say(value)
         said = say(condition, self.encoding, or_missing=False, or_unseen=False)
-        measure = self.measure if self.own is not None else ""
-        return Move(self.encoding.name, to, self.encoding.say(to), said, self.distance(condition), measure)
+        return Move(self.encoding.name, to, text, said, far, self.measure if self.own is not None else "")
 
-    def natural(self, condition: Condition) -> float | int | str:
+    def natural(self, condition: Condition) -> float | int:
         """Return an allowed value as one would write it: the nearest or first level, a number with few decimals."""
         if not isinstance(condition, Interval):
             ordered = self.encoding.kind == "ordered" and self.own is not None and self.own >= 0
             near = (lambda code: abs(code - self.own)) if ordered else None
-            return self.encoding.levels[min(condition.codes(), key=near)]
+            return min(condition.codes(), key=near)
         own = self.middle(condition) if self.own is None else self.own
         inside = condition.holds(own)
         to = own if inside else self.just_past(condition, own)
-        if self.encoding.kind != "number" or not math.isfinite(to):
-            return int(to) if self.encoding.kind != "number" else float(to)
-        towards = ROUND_HALF_EVEN if inside else ROUND_FLOOR if own > to else ROUND_CEILING
-        for decimals in range(self.decimals(), MOST_DECIMALS + 1):
-            short = float(Decimal(to).quantize(Decimal(1).scaleb(-decimals), towards)) if abs(to) < 1e15 else to
-            if condition.holds(short):
-                return short + 0.0
+        if self.encoding.kind != "number":
+            return int(to)
+        if math.isfinite(to) and abs(to) < 1e15:
+            towards = ROUND_HALF_EVEN if inside else ROUND_FLOOR if own > to else ROUND_CEILING
+            for decimals in range(self.decimals(), MOST_DECIMALS + 1):
+                short = float(Decimal(to).quantize(Decimal(1).scaleb(-decimals), towards, DIGITS))
+                if condition.holds(short):
+                    return short + 0.0
         return float(to)
 
     def middle(self, condition: Interval) -> Any:
         """Return where a value that is not known might lie: between the quartiles, or between the ends allowed."""
-        if self.ends is not None:
-            return self.ends[0] + (self.ends[1] - self.ends[0]) / 2 if self.measure == IQR else self.ends[0]
-        low, high = condition.low, condition.high
-        if low is not None and high is not None:
-            return low + (high - low) / 2
-        return low if low is not None else high
+        low, high = (condition.low, condition.high) if self.ends is None else self.ends
+        if low is None or high is None:
+            return low if low is not None else high
+        if self.encoding.kind != "number":  # whole numbers stay whole, and exact
+            return int(low) + (int(high) - int(low) + 1) // 2
+        return low if self.ends is not None and self.measure != IQR else low + (high - low) / 2
 
     def decimals(self) -> int:
         """Return how many decimals the column's numbers seem to have: those of the row's value and the quartiles."""

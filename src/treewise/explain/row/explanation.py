@@ -183,11 +183,7 @@ class Explanation(Shown):
 
 def change_dict(change: Change) -> dict[str, Any]:
     """Return a change as plain values."""
-    moves = [
-        {"column": m.column, "to": m.to if isinstance(m.to, str) else m.text, "condition": m.condition}
-        | {"distance": m.distance}
-        for m in change.moves
-    ]
+    moves = [{"column": m.column, "to": m.to, "condition": m.condition, "distance": m.distance} for m in change.moves]
     return {"prediction": change.prediction, "node": change.node, "distance": change.distance, "moves": moves}
 
 
