@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ import treewise as tw
 from treewise.draw.picture import front, letters
 from treewise.draw.picture.choice import MOST_LEVELS, Bounds, choose
 from treewise.draw.picture.scene import Band, Box, Group, Words, hatched
+from treewise.draw.text import render
 from treewise.errors import ColumnError, ParameterError
 from treewise.nodes import LEAF
 
@@ -283,6 +285,19 @@ def test_as_many_branches_as_can_be():
     assert groups[-1].title == "+ 2,989 more branches, 2,989 leaves"
     row = {"c": "level 2718"}
     assert f"node {tree.apply(row)}" in {group.name for group in check(tree.draw(max_leaves=12, highlight=row))}
+
+
+def test_many_nodes_of_many_classes_are_drawn_in_the_room_of_those_shown():
+    classes = [f"class {i}" for i in range(2000)]
+    tree = tw.grow({"x": list(range(4000)), "y": [classes[i * 7 % 2000] for i in range(4000)]}, "y")
+    tracemalloc.start()
+    try:
+        tree.draw(max_leaves=10)
+        render(tree, bars=True, max_lines=20)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * len(tree) * len(tree.classes) / 4
 
 
 def test_bounds_are_what_was_asked_for():

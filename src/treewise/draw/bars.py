@@ -50,7 +50,6 @@ class Bars:
         two = len(tree.classes) == 2
         self.shades = (ASCII_TWO if two else ASCII_SHADES) if ascii else (TWO if two else SHADES)
         self.outside, self.inside, self.at = "-=#" if ascii else "·▒█"
-        self.weights = class_weights(tree) if self.shown and not self.regression else None
         self.scale = value_range(tree) if self.regression else (0.0, 1.0)
         self.samples = samples if self.regression else None
         if self.samples is not None:
@@ -107,8 +106,7 @@ class Bars:
         return "".join(self.heights[math.ceil(tallest * n / int(many.max()))] for n in many.tolist())
 
     def _of_classes(self, node: int) -> str:
-        assert self.weights is not None
-        weights = self.weights[node]
+        weights = class_weights(self.tree, node)
         if not weights.any():
             return ""
         cells = in_cells(weights / weights.sum(), CELLS)

@@ -42,7 +42,6 @@ class Cells:
         self.regression, self.two = tree.task == "regression", len(tree.classes) == 2
         self.only_rows = narrow > 1
         self.listed = not (self.regression or narrow) and len(tree.classes) <= MOST_COUNTED
-        self.counts = class_weights(tree).tolist() if self.listed and self.shown else []
         self.share = [] if self.regression else share_of(tree, 1 if self.two else None).tolist()
 
     @property
@@ -86,7 +85,7 @@ class Cells:
 
     def _of_classes(self, node: int) -> list[str]:
         share = self.nothing if math.isnan(self.share[node]) else percent(self.share[node])
-        counts = [count(weight) for weight in self.counts[node]] if self.listed else []
+        counts = [count(weight) for weight in class_weights(self.tree, node).tolist()] if self.listed else []
         return [*counts[1:], share] if self.two else counts or [share]
 
     def name_the_classes(self) -> bool:
@@ -101,12 +100,18 @@ class Cells:
         return label_order(predicted) == tree.classes
 
 
-def class_weights(tree: Tree) -> npt.NDArray[np.float64]:
-    """Return every node's weight of every class, as a table."""
+def class_weights(tree: Tree, node: int) -> npt.NDArray[np.float64]:
+    """Return a node's weight of every class; asked for the nodes that are shown, for all together may be gigabytes.
+
+    >>> from treewise.growth import grow
+    >>> class_weights(grow({"x": [1, 2, 3], "y": ["a", "b", "b"]}, "y"), 0)
+    array([1., 2.])
+    """
     a = tree.arrays
-    table = np.zeros((len(tree), len(tree.classes)))
-    table[_node_of_counts(tree), a.count_class] = a.count_weight
-    return table
+    where = slice(a.count_start[node], a.count_start[node + 1])
+    weights = np.zeros(len(tree.classes))
+    weights[a.count_class[where]] = a.count_weight[where]
+    return weights
 
 
 def share_of(tree: Tree, place: int | None) -> npt.NDArray[np.float64]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from treewise.draw.counts import class_weights, share_between, value_range
 from treewise.draw.picture.choice import Shown
@@ -77,11 +76,6 @@ class Cards:
         self.counted, self.weighted = counted(tree), weighted(tree)
 
     @cached_property
-    def weights(self) -> npt.NDArray[np.float64]:
-        """Every node's weight of every class."""
-        return class_weights(self.tree)
-
-    @cached_property
     def scale(self) -> tuple[float, float]:
         """The lowest and the highest number that is drawn: values of nodes, and a spread to either side."""
         if self.histograms is not None:
@@ -114,7 +108,7 @@ class Cards:
             return "histogram"
         if not self.counted or not self.tree.arrays.rows[node]:
             return ""
-        if self.tree.task == "classification" and not self.weights[node].any():
+        if self.tree.task == "classification" and not class_weights(self.tree, node).any():
             return ""
         return "range" if self.tree.task == "regression" else "bar"
 
@@ -140,9 +134,10 @@ class Cards:
         if self.tree.task == "regression":
             return f"{rows} · sd {figure(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
         place = 1 if len(self.tree.classes) == 2 and not leaf else int(a.label[node])
-        if place < 0 or not self.weights[node].any():
+        weights = class_weights(self.tree, node)
+        if place < 0 or not weights.any():
             return rows
-        share = f"{rough_percent(float(self.weights[node, place] / self.weights[node].sum()))} %"
+        share = f"{rough_percent(float(weights[place] / weights.sum()))} %"
         label = clip_to(write_label(self.tree.classes[place]), LABEL_ROOM, SMALL)
         label += "" if isinstance(self.tree.classes[place], str) else ":"  # a class that is a number is no count
         return f"{share} of {rows}" if leaf else f"{rows} · {label} {share}"
@@ -209,7 +204,7 @@ class Cards:
 
     def _bar(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
         """Paint the weights of the classes beside each other, those too small to be seen together at the end."""
-        weights = self.weights[node]
+        weights = class_weights(self.tree, node)
         shares = (weights / weights.sum() * width).tolist()
         parts: list[Box | Lines] = []
         at = x
