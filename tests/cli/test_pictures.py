@@ -1,5 +1,9 @@
 """Pictures of evaluations, importances and gains: what is drawn, where to, and what is said when it cannot be."""
 
+import sys
+
+import pytest
+
 
 def test_pictures_of_an_evaluation(run, tmp_path):
     run("grow noisy --max-depth 3 -q -o m.json")
@@ -42,3 +46,35 @@ def test_importances_and_gains_by_the_ending_of_their_file(run, model, tmp_path)
     assert heads == [b"<?xml", b"\x89PNG\r", b"%PDF-"]
     answer = run(f"trace {model} penguins --node 2 --column species -o h.png")
     assert (answer.code, tmp_path.joinpath("h.png").exists()) == (3, False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "curve none.csv --target y -o c.png",
+        "draw none.csv --target y -o t.pdf",
+        "evaluate none.json none.csv --picture roc=r.png",
+        "importance none.json -o i.svg",
+        "regions none.csv -o r.png",
+        "trace none.csv --target y --column x -o g.png",
+    ],
+)
+def test_that_matplotlib_is_missing_is_said_before_any_work(run, monkeypatch, words):
+    for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    answer = run(words)
+    assert 'matplotlib, which is not installed: pip install "treewise[plot]"' in answer.err
+    assert "none" not in answer.err
+
+
+def test_names_of_files_steer_no_terminal(run, model):
+    for words in (
+        "evaluate {m} penguins --picture 'confusion=\x1b[31m.svg'",
+        "importance {m} -o '\x1b[31m.svg'",
+        "importance {m} -o '\x1b[31m.csv'",
+        "regions {m} penguins -o '\x1b[31m.svg'",
+        "trace {m} penguins --column island -o '\x1b[31m.svg'",
+    ):
+        answer = run(words.format(m=model))
+        assert (answer.code, "\\x1b[31m." in answer.err, "\x1b" in answer.err) == (0, True, False), (words, answer)

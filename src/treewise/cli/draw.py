@@ -60,6 +60,10 @@ def command(
 
     check_place(output, source, data)
     form = "svg" if output in (None, "-") else form_of(str(output))
+    if form != "svg":
+        from treewise.draw.picture.press import check_press
+
+        check_press(form)
     text_form, asked = take_text_options(options), take_grow_options(options)
     table: Any = None
     if data is None and (not looks_like_model(source) or "target" in asked):

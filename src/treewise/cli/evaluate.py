@@ -156,7 +156,7 @@ def command(
             say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
     for content, what, file in drawn:
         deliver(content, file)
-        remark("", f"{what} → {file}")
+        remark("", f"{what} → {safe(file)}")
     return judged(evaluation, fail_under, fail_over)
 
 

@@ -14,6 +14,7 @@ from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
+from treewise.wording import safe
 
 if TYPE_CHECKING:
     from treewise.explain.importances import Importances
@@ -83,5 +84,5 @@ def show(result: Importances, form: str | None, output: str | None) -> None:
     """Print the result, write it, or draw it."""
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
-        return remark("", f"→ {output}")
+        return remark("", f"→ {safe(output)}")
     return present(result, form, output)

@@ -1,7 +1,7 @@
 """Pictures as files of the command line: told by their ending, drawn whole before anything is written.
 
-Stands between the verbs that draw (curve, evaluate, regions) and ``draw/paper.py``. Matplotlib is imported only when
-there is something to draw, but that it is there is checked before any other work is done.
+Stands between the verbs that draw (curve, evaluate, importance, regions, trace) and ``draw/paper.py``. Matplotlib is
+imported only when there is something to draw, but that it is there is checked before any other work is done.
 """
 
 from __future__ import annotations

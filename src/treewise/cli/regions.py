@@ -94,7 +94,7 @@ def command(
         axes = side_by_side(found, table, across, up, held=dict(held), target=target, with_tree=with_tree)
     first, *_ = axes
     deliver(picture(first, output), output)
-    remark("", f"{plural(len(axes), 'picture')} → {output}")
+    remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
 
 
 def grid(table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]) -> Sequence[Any]:

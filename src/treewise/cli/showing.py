@@ -47,7 +47,7 @@ def present(shown: Shown, form: str | None = None, output: str | None = None, mo
         return say_styled(shown.to_text(terminal_width(), most, bold if has_style() else str))
     deliver(content(shown, form, most), output)
     if output not in (None, "-"):
-        remark("", f"→ {output}")
+        remark("", f"→ {safe(output)}")
     return None
 
 

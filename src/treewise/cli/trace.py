@@ -14,7 +14,7 @@ import click
 from treewise.cli.grow import grow_aloud
 from treewise.cli.inputs import looks_like_model, read_model_and_data
 from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.pictures import is_picture, picture
+from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
 from treewise.cli.show import refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
@@ -87,6 +87,7 @@ def command(
     from treewise.evaluate.answers import settled
 
     check_place(output, source, data)
+    check_picture(output)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
@@ -101,7 +102,7 @@ def command(
     if output is not None and is_picture(output):
         found = trace[0 if node is None else node]
         deliver(picture(found.draw(options["column"]), output), output)
-        remark("", f"node {found.id} → {output}")
+        remark("", f"node {found.id} → {safe(output)}")
     else:
         write(trace.exercise() if blanks else trace, form, blanks, output)
 

@@ -24,16 +24,23 @@ FONT = "DejaVu Sans"  # matplotlib has it with it; the others only for letters i
 FURTHER = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS", "Noto Sans")
 
 
-def printed(scene: Scene, form: str) -> bytes:
-    """Return a scene as the bytes of a ``png`` or ``pdf`` file, always the same for the same scene."""
+def check_press(form: str) -> None:
+    """See to it that a form can be painted; for the command line before there is a scene, which may take long."""
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise PackageError(
             f'{form.upper()} pictures are painted by matplotlib, which is not installed: pip install "treewise[plot]";'
             " an .svg needs nothing."
         ) from None
+
+
+def printed(scene: Scene, form: str) -> bytes:
+    """Return a scene as the bytes of a ``png`` or ``pdf`` file, always the same for the same scene."""
+    check_press(form)
+    import matplotlib
+    from matplotlib.figure import Figure
+
     inches = scene.width / PIXELS, scene.height / PIXELS
     with warnings.catch_warnings(), matplotlib.rc_context({"pdf.fonttype": 42, "pdf.compression": 6}):
         warnings.simplefilter("ignore")  # of letters that no font has
