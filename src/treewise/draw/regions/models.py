@@ -163,12 +163,7 @@ class DrawnModel(Drawn):
             best = chances.argmax(axis=1)
             return Answers.of_classes(own[best], chances.max(axis=1))
         said = np.asarray(self.model.predict(rows) if hasattr(self.model, "predict") else self.model(rows))
-        if (
-            classes
-            and said.shape == (len(table), len(classes))
-            and np.allclose(said.sum(axis=1), 1)
-            and said.min() >= 0
-        ):
+        if classes and said.shape == (len(table), len(classes)) and are_shares(said):
             return Answers.of_classes(said.argmax(axis=1), said.max(axis=1))
         if said.shape != (len(table),):
             raise ParameterError(

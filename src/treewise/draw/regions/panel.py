@@ -156,13 +156,13 @@ def draw_areas(ax: Axes, areas: Sequence[Area], answers: Answers, scene: Scene) 
         ]
         corners += [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, x1, y0, y1 in boxes]
         colours += [scene.colour(answers, i)] * len(boxes)
-        largest.append((max(boxes, key=lambda b: (b[1] - b[0]) * (b[3] - b[2]), default=None), area.node, colours[-1:]))
+        largest.append((max(boxes, key=lambda b: (b[1] - b[0]) * (b[3] - b[2]), default=None), area.node))
     edge = 1.0 if len(corners) <= 200 else 0.3 if len(corners) <= 2000 else 0.0
     ax.add_collection(
         PolyCollection(corners, facecolors=colours, edgecolors="white", linewidths=edge, zorder=0.5), autolim=False
     )
     wanted = scene.numbers if scene.numbers is not None else len(areas) <= FEW_AREAS
-    for box, node, _ in largest if wanted else []:
+    for box, node in largest if wanted else []:
         if box is not None:
             write_number(ax, box, node)
 
@@ -294,11 +294,11 @@ def draw_ticks(ax: Axes, which: Any, axis: Axis, cuts: Sequence[float]) -> list[
         return []
     if not cuts:
         if axis.encoding.kind != "number":
-            which.set_major_formatter(lambda value, _: in_words(axis, value))
+            which.set_major_formatter(lambda value, _: axis.say(value))
         return []
     inside = [cut for cut in cuts if axis.low < cut < axis.high]
     marked = room_for([*inside, *axis.reach], axis, height_of(ax) if upright else width_of(ax), upright)
-    which.set_ticks(marked, [in_words(axis, cut) for cut in marked])
+    which.set_ticks(marked, [axis.say(cut) for cut in marked])
     if len(inside) <= MOST_TICKS:
         which.set_ticks([cut for cut in inside if cut not in marked], minor=True)
     return [place for place, cut in enumerate(marked) if cut not in inside]
@@ -309,17 +309,10 @@ def room_for(cuts: Sequence[float], axis: Axis, points: float, upright: bool) ->
     scale = points / (axis.high - axis.low)
     chosen: list[tuple[float, float]] = []
     for cut in cuts:
-        half = 0.75 * SMALL if upright else 0.33 * SMALL * len(in_words(axis, cut)) + 4
+        half = 0.75 * SMALL if upright else 0.33 * SMALL * len(axis.say(cut)) + 4
         if all(abs(cut - other) * scale >= half + room for other, room in chosen):
             chosen.append((cut, half))
     return sorted(cut for cut, _ in chosen)
-
-
-def in_words(axis: Axis, value: float) -> str:
-    """Write a value of an axis: a threshold as the tree says it."""
-    if axis.encoding.kind == "number":
-        return axis.encoding.say(float(f"{value:.7g}"))
-    return axis.encoding.say(axis.origin + round(value))
 
 
 def width_of(ax: Axes) -> float:

@@ -54,6 +54,16 @@ class Axis:
         """Return where a number lies."""
         return float(value - self.origin) if self.origin else float(value)
 
+    def say(self, place: float) -> str:
+        """Write the number or the date at a place, shortly: seven digits are more than a picture can show.
+
+        >>> Axis(Encoding("length", "number"), 0.0, 1.0).say(0.00015674169799384519)
+        '0.0001567417'
+        """
+        if self.encoding.kind == "number":
+            return self.encoding.say(float(f"{place:.7g}"))
+        return self.encoding.say(self.origin + round(place))
+
     def places(self, table: Table) -> Floats:
         """Return where the rows of a table lie; NaN where the value is missing or not on the axis."""
         values = encode.apply(self.encoding, table[self.name], table.name)
