@@ -220,3 +220,34 @@ def test_deep_chains_and_many_levels():
     assert sum(region.conditions[0].n for _, region in ends(wide)) == n
     listed = make([Encoding("c", "nominal", levels)], N_P, node(Subset("c", levels[::2]), leaf("P"), leaf("N")))
     assert [region.conditions[0].n for _, region in ends(listed)] == [n // 2, n // 2]
+
+
+def test_a_member_of_a_region_beside_minus_infinity():
+    tree = tw.grow({"x": [-math.inf, -math.inf, 1, 2, 3, 4], "y": list("aabbcc")}, "y", min_samples_leaf=1)
+    for _, region in ends(tree):
+        assert region.contains(region.member())
+    assert tree.predict(region_of(tree, 3).member()) == "b"
+    assert Region((AGE,), {0: Interval(-1.7e308, 1.7e308)}).member() == {"age": 0}
+    assert Region((AGE,), {0: Interval(1e305, 1.7e308)}).member()["age"] > 1e305
+
+
+def test_a_region_reads_cells_as_its_tree_does():
+    tree = tw.grow({"x": [-999, -999, 1, 2, 3, 4], "y": list("bbaaaa")}, "y", na_values=("-999",), missing="branch")
+    for cell in (-999, "-999", None, 1, -1000):
+        at = tree.apply({"x": cell})
+        assert [node for node, region in ends(tree) if region.contains({"x": cell})] == [at]
+        assert [rule.node for rule in tree.rules() if rule.covers({"x": cell})] == [at]
+
+
+def test_a_member_is_no_marker():
+    tree = make([AGE], N_P, node(Threshold("age", -999.0), leaf("N", {"N": 2}), leaf("P", {"P": 2})))
+    marked = tree.with_(history=({"did": "grown", "na_values": ["-999", "-998"]},))
+    members = [region.member()["age"] for _, region in ends(marked)]
+    assert members[0] == -1000
+    assert members[1] not in (-999, -998)
+    assert [marked.predict({"age": age}) for age in members] == ["N", "P"]
+
+
+def test_no_such_column_in_a_region():
+    with pytest.raises(tw.TreewiseError, match=r'the region has no column "Age"\. Did you mean "age"'):
+        Region((AGE,), {})["Age"]

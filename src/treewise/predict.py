@@ -244,7 +244,7 @@ def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
 
 def na_values(tree: Tree) -> tuple[str, ...]:
     """Return the texts that meant "missing" when the tree was grown: they still do."""
-    return tuple(text for step in tree.history for text in step.get("na_values", ()))
+    return tree.na_values
 
 
 def refuses_missing(tree: Tree) -> bool:

@@ -28,8 +28,8 @@ class Structure:
 
     >>> import treewise as tw
     >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
-    >>> tree.task, tree.classes, tree.columns
-    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'))
+    >>> tree.task, tree.classes, tree.columns, tree.na_values
+    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), ())
     >>> tree.n_leaves, tree.depth, tree.depths.tolist(), len(tree.nodes)
     (6, 3, [0, 1, 1, 2, 3, 3, 3, 2, 1], 9)
 
@@ -57,6 +57,11 @@ class Structure:
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.arrays)
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """The texts that meant "missing" when the tree was grown: they still do."""
+        return tuple(text for step in self.history for text in step.get("na_values", ()))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -56,10 +56,14 @@ class Region:
 
     encodings: tuple[Encoding, ...]
     conditions: Mapping[int, Condition]  # by the column's number, in the order in which they were asked about
+    na_values: tuple[str, ...] = ()  # texts that mean "missing" to the tree
 
     def __getitem__(self, column: str) -> Condition:
         """Return what is possible of a column, by its name."""
-        number = [e.name for e in self.encodings].index(column)
+        names = [e.name for e in self.encodings]
+        if column not in names:
+            raise ColumnError(f'the region has no column "{safe(column)}".{did_you_mean(column, names)}')
+        number = names.index(column)
         return self.conditions.get(number) or anything(self.encodings[number])
 
     @property
@@ -73,16 +77,16 @@ class Region:
         for column, condition in other.conditions.items():
             mine = merged.get(column)
             merged[column] = condition if mine is None else both(mine, condition, self.encodings[column])
-        return Region(self.encodings, merged)
+        return Region(self.encodings, merged, self.na_values)
 
     def contains(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a row of cells is in it; only columns with a condition are looked at."""
+        """Tell whether a row of cells, read as the tree reads them, is in it; it needs the columns with a condition."""
         for number, condition in self.conditions.items():
             encoding = self.encodings[number]
             if encoding.name not in row:
                 hint = did_you_mean(encoding.name, map(str, row))
                 raise ColumnError(f'the row has no column "{safe(encoding.name)}".{hint} (None says it is missing.)')
-            if not condition.holds(cell_value(encoding, row[encoding.name])):
+            if not condition.holds(cell_value(encoding, row[encoding.name], self.na_values)):
                 return False
         return True
 
@@ -93,7 +97,9 @@ class Region:
         """
         if self.empty:
             return {}
-        return {self.encodings[i].name: some_cell(c, self.encodings[i]) for i, c in self.conditions.items()}
+        return {
+            self.encodings[i].name: some_cell(c, self.encodings[i], self.na_values) for i, c in self.conditions.items()
+        }
 
     def words(self, or_missing: bool = True, or_unseen: bool = True) -> tuple[str, ...]:
         """Say the region, one condition a column; columns that turn out free are left out.
@@ -122,7 +128,7 @@ def regions(tree: Structure, nodes: Collection[int] | None = None) -> Iterator[t
     descent = Descent(tree)
     for node in descent.walk():
         if wanted is None or node in wanted:
-            yield node, Region(tree.encodings, descent.conditions())
+            yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
 def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
@@ -138,7 +144,7 @@ def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
     """
     descent = Descent(tree)
     for node in descent.ends_here():
-        yield node, Region(tree.encodings, descent.conditions())
+        yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
 def region_of(tree: Structure, node: int) -> Region:
@@ -146,15 +152,16 @@ def region_of(tree: Structure, node: int) -> Region:
     descent, path = Descent(tree), tree.path(node)
     for parent, child in pairwise(path):
         descent.take(parent, descent.branches[child])
-    return Region(tree.encodings, descent.conditions())
+    return Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
-def cell_value(encoding: Encoding, cell: Any) -> Any:
+def cell_value(encoding: Encoding, cell: Any, na_values: tuple[str, ...] = ()) -> Any:
     """Return a cell as the column's own number: a value, or a level's code (-2: never seen); None if it is missing.
 
     >>> cell_value(Encoding("town", "nominal", ("Bari", "Rome")), "Rome"), cell_value(Encoding("x", "number"), "1.5")
     (1, 1.5)
     """
-    values = encode.apply(encoding, read([{encoding.name: cell}], name="the row")[encoding.name], "the row")
+    column = read([{encoding.name: cell}], na_values=na_values, name="the row")[encoding.name]
+    values = encode.apply(encoding, column, "the row")
     value: Any = values.tolist()[0]
     return None if encode.is_missing(encoding, values)[0] else value

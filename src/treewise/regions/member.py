@@ -6,35 +6,56 @@ Stands on ``condition.py``. Witnesses and examples are made of these: what a per
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from treewise.encode import INT64_MAX, INT64_MIN, UNSEEN, Encoding
 from treewise.encode.convert import PER_DAY
-from treewise.regions.condition import Condition, Interval
+from treewise.regions.condition import Condition, Interval, interval
+from treewise.table.cells import number_of
 
 Cell = float | int | str | bool | None
 UNKNOWN = "something else"  # a level no tree has seen
+HUGE = 1e300  # ends past this are as good as none: nobody types such a number
 
 
-def some_cell(condition: Condition, encoding: Encoding) -> Cell:
+def some_cell(condition: Condition, encoding: Encoding, markers: Sequence[str] = ()) -> Cell:
     """Return a cell that fits: a number or a declared level if possible, else a never-seen level, else None.
 
     >>> some_cell(Interval(3.2, 7.0), Encoding("age", "number")), some_cell(Interval(71.5), Encoding("age", "number"))
     (5, 72)
     """
-    return as_cell(some_value(condition, encoding), encoding)
+    return as_cell(some_value(condition, encoding, markers), encoding)
 
 
-def some_value(condition: Condition, encoding: Encoding) -> float | int | None:
-    """Return a value that fits as the column's own number, or a level's code (-2: never seen); None is missing."""
+def some_value(condition: Condition, encoding: Encoding, markers: Sequence[str] = ()) -> float | int | None:
+    """Return a value that fits as the column's own number, or a level's code (-2: never seen); None is missing.
+
+    Numbers that the ``markers`` say mean "missing", and are passed over where there is another.
+
+    >>> some_value(Interval(None, -999.0), Encoding("x", "number"), ("-999",))
+    -1000
+    """
     if isinstance(condition, Interval):
         if not condition.present:
             return None
         find = some_number if encoding.kind == "number" else partial(some_whole, encoding=encoding)
-        return find(condition.low, condition.high)
+        found = find(condition.low, condition.high)
+        said = {number_of(marker) for marker in markers} if markers and encoding.kind in ("number", "integer") else ()
+        if found not in said:
+            return found
+        others = (find(part.low, part.high) for part in beside(condition, found, encoding) if part.present)
+        return next((other for other in others if other not in said), found)
     return next(condition.codes(), UNSEEN if condition.unseen else None)
+
+
+def beside(condition: Interval, value: float | int, encoding: Encoding) -> tuple[Interval, Interval]:
+    """Return what is left of an interval below and above one of its numbers."""
+    whole = encoding.kind != "number" or (isinstance(value, int) and abs(value) >= 2**53)
+    below = value - 1 if whole else math.nextafter(value, -math.inf)
+    return interval(condition.low, below, False, encoding), interval(value, condition.high, False, encoding)
 
 
 def as_cell(value: float | int | None, encoding: Encoding) -> Cell:
@@ -66,16 +87,14 @@ def some_number(low: float | None, high: float | None) -> float | int:
 
     >>> some_number(206.5, 211.0), some_number(17.0, 45.5), some_number(0.30, 0.37), some_number(None, 71.5)
     (210, 30, 0.35, 71)
-    >>> some_number(None, -math.inf), some_number(1.0, 1.0000000000000002)
-    (-inf, 1.0000000000000002)
+    >>> some_number(None, -math.inf), some_number(1.0, 1.0000000000000002), some_number(-1.7e308, 2.5)
+    (-inf, 1.0000000000000002, 2)
     """
-    if low is None and high is None:
-        return 0
-    if low is None or high is None or math.isinf(low) or math.isinf(high):
+    low = None if low is not None and low <= -HUGE else low
+    high = None if high is not None and high >= HUGE else high
+    if low is None or high is None:
         return number_beside(low, high)
     width = high - low
-    if not math.isfinite(width):
-        return 0
     power = math.floor(math.log10(width)) + 1 if width > 0 else 0
     for exponent in range(power, power - 3, -1):
         for step in (10.0**exponent, 5 * 10.0 ** (exponent - 1)):
@@ -88,12 +107,16 @@ def some_number(low: float | None, high: float | None) -> float | int:
 
 
 def number_beside(low: float | None, high: float | None) -> float | int:
-    """Return a number near the one end there is: the next whole one, or the end itself where numbers are sparse."""
-    if low is None or low == -math.inf:
-        if high is None or high == math.inf:
+    """Return a number near the one end there is: the next whole one, or the end itself where numbers are sparse.
+
+    >>> number_beside(None, 2**60 + 255) == 2**60 + 255       # no double: the next one is larger
+    True
+    """
+    if low is None:
+        if high is None:
             return 0
         whole = float(math.floor(high)) if math.isfinite(high) else high
-        return tidy(whole if low is None or whole > low else high)
+        return tidy(whole if whole <= high else high)
     if math.isinf(low):
         return low  # nothing is larger: the caller asks of an empty interval
     whole = float(math.floor(low)) + 1

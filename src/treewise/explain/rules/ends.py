@@ -75,7 +75,10 @@ def nothing_left(now: Interval | LevelsNow) -> bool:
 def regions_at(tree: Tree, ends: Container[int]) -> dict[int, Region]:
     """Return the regions of some ends, by one way through the tree."""
     descent = Descent(tree)
-    return {node: Region(tree.encodings, descent.conditions()) for node in descent.ends_here() if node in ends}
+    na_values = tree.na_values
+    return {
+        node: Region(tree.encodings, descent.conditions(), na_values) for node in descent.ends_here() if node in ends
+    }
 
 
 def gaps_of(tree: Tree) -> list[bool]:
