@@ -1,10 +1,11 @@
 """One library on one table, in a process of its own: wall and CPU time, peak memory, tree size, accuracy held out.
 
-    python -m benchmarks.measure '{"workload": "W2", "learner": "treewise", "rows": 10000, "home": …, "repeat": 2}'
+    python -m benchmarks.measure '{"workload": "W2", "learner": "treewise", "rows": 10000, "home": …, "turn": [2, 8]}'
 
 ``run`` starts such a process and reads the line of JSON it prints. The process loads the table, warms the library up on
-a few rows, and fits ``repeat`` times: the first fit gives the peak memory beyond what the process had, all together the
-best time. Libraries take turns, one process after the other, so that a busy minute hits all alike.
+a few rows, and fits ``repeat`` times, and again while ``seconds`` are left: the first fit gives the peak memory beyond
+what the process had, all together the best time. Every library has the same time for its turn, and turns alternate, one
+process after the other, so that a busy minute hits all alike.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from benchmarks.workloads import GROWN_ON, WORKLOADS, Array, Workload, load
 WARM_UP = 500  # rows
 ONE_BY_ONE = 300  # rows predicted singly
 SLOW = 10.0  # seconds: a fit that takes longer is not repeated in the same turn
+Turn = tuple[int, float]  # at least so many fits, and as many more as begin within so many seconds
 
 
-def run(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+def run(workload: Workload, learner: Learner, rows: int, home: Path, turn: Turn) -> dict[str, float]:
     """Measure in a child process; an empty answer if the library could not do it."""
-    asked = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home), "repeat": repeat}
+    asked = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home), "turn": turn}
     threads = {"OMP_NUM_THREADS": str(THREADS)}
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.measure", json.dumps(asked)],
@@ -62,10 +64,11 @@ def forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def best_time(work: Callable[[], Any], repeat: int) -> dict[str, float]:
+def best_time(work: Callable[[], Any], turn: Turn) -> dict[str, float]:
     """Return the least wall and CPU seconds of several runs."""
+    least, seconds = turn
     wall, cpu = [], []
-    for _ in range(repeat):
+    while len(wall) < least or sum(wall) < seconds:
         began, busy = time.perf_counter(), time.process_time()
         work()
         wall.append(time.perf_counter() - began)
@@ -73,7 +76,7 @@ def best_time(work: Callable[[], Any], repeat: int) -> dict[str, float]:
     return {"wall": min(wall), "cpu": min(cpu)}
 
 
-def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, turn: Turn) -> dict[str, float]:
     """Fit, and judge the tree on the rows held out."""
     x, y, x_new, y_new = load(home, rows)
     learner.fit(workload, learner.given(workload, x[:WARM_UP]), y[:WARM_UP])
@@ -81,10 +84,11 @@ def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, rep
     del x
     forget_peak()
     before = memory("VmRSS")
-    first = best_time(lambda: models.append(learner.fit(workload, given, y)), 1)
+    first = best_time(lambda: models.append(learner.fit(workload, given, y)), (1, 0.0))
     peak = memory("VmHWM") - before
-    again = repeat > 1 and first["wall"] < SLOW
-    rest = best_time(lambda: learner.fit(workload, given, y), repeat - 1) if again else first
+    left = (turn[0] - 1, turn[1] - first["wall"])
+    again = first["wall"] < SLOW and (left[0] > 0 or left[1] > 0)
+    rest = best_time(lambda: learner.fit(workload, given, y), left) if again else first
     said = learner.predict(models[0], learner.given(workload, x_new))
     return {
         **{kind: min(first[kind], rest[kind]) for kind in first},
@@ -101,7 +105,7 @@ def quality(workload: Workload, said: Array, truth: Array) -> float:
     return float(np.mean(np.asarray(said) == truth))
 
 
-def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Path, repeat: int) -> dict[str, float]:
+def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Path, turn: Turn) -> dict[str, float]:
     """Predict many rows at once, and rows one by one as a program that serves one would have them."""
     x, y, _, _ = load(home, rows)
     grown = min(GROWN_ON, rows)
@@ -110,7 +114,7 @@ def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Pa
     learner.predict(model, learner.given(workload, x[:WARM_UP]))
     forget_peak()
     before = memory("VmRSS")
-    found = best_time(lambda: learner.predict(model, given), repeat)
+    found = best_time(lambda: learner.predict(model, given), turn)
     peak = memory("VmHWM") - before
     if learner.name == "treewise":
         single = [cells.tolist() for cells in x[:ONE_BY_ONE]]
@@ -118,7 +122,7 @@ def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Pa
     else:
         single = [learner.given(workload, x[i : i + 1]) for i in range(ONE_BY_ONE)]
         predict = lambda row: learner.predict(model, row)  # noqa: E731
-    one = best_time(lambda: [predict(row) for row in single], repeat + 1)["wall"] / ONE_BY_ONE
+    one = best_time(lambda: [predict(row) for row in single], (turn[0] + 1, turn[1] / 8))["wall"] / ONE_BY_ONE
     return {**found, "peak": peak, "nodes": learner.nodes(model), "one_row_us": one * 1e6}
 
 
@@ -128,7 +132,7 @@ def main() -> None:
     workload = next(w for w in WORKLOADS if w.name == asked["workload"])
     learner = next(one for one in LEARNERS if one.name == asked["learner"])
     work = measure_prediction if workload.predict else measure_fit
-    print(json.dumps(work(workload, learner, asked["rows"], Path(asked["home"]), asked["repeat"])))
+    print(json.dumps(work(workload, learner, asked["rows"], Path(asked["home"]), tuple(asked["turn"]))))
 
 
 if __name__ == "__main__":
