@@ -13,8 +13,10 @@ import pytest
 
 import treewise as tw
 from treewise.draw.report import Wanted, bounded, report_html
+from treewise.draw.report.facts import REASONS
 from treewise.draw.report.plots import ticks
 from treewise.draw.report.sections import answer_in_words
+from treewise.nodes import STOPS
 
 from .handmade import chain
 from .hostile_names import NAMES
@@ -103,6 +105,57 @@ def test_rows_are_in_the_file_only_on_request(tmp_path):
     assert everything["number"] == list(range(1, 31))
     assert everything["node"] == tree.apply(table).tolist()
     assert secret not in json.dumps(everything)  # a column the tree was never given
+
+
+def test_without_rows_no_cell_of_few_rows_is_named():
+    """Levels of columns that are not asked about, rare levels and exact ends of ranges are cells of rows."""
+    n = 200
+    table = {
+        "x": [i * 1.000000123 for i in range(n)],
+        "patient": [f"Secret{i}" for i in range(n)],
+        "ward": ["Rome"] * 195 + ["Hiddenville"] * 5,
+        "y": ["a" if i < 100 else "b" for i in range(n)],
+    }
+    tree = tw.grow(table, "y")
+    text = report_html(tree, table)
+    assert "Secret" not in text
+    assert "Hiddenville" not in text
+    assert "Rome 195" in text
+    assert "199.000024477" not in text
+    assert "patient: 100 of 200 levels" in text
+    assert "Secret7" in report_html(tree, table, wanted=Wanted(rows="all"))
+
+
+def test_texts_that_meant_missing_still_do():
+    table = {"x": [-999, -999, -999, 1, 2, 3, 4, 5], "y": list("aaabbbaa")}
+    tree = tw.grow(table, "y", na_values=["-999"])
+    facts = facts_in(report_html(tree, table, table, Wanted(rows="all")))
+    assert facts["rows"]["node"] == tree.apply(table).tolist()
+    assert facts["test"]["rows"] == tree.arrays.rows.tolist()
+
+
+def test_a_test_table_with_a_class_of_its_own():
+    table = {"x": [1, 2, 3, 4], "y": list("aabb")}
+    text = report_html(tw.grow(table, "y"), table, {"x": [1, 2, 4], "y": ["a", "z", "b"]})
+    assert "1 row of the test table have a class the tree does not know (z)" in text
+    assert facts_in(text)["test"]["rows"][0] == 2
+
+
+def test_answers_beside_the_table():
+    x, y = [[float(i), 0.0] for i in range(8)], ["a", "b"] * 4
+    tree = tw.grow(x, y)
+    text = report_html(tree, x, x, Wanted(target=y, test_target=y))
+    assert facts_in(text)["test"]["rows"] == tree.arrays.rows.tolist()
+
+
+def test_every_reason_to_stop_is_said():
+    assert set(REASONS) == set(STOPS[1:])
+
+
+def test_names_that_are_patterns():
+    table = {"*": [1, 2, 3, 4], "^x.*$": list("aabb"), "x": [1, 1, 1, 2], "y": list("aabb")}
+    rows = facts_in(report_html(tw.grow(table, "y"), table, wanted=Wanted(rows="all")))["rows"]
+    assert rows["columns"] == ["*", "^x.*$", "x", "y"]
 
 
 def test_a_sample_is_spread_over_the_table():

@@ -397,6 +397,8 @@ class Tree(Explaining):
         rows: str = "none",
         computations: bool | None = None,
         title: str | None = None,
+        target: Any = None,
+        test_target: Any = None,
     ) -> None:
         """Write one HTML file to look at, ask, print and send; it needs no network.
 
@@ -415,10 +417,12 @@ class Tree(Explaining):
         rows : which rows of ``data`` are in the file: ``"none"``, ``"sample"`` or ``"all"``.
         computations : every node's candidates; by default where the table is small enough.
         title : what stands at the top.
+        target, test_target : the answers of the two tables, where these have no column of the target's name: arrays, or
+            the name of another column.
         """
         from treewise.draw.report import Wanted, report
 
-        report(self, path, data, test, Wanted(rows, computations, title))
+        report(self, path, data, test, Wanted(rows, computations, title, target, test_target))
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""

@@ -41,6 +41,16 @@ def test_boxes_do_not_overlap(penguins, open_page):
             assert apart or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
 
 
+def test_every_box_is_seen_at_first(tmp_path, open_page):
+    path = tmp_path / "page.html"
+    tw.grow("noisy", max_leaf_nodes=12).report(path, "noisy")
+    for width in (1300, 700):
+        here = open_page(path, width=width)
+        view = here.page.locator("#tree").bounding_box()
+        for box in here.page.locator("#tree .node").all():
+            assert box.bounding_box()["x"] + box.bounding_box()["width"] <= view["x"] + view["width"]
+
+
 def test_zoom_and_pan(penguins, open_page):
     here = open_page(penguins[1])
     before = here.box(0).bounding_box()
@@ -150,6 +160,7 @@ def test_searching_a_column(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     here.page.fill("#search", "ISLAND")
+    here.page.wait_for_selector("#tree .found")
     wanted = {node.id for node in tree if node.split is not None and node.split.column == "island"}
     assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .found").all()} == wanted
 
@@ -172,7 +183,7 @@ def test_the_keyboard_alone(penguins, open_page):
 def test_a_rule_leads_to_its_leaf(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
-    here.page.locator("#rules tr[data-leaf]").nth(1).click()
+    here.page.locator("#rules button[data-leaf]").nth(1).click()
     assert f"Node {tree.rules()[1].node}" in here.page.locator("#selected").inner_text()
 
 
@@ -216,30 +227,95 @@ def test_names_that_would_break_out(tmp_path, open_page):
     assert here.page.title() == "<img src=x onerror=alert(2)>"
 
 
-def test_every_row_ends_where_the_tree_says(tmp_path, open_page):
+def follow_rows(here, tree, expected):
+    """Click the first fifty rows, one after the other, and read where the page says each ends."""
+    for row, end in enumerate(expected[:50]):
+        here.box(0).dispatch_event("click")
+        here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
+        assert f"node {end}" in here.page.locator("#answer").inner_text(), row
+
+
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value"])
+def test_every_row_ends_where_the_tree_says(tmp_path, open_page, categorical):
     """The page walks the tree by a model of its own, in JavaScript: all kinds of splits, ends of intervals, gaps."""
-    draw = random.Random(1)
-    n = 160
+    draw, n = random.Random(1), 160
     table = {
         "x": [draw.choice([None, 0.1, 0.30000000000000004, 2.0, -1e300, float("inf")]) for _ in range(n)],
         "big": [draw.choice([2**60, 2**60 + 1, 2**60 + 2, -5]) for _ in range(n)],
         "day": [f"2024-0{draw.randint(1, 9)}-1{draw.randint(0, 9)}" for _ in range(n)],
-        "town": [draw.choice(["Rome", "Bari", "Turin", None]) for _ in range(n)],
+        "at": [f"1969-12-31 18:30:00,{draw.randint(0, 9**6):06d} +02:00" for _ in range(n)],
+        "town": [draw.choice(["Rome", "Bari", " Turin ", None]) for _ in range(n)],
+        "gpa": [draw.choice([3.5, 3.7, 4.0]) for _ in range(n)],
         "size": [draw.choice(["S", "M", "L"]) for _ in range(n)],
-        "yes": [draw.choice([True, False]) for _ in range(n)],
+        "told": [draw.choice(["TRUE", "False", "true"]) for _ in range(n)],
+        "a\nb": [draw.choice(["p\nq", "p\\nq"]) for _ in range(n)],
+        "a\\nb": [draw.random() for _ in range(n)],
         "y": [draw.choice("abc") for _ in range(n)],
     }
-    kinds = {"day": "datetime", "size": ["S", "M", "L"]}
-    for categorical in ("subset", "multiway", "one_value"):
-        tree = tw.grow(table, "y", kinds=kinds, categorical=categorical)
-        path = tmp_path / f"{categorical}.html"
-        tree.report(path, table, rows="all")
-        here = open_page(path)
-        expected = tree.apply({name: values for name, values in table.items() if name != "y"}).tolist()
-        for row in range(50):
-            here.box(0).dispatch_event("click")
-            here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
-            assert f"node {expected[row]}," in here.page.locator("#answer").inner_text(), table["day"][row]
+    kinds = {"day": "datetime", "at": "datetime", "size": ["S", "M", "L"], "gpa": "nominal", "told": "boolean"}
+    tree = tw.grow(table, "y", kinds=kinds, categorical=categorical, na_values=["?"])
+    path = tmp_path / "page.html"
+    tree.report(path, table, rows="all")
+    follow_rows(open_page(path), tree, tree.apply({k: v for k, v in table.items() if k != "y"}).tolist())
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "cell"),
+    [
+        ("datetime", "2024-03-15 10:00:00.123456 +02:00", "2024-03-15 10:00:00.123456 +02:00"),
+        ("datetime", "2024-3-15", None),
+        ("datetime", "2024-02-30", None),
+        ("datetime", "5", None),
+        ("number", "1,234.5", 1234.5),
+        ("number", "0,9", None),
+        ("number", "1e3", 1000.0),
+        ("number", "12 kg", None),
+    ],
+)
+def test_what_is_typed_is_read_as_python_reads_it(tmp_path, open_page, kind, typed, cell):
+    numbers = [0.5, 1000.2, 1234.4, 1234.6, 2000.0]
+    moments = [f"2024-03-15 08:00:00.{i:06d}" for i in (123454, 123455, 123456, 123457, 123458)]
+    table = {"x": numbers if kind == "number" else moments, "y": list("abcde")}
+    tree = tw.grow(table, "y", kinds={"x": kind})
+    path = tmp_path / "page.html"
+    tree.report(path, table)
+    here = open_page(path)
+    here.page.fill("#ask-0", typed)
+    if cell is None:
+        assert "please" in here.page.locator("#ask").inner_text()
+    else:
+        assert f"node {tree.apply({'x': [cell]})[0]}," in here.page.locator("#answer").inner_text()
+
+
+def test_what_no_row_had_is_still_possible(tmp_path, open_page):
+    table = {"g": list("aabb") * 10, "s": list("pqpq") * 10, "y": (["yes"] * 2 + ["yes", "no"]) * 10}
+    tree = tw.grow(table, "y", kinds={"g": {"a", "b", "c"}}, preset="id3", empty_branch="root")
+    path = tmp_path / "page.html"
+    tree.report(path, table)
+    here = open_page(path)
+    here.page.locator("#ask-1").select_option(label="p")
+    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.lit").all()}
+    empty = next(node.id for node in tree if node.stop == "no_rows")
+    assert empty in lit
+    here.page.locator("#ask-0").select_option(label="c")
+    assert f"node {empty}, which answers as node 0 (40 rows)" in here.page.locator("#answer").inner_text()
+
+
+def test_costs_decide_what_is_said_of_rows_half_known(tmp_path, open_page):
+    draw = random.Random(2)
+    table = {"x": [draw.random() for _ in range(300)], "z": [draw.random() for _ in range(300)]}
+    table["y"] = ["bad" if draw.random() < (0.1 + 0.3 * (x > 0.5)) else "good" for x in table["x"]]
+    tree = tw.grow(table, "y", max_leaf_nodes=6, cost={"bad": {"good": 10}})
+    path = tmp_path / "page.html"
+    tree.report(path, table)
+    here = open_page(path)
+    used = sorted({node.split.column for node in tree if node.split is not None})
+    assert used == ["x", "z"]
+    here.page.fill(f"#ask-{tree.columns.index('z')}", "0.9")
+    answer = here.page.locator("#answer").inner_text()
+    shares = dict(re.findall(r"(good|bad) ([0-9.]+) %", answer.split("\n", 1)[1]))
+    least = "bad" if 10 * float(shares["bad"]) > float(shares["good"]) else "good"
+    assert answer.startswith(f"→ {least}")
 
 
 def test_a_large_tree_opens_folded(tmp_path, open_page):

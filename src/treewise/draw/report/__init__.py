@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from treewise._version import __version__
 from treewise.draw.report import facts as known
@@ -24,12 +27,15 @@ from treewise.draw.report import sections as made
 from treewise.draw.report.page import Head, page_html
 from treewise.draw.speech import counted
 from treewise.draw.text import header, unsaid_missing
-from treewise.errors import ParameterError, did_you_mean
+from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate import Evaluation, evaluate
+from treewise.evaluate.answers import answers
 from treewise.files.disk import write_whole
 from treewise.nodes import LEAF
+from treewise.predict import na_values
 from treewise.prune.cp_table import cp_table
 from treewise.table import Table, read
+from treewise.table.column import Columns
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
@@ -46,6 +52,8 @@ class Wanted:
     rows: str = "none"
     computations: bool | None = None  # None: where that is affordable
     title: str | None = None
+    target: Any = None  # the answers of the table: a column's name, or an array
+    test_target: Any = None  # those of the test table
 
     def __post_init__(self) -> None:
         if self.rows not in ROWS:
@@ -61,15 +69,15 @@ def report(tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None
 def report_html(tree: Tree, data: Any, test: Any = None, wanted: Wanted | None = None) -> str:
     """Return the report of a tree on the table it was grown on, and on a test table if there is one."""
     wanted = wanted or Wanted()
-    table = read(data)
-    held = None if test is None else read(test)
+    table = read_for(tree, data, wanted.target)
+    held = None if test is None else read_for(tree, test, wanted.test_target)
     if not tree.history:
         tree = tree.refit(table)  # written by hand: what it knows is what this table says
     whole, tree = tree, bounded(tree)
-    facts = known.facts_of(tree, None if held is None else tree.refit(held))
     warnings = warnings_for(whole, tree)
+    facts = known.facts_of(tree, None if held is None else on_test_rows(tree, held, warnings))
     facts["rows"] = rows_for(tree, table, wanted.rows)
-    facts["computations"], facts["computations_note"] = computations_for(tree, table, wanted.computations)
+    facts["computations"], facts["computations_note"] = computations_for(tree, table, wanted)
     judged = None if held is None else judge(whole, held)
     head = Head(
         title=wanted.title or f"{safe(tree.target.name)}: {what_is_predicted(tree)}",
@@ -96,6 +104,35 @@ def report_html(tree: Tree, data: Any, test: Any = None, wanted: Wanted | None =
         made.made_section(whole, lines),
     ]
     return page_html(tree, head, facts, sections)
+
+
+def read_for(tree: Tree, data: Any, target: Any) -> Table:
+    """Read a table as the tree reads tables, with its answers under the name the tree knows."""
+    table = read(data, na_values=na_values(tree))
+    if target is None:
+        return table
+    answer = replace(answers(tree, table, target), name=tree.target.name)
+    columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
+    return replace(table, columns=Columns({**columns, tree.target.name: answer}, len(table)))
+
+
+def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
+    """Count the test rows at every node; those of a class the tree does not know are left out, and that is said."""
+    if tree.task == "classification":
+        labels = {str(label) for label in tree.classes}
+        found = held[tree.target.name].labels if held[tree.target.name].coded else ()
+        strange = sorted(set(found) - labels)
+        if strange:
+            column = held[tree.target.name].without_unused()
+            known_rows = np.array([label in labels for label in column.labels], bool)[column.values]
+            if not known_rows.all():
+                left = int((~known_rows).sum())
+                warnings.append(
+                    f"{plural(left, 'row')} of the test table have a class the tree does not know"
+                    f" ({listing([safe(label) for label in strange], most=4)}): errors, and not counted in the boxes."
+                )
+                held = held.take(np.flatnonzero(known_rows))
+    return tree.refit(held)
 
 
 def judge(tree: Tree, table: Table) -> Evaluation:
@@ -154,22 +191,22 @@ def rows_in_words(rows: str) -> str:
     return {"none": "none", "sample": f"a sample of at most {SAMPLE}", "all": "all"}[rows]
 
 
-def computations_for(tree: Tree, table: Table, asked: bool | None) -> tuple[dict[int, dict[str, Any]] | None, str]:
+def computations_for(tree: Tree, table: Table, wanted: Wanted) -> tuple[dict[int, dict[str, Any]] | None, str]:
     """Compute every node's candidates where that is affordable or was asked for; else say how to get them."""
-    if asked is False or not counted(tree):
+    if wanted.computations is False or not counted(tree):
         return None, ""
     levels = int(tree.arrays.rows[tree.arrays.kind != LEAF].sum()) / max(1, int(tree.arrays.rows[0]))
-    if asked is None and len(table) * len(tree.columns) * levels > MOST_CELLS:
+    if wanted.computations is None and len(table) * len(tree.columns) * levels > MOST_CELLS:
         return (
             None,
             "The other candidates of this question were not computed: the table is large. treewise trace shows them.",
         )
-    return known.computations(tree.trace(table), tree), ""
+    return known.computations(tree.trace(table), tree, rows=wanted.rows != "none"), ""
 
 
 def table_in_words(table: Table) -> str:
     """Say which table it was: its name, its size, and a hash of its names and cells in their order."""
     found, frame = hashlib.sha256(), table.to_polars()
     for name in frame.columns:
-        found.update(frame.select(name).write_csv().encode("utf-8", "surrogatepass"))
+        found.update(frame[name].to_frame().write_csv().encode("utf-8", "surrogatepass"))
     return f"{safe(table.name)}, {plural(len(table), 'row')}, sha256 {found.hexdigest()[:16]}…"

@@ -7,6 +7,7 @@ candidates of a node those of the trace.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy.typing as npt
 
 from treewise.draw.palette import HUES
 from treewise.draw.speech import Speaker
+from treewise.encode import UNSEEN, Encoding, is_missing
 from treewise.estimates import nodes_that_answer
 from treewise.explain.rules.ends import conditions, gaps_of
-from treewise.explain.trace import Trace
+from treewise.explain.trace import ColumnTrace, Trace
 from treewise.nodes import LEAF, STOPS
 from treewise.predict import encoded, find_nodes
 from treewise.regions import regions
@@ -37,25 +39,29 @@ REASONS = {
     "max_leaf_nodes": "there are as many leaves as were allowed",
     "by_hand": "it was written so",
     "not_yet": "nobody has split it yet",
+    **{stop: f"what was below was pruned: {stop[7:-1]}" for stop in STOPS if stop.startswith("pruned(")},
 }
+FEWEST = 10  # rows that share a level before a page without rows names it
 MOST_WORDS = 1_000_000  # letters of merged conditions in the file
 LONGEST_LIST = 12  # levels of a condition in a merged rule before it is cut in the middle
 
 
 def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
     """Return the tree for the page; ``test`` is the same tree, re-estimated on the test table."""
-    a = tree.arrays
+    a, cost = tree.arrays, tree.cost
+    asked = set(a.column.tolist())
     facts: dict[str, Any] = {
         "task": tree.task,
         "target": safe(tree.target.name),
         "classes": [safe(label) for label in tree.classes],
         "positive": 1 if len(tree.classes) == 2 else None,
         "colours": list(HUES),
-        "columns": [column_facts(encoding) for encoding in tree.encodings],
+        "columns": [column_facts(encoding, i in asked) for i, encoding in enumerate(tree.encodings)],
         "nodes": node_facts(tree),
         "rules": merged_words(tree),
         "reasons": {name: reason for name, reason in REASONS.items() if name in set(stops(tree))},
         "stays_at_root": tree.empty_branch == "root",
+        "cost": None if cost is None else cost.matrix.tolist(),
         "test": None if test is None else statistics(test),
     }
     if tree.task == "regression":
@@ -64,10 +70,10 @@ def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
     return facts
 
 
-def column_facts(encoding: Any) -> dict[str, Any]:
-    """Return what the page must know to read a value of a column."""
-    facts = {"name": safe(encoding.name), "kind": encoding.kind}
-    if encoding.categorical:
+def column_facts(encoding: Encoding, asked: bool) -> dict[str, Any]:
+    """Return what the page must know to read a value of a column; levels only where the tree asks about them."""
+    facts: dict[str, Any] = {"name": safe(encoding.name), "kind": encoding.kind}
+    if encoding.categorical and asked:
         facts["levels"] = [safe(level) for level in encoding.levels]
     return {**facts, "unit": encoding.unit} if encoding.unit else facts
 
@@ -114,7 +120,7 @@ def cuts(tree: Tree) -> Iterator[float | str | None]:
         elif isinstance(cut, int):
             yield str(cut)
         else:
-            yield cut if np.isfinite(cut) else ("Infinity" if cut > 0 else "-Infinity")
+            yield in_json(cut)
 
 
 def statistics(tree: Tree) -> dict[str, Any]:
@@ -158,29 +164,42 @@ def merged_words(tree: Tree) -> dict[int, list[str]]:
 
 
 def shortened(words: str) -> str:
-    """Leave out the middle of a set of very many levels.
+    """Leave out the end of a set of very many levels.
 
-    >>> shortened("id in {" + ", ".join(map(str, range(40))) + "}")
-    'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 28 more}'
+    >>> shortened("id in {" + ", ".join(map(str, range(40))) + "} or missing")
+    'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 28 more} or missing'
     """
-    parts = words.split(", ")
-    if len(parts) <= LONGEST_LIST + 4 or not words.endswith("}"):
+    found = re.search(r"\{(.*)\}", words)
+    levels = found[1].split(", ") if found else []
+    if found is None or len(levels) <= LONGEST_LIST + 4:
         return words
-    return f"{', '.join(parts[:LONGEST_LIST])}, … {len(parts) - LONGEST_LIST} more}}"
+    listed = f"{{{', '.join(levels[:LONGEST_LIST])}, … {len(levels) - LONGEST_LIST} more}}"
+    return words[: found.start()] + listed + words[found.end() :]
 
 
 # -- the computations of each node -----------------------------------------------------------------------------------
 
 
-def computations(trace: Trace, tree: Tree) -> dict[int, dict[str, Any]]:
-    """Return every column's best test at each inner node, the best first, and how they were compared."""
+def computations(trace: Trace, tree: Tree, rows: bool) -> dict[int, dict[str, Any]]:
+    """Return every column's best test at each inner node, the best first, and how they were compared.
+
+    Without ``rows`` in the file, levels of columns that the tree does not ask about are counted, not named.
+    """
     found = {}
+    asked = {tree.columns[i] for i in np.unique(tree.arrays.column).tolist() if i >= 0}
     for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
         at = trace[node]
         columns = sorted(at.columns.values(), key=lambda c: (c.best is None, -(c.score or 0.0), -c.gain))
         best = [c for c in columns if c.best is not None]
         chosen = at.split.column if at.split is not None else None
-        lines = [{"test": c.words, "gain": figure(c.gain), "won": c.name == chosen} for c in best[:12]]
+        lines = [
+            {
+                "test": c.words if rows or c.name in asked else test_in_short(c),
+                "gain": figure(c.gain),
+                "won": c.name == chosen,
+            }
+            for c in best[:12]
+        ]
         said = (
             f"{plural(at.tried, 'test')} tried in {plural(len(at.columns), 'column')}; impurity {figure(at.impurity)}."
         )
@@ -194,33 +213,67 @@ def computations(trace: Trace, tree: Tree) -> dict[int, dict[str, Any]]:
     return found
 
 
+def test_in_short(column: ColumnTrace) -> str:
+    """Say the best test of a column without naming any of its levels."""
+    assert column.best is not None
+    named = column.best.candidate.split.named
+    if not named:
+        return column.words
+    return f"{safe(column.name)}: {len(named):,} of {plural(len(column.encoding.levels), 'level')}"
+
+
 # -- rows, where they are wanted ------------------------------------------------------------------------------------
 
 
 def row_facts(tree: Tree, table: Table, chosen: npt.NDArray[np.int64], sampled: bool) -> dict[str, Any]:
-    """Return some rows of a table with the node each ends at; cells column by column, as text, None where missing."""
+    """Return some rows of a table: their cells as text to be read, and as the tree sees them to be followed."""
     part = table.take(chosen)
-    ends = find_nodes(tree, encoded(tree, part), len(part))
+    arrays = encoded(tree, part)
     names = [name for name in (*tree.columns, tree.target.name) if name in table.columns]
-    frame = part.to_polars().select(names)
-    cells = [listed_once([cell_text(cell) for cell in frame[name].to_list()]) for name in names]
+    frame = part.to_polars()
     return {
         "columns": [safe(name) for name in names],
         "number": (chosen + 1).tolist(),
-        "node": ends.tolist(),
-        "cells": cells,
+        "node": find_nodes(tree, arrays, len(part)).tolist(),
+        "texts": [listed_once([cell_text(cell) for cell in frame[name].to_list()]) for name in names],
+        "cells": {
+            i: listed_once(seen(encoding, values))
+            for i, (encoding, values) in enumerate(zip(tree.encodings, arrays, strict=True))
+            if values is not None
+        },
         "sampled": sampled,
     }
 
 
-def listed_once(texts: list[str | None]) -> dict[str, Any]:
-    """Write a column as its different texts, and the place of each row's among them: most are there many times.
+def seen(encoding: Encoding, values: npt.NDArray[Any]) -> list[Any]:
+    """Return encoded cells as the page walks with them: a code, a number, or one as text; None missing, -2 never seen.
+
+    >>> seen(Encoding("n", "integer"), np.array([2**60, -(2**63)]))
+    ['1152921504606846976', None]
+    """
+    gone = is_missing(encoding, values).tolist()
+    if encoding.categorical:
+        return [
+            None if empty else (int(code) if code >= 0 else UNSEEN) for code, empty in zip(values, gone, strict=True)
+        ]
+    if encoding.kind != "number":
+        return [None if empty else str(value) for value, empty in zip(values.tolist(), gone, strict=True)]
+    return [None if empty else in_json(float(value)) for value, empty in zip(values, gone, strict=True)]
+
+
+def in_json(value: float) -> float | str:
+    """Write a number that JSON can hold; the page reads infinities from text."""
+    return value if np.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def listed_once(cells: list[Any]) -> dict[str, Any]:
+    """Write a column as its different cells, and the place of each row's among them: most are there many times.
 
     >>> listed_once(["Rome", None, "Rome"])
-    {'texts': ['Rome', None], 'places': [0, 1, 0]}
+    {'values': ['Rome', None], 'places': [0, 1, 0]}
     """
-    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    return {"texts": list(place), "places": [place[text] for text in texts]}
+    place = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    return {"values": list(place), "places": [place[cell] for cell in cells]}
 
 
 def cell_text(cell: object) -> str | None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from treewise.draw.palette import UNKNOWN, hue, scale, sure
 from treewise.draw.regions.plane import Area, Axis, Plane, thresholds
+from treewise.encode import Encoding
 from treewise.nodes import LEAF
 from treewise.sheet import in_html
 from treewise.table import Table
@@ -95,7 +96,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[Area], table: Table, r
             left, top = at(plane.x, x0), at(plane.y, y1)
             size = f'width="{at(plane.x, x1) - left:.1f}" height="{at(plane.y, y0) - top:.1f}"'
             box = f'x="{left:.1f}" y="{top:.1f}" {size}'
-            link = f'data-leaf="{area.node}" tabindex="0"'
+            link = f'data-leaf="{area.node}"'
             parts.append(f'<rect class="area" {link} {box} fill="{colour}"><title>{in_html(said)}</title></rect>')
     for axis in plane.axes:
         parts += axis_parts(tree, axis, axis is plane.x, lambda value, axis=axis: at(axis, value))  # type: ignore[misc]
@@ -121,7 +122,9 @@ def axis_parts(tree: Tree, axis: Axis, across: bool, at: Callable[[float], float
         marks = [(float(i), clip(level, LONGEST, "…")) for i, level in enumerate(axis.encoding.levels)]
     else:
         first = [*thresholds(tree, axis), *axis.reach]
-        marks = [(value, axis.encoding.say(int(value) + axis.origin if axis.origin else value)) for value in first]
+        marks = [
+            (value, axis_number(axis.encoding, int(value) + axis.origin if axis.origin else value)) for value in first
+        ]
     parts: list[str] = []
     taken: list[tuple[float, float]] = []  # places on the axis, and how far their texts reach
     last = TOP + HIGH
@@ -142,6 +145,11 @@ def axis_parts(tree: Tree, axis: Axis, across: bool, at: Callable[[float], float
     turned = f'transform="translate(14,{middle}) rotate(-90)" text-anchor="middle"'
     flat = f'x="{LEFT + WIDE / 2}" y="{last + 42}" text-anchor="middle"'
     return [*parts, f"<text {flat if across else turned}>{name}</text>"]
+
+
+def axis_number(encoding: Encoding, value: float | int) -> str:
+    """Write a number of a column in five digits; a date as it is."""
+    return encoding.say(value) if encoding.kind == "datetime" else figure(float(value))
 
 
 def colour_of(tree: Tree, node: int) -> str:

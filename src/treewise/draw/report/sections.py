@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from treewise.draw.counts import error_in_words, training_error
-from treewise.draw.palette import hue
+from treewise.draw.palette import HUES, hue
 from treewise.draw.regions.plane import plane_for
-from treewise.draw.report.plots import curve_svg, regions_svg
-from treewise.draw.summary import encoding_in_words
+from treewise.draw.report.facts import FEWEST
+from treewise.draw.report.plots import axis_number, curve_svg, regions_svg
 from treewise.encode import Encoding, is_missing
 from treewise.encode import apply as encode_column
 from treewise.errors import DataError
@@ -32,7 +32,7 @@ from treewise.wording import count, figure, number, percent, plural, rough_perce
 MOST_RULES = 60
 MOST_COLUMNS = 200
 MOST_AREAS = 300  # leaves of a tree whose regions are drawn
-MOST_CLASSES = 16  # in the legend and the confusion matrix
+MOST_CLASSES = 16  # in the legend
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def answer_in_words(tree: Tree) -> str:
         return first_question(tree)
     if len(tree.classes) == 2:
         return two_classes_in_words(tree, [node for node in below if a.rows[node]])
-    parts = [f"where {tree.words(node)}, mostly {said(tree, node)}" for node in below[:3] if a.rows[node]]
+    parts = [
+        f"where {tree.words(node)}, {how_often(tree, node)} {said(tree, node)}" for node in below[:3] if a.rows[node]
+    ]
     more = f"; and {plural(len(below) - 3, 'branch', 'branches')} more" if len(below) > 3 else ""
     return f"{safe(tree.target.name)}: {'; '.join(parts)}{more}."
 
@@ -92,6 +94,11 @@ def two_classes_in_words(tree: Tree, below: Sequence[int]) -> str:
     if most / least < 1.15:
         return f"{share}; {others}, {rough_percent(least)} %."
     return f"{share}: {figure(round(most / least, 1))} times as many as {others}, {rough_percent(least)} %."
+
+
+def how_often(tree: Tree, node: int) -> str:
+    """Say whether what a node predicts is more than half of its rows."""
+    return "mostly" if tree.probabilities(node)[tree.arrays.label[node]] > 0.5 else "most often"
 
 
 def said(tree: Tree, node: int) -> str:
@@ -135,8 +142,13 @@ def table_html(sheet: Sheet, link: int | None = None) -> str:
     rows = sheet.rows if sheet.most is None else sheet.rows[: sheet.most]
     body = []
     for row in rows:
-        leaf = "" if link is None else f' data-leaf="{int(row[link])}" tabindex="0"'
-        body.append(f"<tr{leaf}>{cells('td', [sheet.headings[i].said(row[i]) for i in shown])}</tr>")
+        line = cells("td", [sheet.headings[i].said(row[i]) for i in shown])
+        if link is not None:  # a number that can be pressed stands for the line
+            node = int(row[link])
+            line = line.replace(
+                f">{node}<", f'><button type="button" class="small" data-leaf="{node}">{node}</button><', 1
+            )
+        body.append(f"<tr>{line}</tr>")
     table = f"<thead><tr>{cells('th', [h.head for h in heads])}</tr></thead><tbody>{''.join(body)}</tbody>"
     parts.append(f'<div class="scroll"><table>{table}</table></div>')
     left = len(sheet.rows) - len(rows)
@@ -158,8 +170,7 @@ def columns_section(tree: Tree, table: Table | None) -> Section:
     rows: list[list[Any]] = []
     for encoding, questions in zip(tree.encodings, asked.tolist(), strict=True):
         gone, span = describe(encoding, table)
-        rows.append([encoding_in_words(encoding)[len(safe(encoding.name)) + 1 :], span, gone, questions])
-        rows[-1].insert(0, encoding.name)
+        rows.append([encoding.name, kind_in_words(encoding), span, gone, questions])
     rows.sort(key=lambda row: -row[-1])
     headings = (
         Heading("column"),
@@ -174,8 +185,23 @@ def columns_section(tree: Tree, table: Table | None) -> Section:
     )
 
 
+def kind_in_words(encoding: Encoding) -> str:
+    """Say what a column is; levels are counted, not named.
+
+    >>> kind_in_words(Encoding("town", "nominal", ("Bari", "Rome"))), kind_in_words(Encoding("n", "integer"))
+    ('category, 2 levels', 'number')
+    """
+    if encoding.kind in ("nominal", "ordered"):
+        ordered = "ordered " * (encoding.kind == "ordered")
+        return f"{ordered}category, {plural(len(encoding.levels), 'level')}"
+    return {"integer": "number", "datetime": "date"}.get(encoding.kind, encoding.kind)
+
+
 def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
-    """Count a column's missing cells in a table, and say its range or its most frequent levels."""
+    """Count a column's missing cells in a table, and say its rough range or its most frequent levels.
+
+    Levels of few rows are not named, and numbers are rounded: this stands in files that are to hold no rows.
+    """
     if table is None or encoding.name not in table.columns:
         return None, ""
     values = encode_column(encoding, table[encoding.name], table.name)
@@ -184,12 +210,14 @@ def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
     if not len(known):
         return len(values), ""
     if not encoding.categorical:
-        low, high = known.min().item(), known.max().item()
-        return int(gone.sum()), f"{encoding.say(low)} to {encoding.say(high)}"
+        ends = [axis_number(encoding, end.item()) for end in (known.min(), known.max())]
+        return int(gone.sum()), " to ".join(ends)
     levels, many = np.unique(known[known >= 0], return_counts=True)
-    order = np.argsort(-many, kind="stable")[:4]
+    order = [i for i in np.argsort(-many, kind="stable")[:4].tolist() if many[i] >= FEWEST]
     often = ", ".join(f"{safe(encoding.levels[levels[i]])} {count(int(many[i]))}" for i in order)
-    return int(gone.sum()), often + (", …" if len(levels) > len(order) else "")
+    left = len(levels) - len(order)
+    more = [f"{left:,} more" if order else plural(left, "level")] if left else []
+    return int(gone.sum()), ", ".join([*([often] if often else []), *more])
 
 
 def errors_section(test: Evaluation | None, training: Evaluation | None) -> Section:
@@ -292,4 +320,6 @@ def legend(tree: Tree) -> str:
         for i, label in enumerate(tree.classes[:MOST_CLASSES])
     ]
     more = len(tree.classes) - MOST_CLASSES
-    return f'<div class="legend">{"".join(items)}{f"<span>… {more} more</span>" if more > 0 else ""}</div>'
+    again = '<span class="quiet">colours begin again after eight classes; boxes name theirs</span>'
+    items += [f"<span>… {more} more</span>"] * (more > 0) + [again] * (len(tree.classes) > len(HUES))
+    return f'<div class="legend">{"".join(items)}</div>'

@@ -3,12 +3,13 @@
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const model = new Model(facts), find = (id) => document.getElementById(id);
 
-const selected = new Selected(find("selected"), find("rows"), model, (texts) => { ask.fill(texts); find("picture").scrollIntoView({ block: "nearest" }); });
+const selected = new Selected(find("selected"), find("rows"), model, (cells, texts) => { ask.fill(cells, texts); find("picture").scrollIntoView({ block: "nearest" }); });
 const picture = new Picture(find("tree"), model, choose);
-const ask = new Ask(find("ask"), find("answer"), model, (nodes, ends) => {
-  if (ends?.size === 1) { const [end] = ends.keys(); picture.select(end); selected.show(end); }
+const ask = new Ask(find("ask"), find("answer"), model, (nodes, possible) => {
+  const [end] = possible?.size === 1 ? possible : [];
+  if (end !== undefined) { picture.select(end); selected.show(end); }
   picture.light(nodes);
-  if (ends?.size === 1) picture.bringIn([...ends.keys()][0]);
+  if (end !== undefined) picture.bringIn(end);
 });
 
 function choose(node, focus = false) {
@@ -35,16 +36,21 @@ for (const button of document.querySelectorAll("[data-table]")) {
   });
 }
 
-find("search").addEventListener("input", (event) => {
-  const word = event.target.value.trim().toLowerCase(), found = new Set();
+let waiting = 0;
+find("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 120); });
+
+function search() {
+  const word = find("search").value.trim().toLowerCase(), found = new Set();
   if (word) for (let i = 0; i < model.size; i++) if (!model.isLeaf(i) && facts.columns[model.column[i]].name.toLowerCase().includes(word)) found.add(i);
   for (const node of [...found].slice(0, 200)) picture.reveal(node);
   picture.mark(found);
   find("found").textContent = word ? plural(found.size, "question") : "";
-});
+}
 find("search").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter") return;
+  search();
   const first = [...picture.found][0];
-  if (event.key === "Enter" && first !== undefined) choose(first, true);
+  if (first !== undefined) choose(first, true);
 });
 
 function theme() {
@@ -52,34 +58,33 @@ function theme() {
   document.documentElement.dataset.theme = dark ? "light" : "dark";
 }
 
-// A rule's line leads to its leaf.
-for (const line of document.querySelectorAll("[data-leaf]")) {
-  const go = () => { choose(Number(line.dataset.leaf), true); find("picture").scrollIntoView({ block: "start" }); };
-  line.addEventListener("click", go);
-  line.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
+// A rule's line, or an area of the regions, leads to its leaf.
+for (const link of document.querySelectorAll("[data-leaf]")) {
+  (link.closest("tr") ?? link).addEventListener("click", () => {
+    choose(Number(link.dataset.leaf), true);
+    find("picture").scrollIntoView({ block: "start" });
+  });
 }
 
-// -- on paper: the tree as it stands, as wide as the page; everything that is folded away opens --------------------
+// -- on paper: the tree as it stands, as wide as the page ----------------------------------------------------------
 
-const before = { view: null, closed: [] };
+let before = null;
 addEventListener("beforeprint", () => {
-  before.view = { ...picture.view };
-  before.closed = [...document.querySelectorAll("details:not([open])")];
-  for (const details of before.closed) details.open = true;
+  before = { ...picture.view };
   const { width, height } = picture.extent;
   picture.svg.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
   picture.view = { x: 0, y: 0, scale: 1 };
   picture.look();
 });
 addEventListener("afterprint", () => {
-  for (const details of before.closed) details.open = false;
   picture.svg.removeAttribute("viewBox");
-  picture.view = before.view;
+  picture.view = before;
+  before = null;
   picture.look();
 });
 
 picture.open();
 selected.show(0);
 ask.tell();
-new ResizeObserver(() => { if (!before.view) picture.fit(); }).observe(picture.svg);
+new ResizeObserver(() => { if (!before) picture.fit(); }).observe(picture.svg);
 document.documentElement.dataset.ready = "yes";

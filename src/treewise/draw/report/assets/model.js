@@ -21,6 +21,11 @@ class Model {
       const last = this.children[i].at(-1);
       this.end[i] = last === undefined ? i + 1 : this.end[last];
     }
+    this.leaves = new Array(this.size).fill(0);            // at and below each node
+    for (let i = this.size - 1; i >= 0; i--) {
+      if (this.kind[i] === LEAF) this.leaves[i] = 1;
+      if (i > 0) this.leaves[this.parent[i]] += this.leaves[i];
+    }
     this.listed = this.codes.map((codes) => new Map(codes.map((code, place) => [code, place])));
     this.asked = [...new Set(this.column.filter((c) => c >= 0))].sort((a, b) => a - b);
   }
@@ -31,12 +36,6 @@ class Model {
     const found = [];
     for (let at = node; at >= 0; at = this.parent[at]) found.unshift(at);
     return found;
-  }
-
-  leavesBelow(node) {
-    let many = 0;
-    for (let i = node; i < this.end[node]; i++) many += this.isLeaf(i);
-    return many;
   }
 
   // The branch a cell takes: a number or bigint, a level's code, MISSING or NEVER_SEEN; null where there is none.
@@ -55,28 +54,30 @@ class Model {
     return typeof cut === "string" ? (/^-?\d+$/.test(cut) ? BigInt(cut) : Number(cut)) : cut;
   }
 
-  // Where rows with these cells (a Map: column → cell) may end. What is not known goes every way, in the proportions
-  // of the training rows. Returns the chance of each end and every node that may be passed.
+  // Where rows with these cells (a Map: column → cell) may end. What is not known goes every way that is possible, with
+  // the chances of the training rows. Returns the chance of each end, all ends that are possible, and the nodes passed.
   reach(cells) {
-    const chance = new Array(this.size).fill(0), ends = new Map();
+    const chance = new Array(this.size).fill(0), ends = new Map(), possible = new Set(), passed = new Set([0]);
     chance[0] = 1;
+    const stop = (node) => { possible.add(node); if (chance[node] > 0) ends.set(node, (ends.get(node) ?? 0) + chance[node]); };
     for (let i = 0; i < this.size; i++) {
-      if (chance[i] <= 0) {
-        if (i > 0 && chance[i] === 0) i = this.end[i] - 1;  // nothing arrives: skip the subtree
-        continue;
-      }
-      if (this.isLeaf(i)) { ends.set(i, chance[i]); continue; }
+      if (!passed.has(i)) { i = this.end[i] - 1; continue; }
+      if (this.isLeaf(i)) { stop(i); continue; }
       const below = this.children[i];
       if (cells.has(this.column[i])) {
         const branch = this.branch(i, cells.get(this.column[i]));
-        if (branch === null) ends.set(i, chance[i]);
-        else chance[below[branch]] = chance[i];
+        if (branch === null) stop(i);
+        else { passed.add(below[branch]); chance[below[branch]] = chance[i]; }
         continue;
       }
+      if (this.kind[i] === MULTIWAY && this.other[i] < 0) possible.add(i);  // a level nobody has seen stays here
       const total = below.reduce((sum, child) => sum + this.weight[child], 0);
-      for (const child of below) chance[child] = chance[i] * (total > 0 ? this.weight[child] / total : 1 / below.length);
+      for (const child of below) {
+        passed.add(child);
+        chance[child] = chance[i] * (total > 0 ? this.weight[child] / total : 1 / below.length);
+      }
     }
-    return { ends, chance };
+    return { ends: ends.size ? ends : new Map([...possible].map((node) => [node, 1])), possible, passed };
   }
 
   // The node whose statistics answer for a row that ends here (an empty leaf's is above it).
@@ -89,20 +90,30 @@ class Model {
     return this.label[node] >= 0 ? [[this.label[node], 1]] : [];
   }
 
-  answer(ends) {
+  says(node) { return this.label[this.isLeaf(node) ? node : this.speaker(node)]; }
+
+  // The class of the least expected cost by these shares, or where mistakes all cost the same the most probable one.
+  best(shares) {
+    const { cost } = this.facts;
+    if (!cost) return shares[0]?.[0];
+    const expected = cost.map((_, said) => shares.reduce((sum, [true_, share]) => sum + share * cost[true_][said], 0));
+    return expected.indexOf(Math.min(...expected));
+  }
+
+  // What rows are told that end so; certain where every end that is possible says the same.
+  answer(ends, possible) {
     if (this.facts.task === "regression") {
       let value = 0, total = 0;
       for (const [node, chance] of ends) { value += chance * this.value[this.speaker(node)]; total += chance; }
       return { value: value / total };
     }
-    const mixed = new Map(), labels = new Set();
+    const mixed = new Map(), labels = new Set([...possible].map((node) => this.says(node)));
     for (const [node, chance] of ends) {
       for (const [place, share] of this.shares(node)) mixed.set(place, (mixed.get(place) ?? 0) + chance * share);
-      labels.add(this.label[this.isLeaf(node) ? node : this.speaker(node)]);
     }
     const total = totalOf([...mixed]) || 1;
     const shares = [...mixed].map(([place, share]) => [place, share / total]).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-    const label = labels.size === 1 ? [...labels][0] : shares[0]?.[0];
+    const label = labels.size === 1 ? [...labels][0] : this.best(shares);
     return { label, shares, share: shares.find(([place]) => place === label)?.[1] ?? 0, certain: labels.size === 1 };
   }
 }

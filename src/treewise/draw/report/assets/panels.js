@@ -1,7 +1,9 @@
 // Beside the picture: a place to ask the tree, and what is known of the node that was chosen. Third file of the module.
 
 const MANY_LEVELS = 300, SHOWN_ROWS = 50;
-const DATE_UNITS = { D: [86400000n, 1n], h: [3600000n, 1n], m: [60000n, 1n], s: [1000n, 1n], ms: [1n, 1n], us: [1n, 1000n], ns: [1n, 1000000n] };
+const NANOSECONDS = { D: 86400000000000n, s: 1000000000n, ms: 1000000n, us: 1000n, ns: 1n };
+const MOMENT = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(Z|[-+]\d{2}:?\d{2})?)?$/;
+const NUMBER = /^[-+]?(\d{1,3}(,\d{3})+|\d*)(\.\d*)?(e[-+]?\d+)?$/i;
 
 // -- Ask the tree: what is not said is not known -------------------------------------------------------------------
 
@@ -10,7 +12,10 @@ class Ask {
     Object.assign(this, { form, answer, model, asked, fields: new Map() });
     for (const column of model.asked) this.form.append(this.field(column));
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", () => this.tell());
+    form.addEventListener("input", (event) => {
+      for (const field of this.fields.values()) if (field.control === event.target) field.given = undefined;
+      this.tell();
+    });
   }
 
   field(column) {
@@ -23,6 +28,7 @@ class Ask {
         event.currentTarget.setAttribute("aria-pressed", String(on));
         if (on) control.value = "";
         control.disabled = on;
+        this.fields.get(column).given = undefined;
         this.tell();
       } }, "missing");
     this.fields.set(column, { control, gone, wrong, what });
@@ -44,7 +50,8 @@ class Ask {
 
   // What is said of a column: undefined where nothing is, null where it cannot be read.
   cell(column) {
-    const { control, gone, what } = this.fields.get(column), text = control.value.trim();
+    const { control, gone, what, given } = this.fields.get(column), text = what.levels ? control.value : control.value.trim();
+    if (given !== undefined) return given;                 // of a row that was clicked: not read from its text
     if (gone?.getAttribute("aria-pressed") === "true") return MISSING;
     if (text === "") return undefined;
     if (control.tagName === "SELECT") return text === "missing" ? MISSING : text === "unseen" ? NEVER_SEEN : Number(text);
@@ -55,7 +62,8 @@ class Ask {
     const known = new Map();
     for (const [column, { wrong, what, control }] of this.fields) {
       const cell = this.cell(column);
-      wrong.textContent = cell === null ? `${what.kind === "datetime" ? "a date" : "a number"}, please` : "";
+      const fault = cell === null ? `${what.kind === "datetime" ? "a date, as 2024-03-15" : "a number"}, please` : "";
+      if (wrong.textContent !== fault) wrong.textContent = fault;
       control.setAttribute("aria-invalid", String(cell === null));
       if (cell !== undefined && cell !== null) known.set(column, cell);
     }
@@ -63,7 +71,9 @@ class Ask {
   }
 
   clear() {
-    for (const { control, gone } of this.fields.values()) {
+    for (const field of this.fields.values()) {
+      const { control, gone } = field;
+      field.given = undefined;
       control.value = "";
       control.disabled = false;
       gone?.setAttribute("aria-pressed", "false");
@@ -71,16 +81,15 @@ class Ask {
     this.tell();
   }
 
-  // Fill in a row of the table: texts as they are shown, null where missing.
-  fill(texts) {
-    for (const [column, { control, gone, what }] of this.fields) {
-      const text = texts.get(column);
-      gone?.setAttribute("aria-pressed", String(text === null));
-      control.disabled = text === null && gone !== null;
-      if (control.tagName === "SELECT") {
-        const code = what.levels.indexOf(text);
-        control.value = text === null ? "missing" : code < 0 ? "unseen" : String(code);
-      } else control.value = text ?? "";
+  // Fill in a row of the table: its cells as the tree sees them, and the texts to show.
+  fill(cells, texts) {
+    for (const [column, field] of this.fields) {
+      const { control, gone } = field, cell = cells.get(column);
+      field.given = cell;
+      gone?.setAttribute("aria-pressed", String(cell === MISSING));
+      control.disabled = cell === MISSING && gone !== null;
+      if (control.tagName === "SELECT") control.value = cell === MISSING ? "missing" : cell === NEVER_SEEN ? "unseen" : String(cell);
+      else control.value = texts.get(column) ?? "";
     }
     this.tell();
   }
@@ -91,35 +100,46 @@ class Ask {
       this.answer.replaceChildren(element("p", { class: "quiet" }, "Fill in what you know; the rest may stay open."));
       return this.asked(null, null);
     }
-    const { ends, chance } = model.reach(cells), found = model.answer(ends);
-    this.answer.replaceChildren(...answerInWords(model, found, ends));
-    this.asked(new Set(chance.flatMap((share, node) => (share > 0 ? [node] : []))), ends);
+    const { ends, possible, passed } = model.reach(cells), found = model.answer(ends, possible);
+    this.answer.replaceChildren(...answerInWords(model, found, possible));
+    this.asked(passed, possible);
   }
 }
 
 function readCell(text, what) {
   if (what.levels) { const code = what.levels.indexOf(text); return code < 0 ? NEVER_SEEN : code; }
-  if (what.kind === "integer") return /^[-+]?\d+$/.test(text.replaceAll(",", "")) ? BigInt(text.replaceAll(",", "")) : null;
   if (what.kind === "datetime") return readDate(text, what.unit);
   if (/^[-+]?inf(inity)?$/i.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
-  const value = Number(text.replaceAll(",", ""));
-  return Number.isNaN(value) ? null : value;
+  if (!NUMBER.test(text) || !/\d/.test(text)) return null;
+  const plain = text.replaceAll(",", "");
+  return what.kind === "integer" && /^[-+]?\d+$/.test(plain) ? BigInt(plain.replace(/^\+/, "")) : Number(plain);
 }
 
-// A date as the column counts it: whole units since 1970, in UTC.
+// A date as the column counts it: whole units since 1970, in UTC, as ``table/cells.py`` reads it.
 function readDate(text, unit) {
-  const zoned = /(Z|[-+]\d\d:?\d\d)$/i.test(text) || !/\d[ T]\d/.test(text) ? text : `${text}Z`;
-  const instant = Date.parse(zoned.replace(" ", "T"));
-  if (Number.isNaN(instant)) return null;
-  const [per, times] = DATE_UNITS[unit] ?? [1n, 1n], milliseconds = BigInt(instant);
-  const floor = milliseconds >= 0n || milliseconds % per === 0n ? milliseconds / per : milliseconds / per - 1n;
-  return floor * times;
+  const parts = MOMENT.exec(text);
+  if (!parts) return null;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0));
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return null;
+  const zone = /^([-+])(\d{2}):?(\d{2})$/.exec(parts[8] ?? "");
+  const ahead = zone ? (zone[1] === "-" ? -60 : 60) * (60 * Number(zone[2]) + Number(zone[3])) : 0;
+  const seconds = BigInt(date.getTime() / 1000 + 3600 * hour + 60 * minute + second - ahead);
+  const instant = seconds * 1000000000n + BigInt((parts[7] ?? "").padEnd(9, "0")), per = NANOSECONDS[unit] ?? 1n;
+  return instant >= 0n || instant % per === 0n ? instant / per : instant / per - 1n;
 }
 
-function answerInWords(model, found, ends) {
-  const { facts } = model, many = ends.size, only = many === 1 ? [...ends.keys()][0] : null;
-  const rows = [...ends.keys()].reduce((sum, node) => sum + model.rows[model.speaker(node)], 0);
-  const where = only !== null ? `node ${only}, ${plural(model.rows[model.speaker(only)], "row")} like this` : `${many} leaves still possible, ${plural(rows, "row")}`;
+function answerInWords(model, found, possible) {
+  const { facts } = model, many = possible.size, only = many === 1 ? [...possible][0] : null;
+  const rows = [...possible].reduce((sum, node) => sum + model.rows[node] * model.isLeaf(node), 0);
+  let where = `${plural([...possible].filter((node) => model.isLeaf(node)).length, "leaf", "leaves")} still possible, ${plural(rows, "row")}`;
+  if (only !== null) {
+    const from = model.speaker(only);
+    where = `node ${only}, ${plural(model.rows[only], "row")} like this`;
+    if (from !== only) where = `node ${only}, which answers as node ${from} (${plural(model.rows[from], "row")})`;
+    else if (!model.isLeaf(only)) where = `stays at node ${only}, which has no branch for it (${plural(model.rows[only], "row")})`;
+  }
   if (facts.task === "regression") return [element("p", { class: "says" }, `→ ${figure(found.value)}`), element("p", {}, `${many === 1 ? "" : "on average; "}${where}.`)];
   const said = element("p", { class: "says" }, `→ ${facts.classes[found.label] ?? "?"} `, element("span", {}, percent(found.share)));
   const sure = many > 1 ? (found.certain ? "Whatever the rest is: " : "It depends on the rest: ") : "";
@@ -199,7 +219,7 @@ class Selected {
     const shown = inside.slice(0, SHOWN_ROWS), heads = ["row", ...table.columns];
     const body = shown.map((row) => element("tr", { tabindex: 0, class: "takes", "data-row": row, onclick: () => this.take(row),
       onkeydown: (event) => { if (event.key === "Enter") this.take(row); } },
-      element("td", {}, String(table.number[row])), ...table.cells.map((column) => column.texts[column.places[row]]).map((cell) => element("td", { class: cell === null ? "gone" : null }, cell ?? "missing"))));
+      element("td", {}, String(table.number[row])), ...table.texts.map((column) => column.values[column.places[row]]).map((cell) => element("td", { class: cell === null ? "gone" : null }, cell ?? "missing"))));
     const more = inside.length > shown.length ? [element("p", { class: "quiet" }, `… ${whole(inside.length - shown.length)} more`)] : [];
     const said = table.sampled ? `${plural(inside.length, "row")} of the sample in this file; click one to follow it.` : `${plural(inside.length, "row")}; click one to follow it.`;
     return [element("h3", {}, `Rows of node ${node}`), element("p", { class: "quiet" }, said),
@@ -207,12 +227,15 @@ class Selected {
   }
 
   take(row) {
-    const { facts } = this.model, table = facts.rows, texts = new Map();
-    table.columns.forEach((name, place) => {
-      const column = facts.columns.findIndex((what) => what.name === name);
-      if (column >= 0) texts.set(column, table.cells[place].texts[table.cells[place].places[row]]);
-    });
-    this.takeRow(texts);
+    const { facts } = this.model, table = facts.rows, texts = new Map(), cells = new Map();
+    for (const [key, column] of Object.entries(table.cells)) {
+      const place = Number(key), what = facts.columns[place], cell = column.values[column.places[row]];
+      const whole = what.kind === "integer" || what.kind === "datetime";
+      cells.set(place, cell === null ? MISSING : what.levels ? (cell < 0 ? NEVER_SEEN : cell) : whole ? BigInt(cell) : Number(cell));
+      const shown = table.texts[table.columns.indexOf(what.name)];
+      texts.set(place, cell === null ? null : shown.values[shown.places[row]]);
+    }
+    this.takeRow(cells, texts);
   }
 }
 

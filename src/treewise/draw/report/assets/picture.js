@@ -1,7 +1,7 @@
 // The picture: boxes from left to right, one a node, which fold, zoom, pan and light up. Second file of the module;
 // it reads the model and tells its listener which node was chosen.
 
-const BOX = { height: 44, gap: 12, space: 46, least: 96, most: 290 }, FIRST_LEAVES = 16, READABLE = 0.7, SMALLEST = 0.15, LARGEST = 4;
+const BOX = { height: 44, gap: 12, space: 46, least: 96, most: 290 }, FIRST_LEAVES = 16, READABLE = 0.7, PAD = 18, SMALLEST = 0.15, LARGEST = 4;
 const SVG = "http://www.w3.org/2000/svg";
 
 function shape(name, attributes = {}, text) {
@@ -125,7 +125,7 @@ class Picture {
       return has.rows ? `${says} · ${rows}` : `→ ${figure(model.value[model.speaks[node]])} · ${rows}`;
     }
     const sum = totalOf(has.counts), which = facts.positive ?? model.label[node];
-    const share = sum > 0 && which >= 0 ? ` · ${percent(muchOf(has.counts, which) / sum)}${facts.positive === null ? "" : ` ${facts.classes[which]}`}` : "";
+    const share = sum > 0 && which >= 0 ? ` · ${percent(muchOf(has.counts, which) / sum)}${facts.positive === null && model.isLeaf(node) ? "" : ` ${facts.classes[which]}`}` : "";
     if (!model.isLeaf(node)) return `${rows}${share}`;
     return `→ ${facts.classes[model.label[node]] ?? "?"} · ${rows}${share}`;
   }
@@ -185,7 +185,7 @@ class Picture {
     group.append(shape("text", { class: "words", x: 11, y: 17 }, this.clipped(model.words[node], room, "600 13px system-ui, sans-serif")));
     group.append(shape("text", { class: "line", x: 11, y: 33 }, this.clipped(this.line(node), room, "12px system-ui, sans-serif")));
     if (!leaf) {
-      const more = open ? "−" : `+${model.leavesBelow(node)}`;
+      const more = open ? "−" : `+${model.leaves[node]}`;
       const handle = shape("g", { class: "handle", transform: `translate(${width},${BOX.height / 2})` });
       const half = open ? 9 : Math.max(9, 5 + 4 * more.length);
       handle.append(shape("rect", { x: -half, y: -9, width: 2 * half, height: 18, rx: 9 }), shape("text", { "text-anchor": "middle", y: 4 }, more));
@@ -245,7 +245,7 @@ class Picture {
   open() {
     this.draw();
     for (let level = Math.max(...this.visible().map((node) => this.model.depth[node])) - 1; level > 0; level--) {
-      if (this.extent.width * READABLE <= this.size().width) break;
+      if (this.extent.width * READABLE <= this.size().width - 2 * PAD) break;
       for (const node of this.unfolded) if (this.model.depth[node] >= level) this.unfolded.delete(node);
       this.draw();
     }
@@ -254,7 +254,7 @@ class Picture {
 
   // All of it, unless that would be too small to read: then its beginning.
   fit(readable = READABLE) {
-    const { width, height } = this.size(), pad = 14;
+    const { width, height } = this.size(), pad = PAD;
     const exact = Math.min((width - 2 * pad) / this.extent.width, (height - 2 * pad) / this.extent.height, 1.15);
     const scale = Math.max(exact, readable);
     const root = this.where.get(0), room = height / scale;
@@ -290,12 +290,14 @@ class Picture {
       this.zoom(Math.exp(-event.deltaY / 300), { x: event.clientX - box.left, y: event.clientY - box.top });
     }, { passive: false });
     svg.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
       this.dragged = false;
     });
     svg.addEventListener("pointermove", (event) => {
       const before = fingers.get(event.pointerId);
       if (!before) return;
+      if (event.buttons === 0) { fingers.delete(event.pointerId); return; }
       const now = { x: event.clientX, y: event.clientY };
       if (fingers.size === 2) {
         const other = [...fingers].find(([id]) => id !== event.pointerId)[1], box = svg.getBoundingClientRect();
@@ -308,7 +310,7 @@ class Picture {
       } else return;
       fingers.set(event.pointerId, now);
     });
-    for (const done of ["pointerup", "pointercancel", "pointerleave"]) svg.addEventListener(done, (event) => fingers.delete(event.pointerId));
+    for (const done of ["pointerup", "pointercancel", "pointerleave"]) svg.addEventListener(done, (event) => { fingers.delete(event.pointerId); setTimeout(() => { this.dragged = false; }); });
     svg.addEventListener("keydown", (event) => this.key(event));
   }
 
