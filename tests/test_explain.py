@@ -219,3 +219,41 @@ def test_rows_of_a_table_are_made_when_asked_for(penguins):
     nothing = penguins.explain(tw.datasets.penguins().take(np.array([], np.int64)))
     assert (len(nothing), str(nothing), nothing.to_dict()) == (0, "", {"explanations": []})
     assert penguins.shap(tw.datasets.penguins().take(np.array([], np.int64))).values.shape == (0, 6, 3)
+
+
+def test_levels_are_said_as_they_are():
+    tree = tw.grow({"c": ["a != b"] * 4 + ["q"] * 4, "y": list("nnnnmmmm")}, "y", missing="branch")
+    assert "because c is a != b." in tree.explain({"c": "a != b"}).sentence
+    hand = tw.parse('c in {"a != b", "= q"} -> 1\nc otherwise -> 2')
+    assert "because c is = q (in {= q, a != b})." in hand.explain({"c": "= q"}).sentence
+    other = tw.grow({"c": ["a != b"] * 9 + ["p", "q", "r"], "y": [0] * 9 + [1] * 3}, "y", categorical="one_value")
+    assert "because c is p (not a != b)." in other.explain({"c": "p"}).sentence
+    sizes = ["s odd", "s M", "L", "XL"]
+    ordered = tw.grow({"s": sizes * 5, "y": [0, 1, 1, 0] * 5}, "y", kinds={"s": sizes})
+    assert "because s is L (s odd < s <= L)." in ordered.explain({"s": "L"}).sentence
+    numbered = tw.parse("1 <= 1 -> a\n1 > 1\n  1 <= 2 -> b\n  1 > 2 -> a")
+    assert "if 1 were 2 (1 < 1 <= 2)." in numbered.explain({"1": 9.0}).sentences[1]
+
+
+def test_a_tree_written_by_hand_knows_the_levels_of_the_table():
+    tree = tw.parse("University = top20 -> P\nUniversity otherwise -> N", target="Class")
+    said = [why.sentence for why in tree.explain("admissions")]
+    assert said[0] == "Class = N, because University is top10 (not top20)."
+    assert tree.explain({"University": "top99"}).sentence == "Class = N, because University is top99."
+    sizes = tw.parse("order s: S < M < L\ns <= M -> a\ns > M -> b")
+    assert (
+        sizes.explain({"s": "XS"}).sentence
+        == 'class = a, because s is "XS" (not named in the tree, which goes with <= M).'
+    )
+
+
+def test_what_was_never_seen_goes_with_nothing_known():
+    hand = tw.parse("c = p -> a\nc otherwise -> b", target="y")
+    tree = hand.refit({"c": ["p"] * 4, "y": list("aaab")})
+    assert tree.explain({"c": "zzz"}).sentence.endswith('because c is "zzz" (never seen in training).')
+
+
+def test_an_infinite_spread_is_called_so():
+    x = [-math.inf] * 3 + [0.0, 1.0] + [math.inf] * 3
+    tree = tw.grow({"x": x, "y": list("aaaabbbb")}, "y", max_depth=1)
+    assert "its interquartile range is infinite" in tree.explain({"x": 0.0}).sentences[2]

@@ -92,3 +92,28 @@ def test_shapley_values(run, model):
 def test_a_tree_written_by_hand(run, officials):
     answer = run(f"explain {officials} admissions --rows 1")
     assert answer.lines[1] == "class = P, because GPA is 4.0 and Recommendation is good."
+
+
+def test_a_table_on_standard_input(run):
+    rows = b"x,y\n1,a\n2,a\n3,b\n4,b\n"
+    answer = run("explain - --target y --rows 1", rows)
+    assert answer.lines[:2] == ["row 1", "y = a (100.0 %: 2 of 2 rows like this), because x is 1 (<= 2.5)."]
+    nameless = run("explain - --rows 1", rows)
+    assert nameless.code == 2
+    assert "(Of a table on standard input, name the --target.)" in nameless.err.replace("\n", " ")
+    tree = b"x <= 2.5 -> a\nx > 2.5 -> b\n"
+    assert "y = b, because x is 4 (> 2.5)." in run("explain - --target y --row x=4", tree).out
+    assert run("explain - --row x=4", tree).lines[0] == "class = b, because x is 4 (> 2.5)."
+
+
+@pytest.mark.parametrize("wish", ["--to Gentoo", "--fixed island"])
+def test_shapley_values_take_no_wish(run, model, wish):
+    answer = run(f"explain {model} penguins --rows 1 --shap {wish}")
+    assert answer.code == 2
+    assert "--to and --fixed are about the nearest change; --shap looks for none: leave them out." in answer.err
+
+
+def test_a_tree_written_by_hand_knows_the_levels_of_the_table(run, tmp_path):
+    tmp_path.joinpath("t.txt").write_text("University = top20 -> P\nUniversity otherwise -> N\n")
+    assert "because University is top10 (not top20)." in run("explain t.txt admissions --rows 1").out
+    assert "because University is top99." in run("explain t.txt --row University=top99").out

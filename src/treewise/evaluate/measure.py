@@ -186,10 +186,7 @@ def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
     refuse_unanswered(tree, nodes, table)
     said = answers_of(tree, speakers, way)
     truth = encode.numbers(column)
-    if not np.isfinite(truth).all():
-        row = int(np.argmax(~np.isfinite(truth)))
-        where = f"in row {row + 1:,} of {table.name}"
-        raise DataError(f'target "{safe(column.name)}" is {truth[row]} {where}. Leave that row out, or correct it.')
+    refuse_infinite(truth, here)
     rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
     root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
     from_root = None if root is None else truth - root
@@ -208,6 +205,15 @@ def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
         weight=None if weight is None else float(weight.sum()),
         estimate=str(way),
     )
+
+
+def refuse_infinite(truth: Floats, here: Comparison) -> None:
+    """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
+    if not np.isfinite(truth).all():
+        place = int(np.argmax(~np.isfinite(truth)))
+        where = f"in row {int(here.rows[place]) + 1:,} of {here.table.name}"
+        name = safe(here.column.name)
+        raise DataError(f'target "{name}" is {truth[place]} {where}. Leave that row out, or correct it.')
 
 
 def mean(values: Floats, weight: Floats | None) -> float:

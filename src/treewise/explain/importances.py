@@ -29,7 +29,7 @@ from treewise.criteria import criterion_named
 from treewise.errors import DataError, ParameterError, listing
 from treewise.estimates import Estimate, chances
 from treewise.evaluate.answers import class_places
-from treewise.evaluate.measure import Comparison, compared, seen_before
+from treewise.evaluate.measure import Comparison, compared, refuse_infinite, seen_before
 from treewise.explain.crew import Progress, in_threads
 from treewise.growth import workers
 from treewise.intervals import check_confidence
@@ -307,10 +307,7 @@ def trial_of(here: Comparison, measure: str | None, way: Estimate) -> Trial:
     unit = 1.0
     if tree.task == "regression":
         truth = encode.numbers(here.column)
-        if not np.isfinite(truth).all():
-            row = int(here.rows[np.argmax(~np.isfinite(truth))])
-            said = f'target "{safe(here.column.name)}" is not finite in row {row + 1:,} of {table.name}.'
-            raise DataError(f"{said} Leave that row out, or correct it.")
+        refuse_infinite(truth, here)
         unit = size_of_numbers(truth)
     else:
         truth = class_places(tree, here.column)[0]

@@ -11,7 +11,7 @@ study.py       every node compared, repeats told apart, tried on other rows
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
 from treewise.errors import DataError, ParameterError
@@ -19,7 +19,7 @@ from treewise.evaluate.measure import compared
 from treewise.explain.rules import AND, number_ends, share_ends
 from treewise.explain.rules.ends import class_place, conditions, gaps_of
 from treewise.explain.subgroups.departure import Departure, Part
-from treewise.explain.subgroups.study import Finding, Tally, Trial, findings, tested, without_repeats
+from treewise.explain.subgroups.study import Finding, Tally, Trial, corrected, findings, tested, without_repeats
 from treewise.intervals import check_confidence
 from treewise.nodes import LEAF, Label
 from treewise.regions import Region, regions
@@ -30,7 +30,7 @@ from treewise.wording import figure, plural, rough_percent, safe
 
 MOST = 20  # groups that are printed
 
-__all__ = ["Departure", "Part", "Subgroup", "Subgroups", "Trial", "subgroups"]
+__all__ = ["Departure", "HeldOut", "Part", "Subgroup", "Subgroups", "Trial", "subgroups"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,6 +93,16 @@ class Subgroup:
         return str(self)
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """The table on which groups were looked for again."""
+
+    table: str
+    rows: int
+    seen: bool  # it looks like the rows the tree was grown on, and confirms nothing
+    groups: int  # p-values there are corrected for so many
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Subgroups(Shown, Sequence[Subgroup]):
     """The groups worth knowing, those first that depart furthest. ``every`` has all that were looked at."""
@@ -107,13 +117,15 @@ class Subgroups(Shown, Sequence[Subgroup]):
     repeats: tuple[Finding, ...] = ()  # say no more than one of those
     chance: tuple[Finding, ...] = ()  # may be chance
     confidence: float = 0.95
-    tried: tuple[str, int, bool] | None = None  # the held-out table: its name, its rows, whether it is no other table
+    tried: HeldOut | None = None
 
     @property
     def every(self) -> Subgroups:
         """All groups that were looked at, also those that repeat another one or may be chance."""
         ranked = sorted((*self.found, *self.repeats, *self.chance), key=lambda each: each.rank)
-        return replace(self, found=tuple(ranked), repeats=(), chance=())
+        tried = None if self.tried is None else replace(self.tried, groups=len(ranked))
+        found = corrected(ranked, self.confidence) if tried else ranked
+        return replace(self, found=tuple(found), repeats=(), chance=(), tried=tried)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -157,14 +169,14 @@ class Subgroups(Shown, Sequence[Subgroup]):
         """Return the table."""
         of = self.tree.target.name
         whose = "its" if len(self) == 1 else "their"
-        name = f"mean {safe(of)}" if self.whole.centre is not None else f"share of {whose} class"
+        name = f"mean {safe(of)}" if self.whole.numbers else f"share of {whose} class"
         name = name if self.cls is None else f"share of {safe(of)} = {safe(self.cls)}"
         title = f"{plural(len(self), 'group')}, by how far {whose} {name} departs from the rest"
         rows = [line(group, self.confidence) for group in self]
         return Sheet(title, self._headings(), rows, tuple(self._above()), tuple(self._below()), "group", MOST)
 
     def _headings(self) -> tuple[Heading, ...]:
-        numbers, several = self.whole.centre is not None, self.cls is None
+        numbers, several = self.whole.numbers, self.cls is None
         kind: Any = "number" if numbers else "share"
         data: Any = "data"
         count: Any = data if numbers else None
@@ -205,7 +217,7 @@ class Subgroups(Shown, Sequence[Subgroup]):
 
     def _above(self) -> Iterator[str]:
         n, whole = plural(self.whole.n, "row"), self.whole
-        if whole.centre is not None:
+        if whole.numbers:
             yield f"mean {safe(self.tree.target.name)}: {figure(whole.mean)}, of {n} of {safe(self.table)}"
         elif self.cls is not None:
             share = f"{rough_percent(whole.mean)} % ({whole.hits:,})"
@@ -220,7 +232,7 @@ class Subgroups(Shown, Sequence[Subgroup]):
             )
 
     def _below(self) -> Iterator[str]:
-        test = "Welch's t-test" if self.whole.centre is not None else "Fisher's exact test"
+        test = "Welch's t-test" if self.whole.numbers else "Fisher's exact test"
         sure = f"{100 * self.confidence:g} %"
         yield (
             f"Ranked by how far a group departs at least ({sure} interval of the difference). p: {test}, two-sided, by"
@@ -234,19 +246,22 @@ class Subgroups(Shown, Sequence[Subgroup]):
             limit = f"{1 - self.confidence:.2g}"
             yield f"{plural(len(self.chance), 'more group')} may be chance (p of {limit} or more; .every, --all)"
         if self.tried:
-            name, n, same = self.tried
+            held = "the rows the tree was grown on, which confirm nothing"
+            held = held if self.tried.seen else plural(self.tried.rows, "row")
             again = sum(each.test is not None and each.test.confirmed for each in self.found)
-            held = "the rows the tree was grown on, which confirm nothing" if same else plural(n, "row")
             yield (
-                f"Found again on {safe(name)} ({held}): {again} of {len(self)}; there p is by Holm for as many as are"
-                " tried."
+                f"Found again on {safe(self.tried.table)} ({held}): {again} of {len(self)}; there p is by Holm for the"
+                f" {plural(self.tried.groups, 'group')} tried."
             )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"target": self.tree.target.name, "class": self.cls, "table": self.table, "n": self.whole.n}
-        facts = {"seen": self.seen, "rate": self.whole.mean, "looked_at": self.looked_at, "confidence": self.confidence}
-        return {**head, **facts, "groups": self.sheet().records()}
+        several = self.cls is None and not self.whole.numbers  # each group has its own class: no rate of all rows
+        facts = {"seen": self.seen, "rate": None if several else self.whole.mean, "looked_at": self.looked_at}
+        more = {"repeats": len(self.repeats), "chance": len(self.chance), "confidence": self.confidence}
+        test = None if self.tried is None else asdict(self.tried)
+        return {**head, **facts, **more, "test": test, "groups": self.sheet().records()}
 
 
 def line(group: Subgroup, confidence: float) -> list[Any]:
@@ -314,14 +329,14 @@ def subgroups(
     ranked = findings(tally, least, confidence)
     sure = [each for each in ranked if each.p_adjusted < 1 - confidence]
     kept, repeats = without_repeats(tree, sure, confidence)
+    chance = [each for each in ranked if each.p_adjusted >= 1 - confidence]
     tried = None
     if test is not None:
         other = Tally(compared(tree, test, target, drop_missing_target), place)
-        kept, tried = tested(kept, other, confidence), (other.name, other.n, other.seen)
-        repeats = tested(repeats, other, confidence)
-    chance = [each for each in ranked if each.p_adjusted >= 1 - confidence]
-    if tried is not None:
-        chance = tested(chance, other, confidence)
+        tried = HeldOut(other.name, other.n, other.seen, len(kept))
+        again = {each.node: each for each in tested([*kept, *repeats, *chance], other, confidence)}
+        kept, repeats, chance = ([again[each.node] for each in part] for part in (kept, repeats, chance))
+        kept = corrected(kept, confidence)
     return Subgroups(
         tree=tree,
         table=here.table.name,

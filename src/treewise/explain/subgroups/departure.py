@@ -11,44 +11,94 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise.intervals import beta_share, student_half_width, student_quantile, wilson, wilson_intervals
+
+FAR_OUT = -800.0  # the logarithm of a probability that no double can hold, nor the sum of all beyond it
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows: how many, and the sums of what is predicted (1 for a hit, or a number less ``centre``)."""
+    """Some rows: how many, and the sums of what is predicted, exact: 1 for a hit, or numbers in whole steps.
+
+    Exact sums of the same steps can be taken from each other: an outlier of 1e9 that is taken away leaves no trace.
+    """
 
     n: int
-    total: float
-    squares: float
-    centre: float | None = None  # None: hits of a class are counted
+    total: int
+    squares: int
+    step: int | None = None  # numbers count steps of two to this power; None: hits of a class are counted
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float64]) -> Part:
+        """Add numbers up.
+
+        >>> part = Part.of(np.array([1.0, 2.0, 4.5]) * 1e200)
+        >>> part.mean, round(part.spread / 1e200, 4)
+        (2.5e+200, 1.472)
+        """
+        numbers, step = in_steps(values)
+        return cls(len(numbers), sum(numbers), sum(number * number for number in numbers), step)
 
     def __sub__(self, other: Part) -> Part:
         """Return these rows without those."""
-        return Part(self.n - other.n, self.total - other.total, self.squares - other.squares, self.centre)
+        return Part(self.n - other.n, self.total - other.total, self.squares - other.squares, self.step)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether numbers are compared, not hits of a class."""
+        return self.step is not None
 
     @property
     def mean(self) -> float:
         """The share of hits, or the mean."""
-        return self.total / self.n + (self.centre or 0.0) if self.n else math.nan
+        return scaled(self.total, self.n, self.step or 0) if self.n else math.nan
 
     @property
     def hits(self) -> int | None:
         """How many rows are of the class; None of numbers."""
-        return round(self.total) if self.centre is None else None
+        return None if self.numbers else self.total
 
     @property
     def spread(self) -> float:
         """The standard deviation of the rows themselves."""
-        return math.sqrt(max(0.0, self.squares / self.n - (self.total / self.n) ** 2)) if self.n else math.nan
+        if not self.n:
+            return math.nan
+        about_mean = self.n * self.squares - self.total * self.total  # exact, so never below 0
+        half = about_mean.bit_length() // 2  # a square of steps may be too large for a double
+        return math.ldexp(math.sqrt(scaled(about_mean, self.n * self.n, -2 * half)), half + (self.step or 0))
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return Wilson's interval of the share, or Student's of the mean."""
-        if self.centre is None:
+        if not self.numbers:
             return wilson(self.total, self.n, confidence)
         half = student_half_width(self.spread, self.n, confidence)
         return self.mean - half, self.mean + half
+
+
+def in_steps(values: npt.NDArray[np.float64]) -> tuple[list[int], int]:
+    """Return finite numbers as whole multiples of a power of two, and which power: nothing is rounded.
+
+    >>> numbers, power = in_steps(np.array([3.0, 0.5, 0.0]))
+    >>> [number * 2.0**power for number in numbers]
+    [3.0, 0.5, 0.0]
+    """
+    share, power = np.frexp(values)
+    least = int(power[values != 0].min(initial=1024))
+    wholes, places = (share * 2.0**53).astype(np.int64), np.where(values != 0, power - least, 0)
+    numbers = [number << place for number, place in zip(wholes.tolist(), places.tolist(), strict=True)]
+    return numbers, least - 53
+
+
+def scaled(number: int, by: int, power: int) -> float:
+    """Return number / by times two to a power, of whole numbers of any size.
+
+    >>> scaled(3 << 2000, 4, -2000), scaled(1, 3, 0) == 1 / 3
+    (0.75, True)
+    """
+    extra = max(0, number.bit_length() - by.bit_length() - 200)
+    return math.ldexp((number >> extra) / by, power + extra)
 
 
 @dataclass(frozen=True)
@@ -69,11 +119,11 @@ class Departure:
 def departures(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> list[Departure]:
     """Compare groups with the rest of each."""
     pairs = list(zip(groups, rests, strict=True))
-    if not pairs or groups[0].centre is not None:
+    if not pairs or groups[0].numbers:
         return [welch(group, rest, confidence) for group, rest in pairs]
     lows, highs = newcombe(groups, rests, confidence)
     return [
-        Departure(group.mean - rest.mean, low, high, fisher(round(group.total), group.n, round(rest.total), rest.n))
+        Departure(group.mean - rest.mean, low, high, fisher(group.total, group.n, rest.total, rest.n))
         for (group, rest), low, high in zip(pairs, lows, highs, strict=True)
     ]
 
@@ -81,6 +131,13 @@ def departures(groups: Sequence[Part], rests: Sequence[Part], confidence: float)
 def departure(group: Part, rest: Part, confidence: float) -> Departure:
     """Compare one group with the rest."""
     return departures([group], [rest], confidence)[0]
+
+
+def p_value(group: Part, rest: Part) -> float:
+    """Return the p-value of no difference alone, which is quicker than a whole comparison."""
+    if group.numbers:
+        return welch_p(group, rest)
+    return fisher(group.total, group.n, rest.total, rest.n)
 
 
 def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
@@ -98,6 +155,8 @@ def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
     if least == most:
         return 1.0
     mode = (n + 1) * (all_hits + 1) // (everything + 2)
+    if log_ways(hits, n, all_hits, rest) - log_ways(mode, n, all_hits, rest) < FAR_OUT:
+        return 0.0
     variance = n * (all_hits / everything) * (1 - all_hits / everything) * (rest / max(1, everything - 1))
     reach = 2 * abs(hits - mode) + int(12 * math.sqrt(variance)) + 100  # what lies further out adds nothing
     first, last = max(least, mode - reach), min(most, mode + reach)
@@ -108,6 +167,12 @@ def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
     weights = np.exp(logs)
     extreme = logs <= logs[hits - first] + 1e-9
     return min(1.0, float(weights[extreme].sum() / weights.sum()))
+
+
+def log_ways(hits: int, n: int, all_hits: int, rest: int) -> float:
+    """Return the logarithm of in how many ways so many of all hits fall into a group, less a constant."""
+    cells = (hits, n - hits, all_hits - hits, rest - all_hits + hits)
+    return -sum(math.lgamma(cell + 1) for cell in cells)
 
 
 def newcombe(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> tuple[list[float], list[float]]:
@@ -132,14 +197,31 @@ def welch(group: Part, rest: Part, confidence: float) -> Departure:
     apart = group.mean - rest.mean
     if group.n < 2 or rest.n < 2:
         return Departure(apart, -math.inf, math.inf, 1.0)
-    parts = [part.spread**2 / (part.n - 1) for part in (group, rest)]
-    error = math.sqrt(sum(parts))
+    error, freedom = error_and_freedom(group, rest)
+    half = student_quantile(0.5 + confidence / 2, freedom) * error if error else 0.0
+    return Departure(apart, apart - half, apart + half, welch_p(group, rest))
+
+
+def welch_p(group: Part, rest: Part) -> float:
+    """Return the p-value of Welch's test, two-sided; 1 where a single row says nothing of how rows spread."""
+    if group.n < 2 or rest.n < 2:
+        return 1.0
+    apart = group.mean - rest.mean
+    error, freedom = error_and_freedom(group, rest)
     if error == 0:
-        return Departure(apart, apart, apart, float(apart == 0))
-    freedom = sum(parts) ** 2 / sum(v * v / (part.n - 1) for v, part in zip(parts, (group, rest), strict=True))
-    half = student_quantile(0.5 + confidence / 2, freedom) * error
+        return float(apart == 0)
     t = apart / error
-    return Departure(apart, apart - half, apart + half, beta_share(freedom / (freedom + t * t), freedom / 2, 0.5))
+    return beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def error_and_freedom(group: Part, rest: Part) -> tuple[float, float]:
+    """Return the standard error of a difference of means, and its degrees of freedom (Welch–Satterthwaite)."""
+    unit = max(group.spread, rest.spread)  # squares in it neither overflow nor vanish
+    if unit == 0:
+        return 0.0, math.inf
+    parts = [(part.spread / unit) ** 2 / (part.n - 1) for part in (group, rest)]
+    freedom = sum(parts) ** 2 / sum(v * v / (part.n - 1) for v, part in zip(parts, (group, rest), strict=True))
+    return unit * math.sqrt(sum(parts)), freedom
 
 
 def holm(ps: Sequence[float]) -> list[float]:

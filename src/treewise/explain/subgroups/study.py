@@ -6,23 +6,25 @@ node numbers, so that the rows of every node are differences of running sums ove
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
 from treewise.evaluate.answers import class_places
-from treewise.evaluate.measure import Comparison, seen_before
-from treewise.explain.subgroups.departure import Departure, Part, departure, departures, holm
+from treewise.evaluate.measure import Comparison, refuse_infinite, seen_before
+from treewise.explain.subgroups.departure import Departure, Part, departure, departures, holm, in_steps, p_value
 from treewise.tree import Tree
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 ALL_BUT_FEW = 0.95  # of all rows: two groups beside each other that have so many are one another's opposite
+ALL = -1  # instead of a group: the whole table
 LITTLE = 0.25  # a part that departs by less than this share of what the whole does says hardly more
 
 
@@ -63,26 +65,25 @@ class Tally:
         self.tree, self.place, self.n = here.tree, place, len(here.table)
         self.seen = seen_before(here.tree, here.nodes)
         self.name, self._nodes = here.table.name, here.nodes
-        self.centre: float | None = None
-        if here.tree.task == "regression":
-            values = encode.numbers(here.column)
-            self.centre = float(values.mean())
-            self._values = values - self.centre
+        self.numbers = here.tree.task == "regression"
+        if self.numbers:
+            self._values = encode.numbers(here.column)
+            refuse_infinite(self._values, here)
         else:
             self._truth = class_places(here.tree, here.column)[0]
-        self.rows = self._summed(np.ones(self.n))
-        self._hits: dict[int, Floats] = {}
+        self.rows = self._counted(np.ones(self.n, np.bool_))
+        self._hits: dict[int, Ints] = {}
 
-    def _summed(self, values: npt.NDArray[Any]) -> Floats:
-        """Add values up over the rows of every node."""
+    def _counted(self, which: npt.NDArray[np.bool_]) -> Ints:
+        """Count some of the rows of every node."""
         ends = self.tree.arrays.ends
-        running = np.append(0.0, np.cumsum(np.bincount(self._nodes, values, len(self.tree))))
-        found: Floats = running[ends] - running[: len(self.tree)]
+        running = np.append(0, np.cumsum(np.bincount(self._nodes[which], minlength=len(self.tree))))
+        found: Ints = running[ends] - running[: len(self.tree)]
         return found
 
     def counted_class(self, node: int) -> int | None:
         """Return the class whose share is compared: the one asked for, or the one the node predicts."""
-        if self.centre is not None:
+        if self.numbers:
             return None
         return int(self.tree.arrays.label[node]) if self.place is None else self.place
 
@@ -90,18 +91,22 @@ class Tally:
         """Return the rows of a node, with hits of a class or sums of numbers."""
         n = int(self.rows[node])
         if place is None:
-            total, squares = self._sums
-            return Part(n, float(total[node]), float(squares[node]), self.centre)
+            (totals, squares, step), end = self._running, int(self.tree.arrays.ends[node])
+            return Part(n, totals[end] - totals[node], squares[end] - squares[node], step)
         if place not in self._hits:
-            self._hits[place] = self._summed((self._truth == place).astype(float))
-        hits = float(self._hits[place][node])
+            self._hits[place] = self._counted(self._truth == place)
+        hits = int(self._hits[place][node])
         return Part(n, hits, hits)
 
-    @property
-    def _sums(self) -> tuple[Floats, Floats]:
-        if not hasattr(self, "_kept"):
-            self._kept = self._summed(self._values), self._summed(self._values**2)
-        return self._kept
+    @cached_property
+    def _running(self) -> tuple[list[int], list[int], int]:
+        """The sums of the numbers and of their squares over the nodes before each; exact, so that they may be large."""
+        numbers, step = in_steps(self._values)
+        totals, squares = [0] * len(self.tree), [0] * len(self.tree)
+        for node, number in zip(self._nodes.tolist(), numbers, strict=True):
+            totals[node] += number
+            squares[node] += number * number
+        return list(accumulate(totals, initial=0)), list(accumulate(squares, initial=0)), step
 
 
 def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
@@ -125,15 +130,22 @@ def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
 
 def tested(found: list[Finding], tally: Tally, confidence: float) -> list[Finding]:
     """Look for the groups again on other rows."""
-    trials = []
+    trials: list[Finding] = []
     for each in found:
         group = tally.part(each.node, each.place)
         rest = tally.part(0, each.place) - group
         enough = group.n > 0 and rest.n > 0
-        trials.append(Trial(group, rest, departure(group, rest, confidence) if enough else None))
-    adjusted = holm([1.0 if t.departure is None else t.departure.p for t in trials])
+        trial = Trial(group, rest, departure(group, rest, confidence) if enough else None)
+        trials.append(replace(each, test=trial))
+    return corrected(trials, confidence)
+
+
+def corrected(tried: Sequence[Finding], confidence: float) -> list[Finding]:
+    """Correct the p-values of groups on other rows for how many of them there are, and say which are confirmed."""
+    trials = [each.test for each in tried if each.test is not None]
     done = []
-    for each, trial, p in zip(found, trials, adjusted, strict=True):
+    adjusted = holm([1.0 if trial.departure is None else trial.departure.p for trial in trials])
+    for each, trial, p in zip(tried, trials, adjusted, strict=True):
         again = trial.departure is not None and trial.departure.difference * each.departure.difference > 0
         done.append(replace(each, test=replace(trial, p_adjusted=p, confirmed=again and p < 1 - confidence)))
     return done
@@ -145,10 +157,11 @@ def tested(found: list[Finding], tally: Tally, confidence: float) -> list[Findin
 def without_repeats(tree: Tree, ranked: list[Finding], confidence: float) -> tuple[list[Finding], list[Finding]]:
     """Part groups that say something new from those that repeat one before them, which are told why."""
     kept: dict[int | None, Kept] = {}
+    ends: list[int] = tree.arrays.ends.tolist()
     groups: list[Finding] = []
     repeats: list[Finding] = []
     for each in ranked:
-        before = kept.setdefault(each.place, Kept(tree, confidence))
+        before = kept.setdefault(each.place, Kept(ends, confidence))
         like = before.repeated_by(each)
         (repeats if like else groups).append(replace(each, like=like))
         if not like:
@@ -159,15 +172,18 @@ def without_repeats(tree: Tree, ranked: list[Finding], confidence: float) -> tup
 class Kept:
     """The groups of one class that were kept so far, found by where they lie in the tree."""
 
-    def __init__(self, tree: Tree, confidence: float) -> None:
-        self.ends, self.confidence = tree.arrays.ends, confidence
-        self.nodes: list[int] = []  # in order
+    def __init__(self, ends: list[int], confidence: float) -> None:
+        self.ends, self.confidence = ends, confidence
         self.by_node: dict[int, Finding] = {}
         self.large: list[Finding] = []
+        self.within: dict[int, list[int]] = {ALL: []}  # group → the outermost groups within it, in order
 
     def add(self, each: Finding) -> None:
         """Keep a group."""
-        insort(self.nodes, each.node)
+        beside = self.within[self._around(each.node)]
+        first, last = self._run(beside, each.node)
+        self.within[each.node] = beside[first:last]
+        beside[first:last] = [each.node]
         self.by_node[each.node] = each
         self.large += [each] * (each.group.n >= ALL_BUT_FEW / 2 * (each.group.n + each.rest.n))
 
@@ -176,11 +192,10 @@ class Kept:
         if (other := self._opposite(each)) is not None:
             few = "" if other.group.n == each.rest.n else ", but for a few"
             return f"the rows outside node {other.node}{few}"
-        around = self._around(each.node)
+        around = self.by_node.get(self._around(each.node))
         if around is not None:
-            beside = departure(each.group, around.group - each.group, self.confidence)
             further = abs(each.group.mean - around.group.mean) >= LITTLE * abs(around.departure.difference)
-            if beside.p >= 1 - self.confidence or not further:
+            if not further or p_value(each.group, around.group - each.group) >= 1 - self.confidence:
                 return f"hardly different from node {around.node}, of which it is a part"
         inside = self._inside(each.node)
         left = each.group
@@ -201,22 +216,29 @@ class Kept:
                 return other
         return None
 
-    def _around(self, node: int) -> Finding | None:
-        """Return the nearest group that holds a node."""
-        before = self.nodes[: bisect_left(self.nodes, node)]
-        return next((self.by_node[other] for other in reversed(before) if node < self.ends[other]), None)
+    def _around(self, node: int) -> int:
+        """Return the nearest group that holds a node; ALL where none does."""
+        found = ALL
+        while True:
+            beside = self.within[found]
+            place = bisect_left(beside, node) - 1
+            if place < 0 or node >= self.ends[beside[place]]:
+                return found
+            found = beside[place]
+
+    def _run(self, beside: list[int], node: int) -> tuple[int, int]:
+        """Return where the groups within a node begin and end among others."""
+        return bisect_right(beside, node), bisect_left(beside, self.ends[node])
 
     def _inside(self, node: int) -> list[Finding]:
         """Return the outermost groups within a node."""
-        found: list[Finding] = []
-        for other in self.nodes[bisect_right(self.nodes, node) : bisect_left(self.nodes, int(self.ends[node]))]:
-            if not found or other >= self.ends[found[-1].node]:
-                found.append(self.by_node[other])
-        return found
+        beside = self.within[self._around(node)]
+        first, last = self._run(beside, node)
+        return [self.by_node[other] for other in beside[first:last]]
 
     def _departs_too(self, left: Part, each: Finding) -> bool:
         """Tell whether what is left of a group, without the groups inside, still departs to its side."""
         if left.n == 0:
             return False
-        again, known = departure(left, each.rest, self.confidence), each.departure.difference
-        return again.p < 1 - self.confidence and again.difference / known >= LITTLE
+        further = (left.mean - each.rest.mean) / each.departure.difference >= LITTLE
+        return further and p_value(left, each.rest) < 1 - self.confidence
