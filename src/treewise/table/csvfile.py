@@ -169,7 +169,10 @@ def looks_like_data(names: Sequence[str]) -> bool:
 
 
 def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
-    """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells."""
+    """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells.
+
+    Columns go by their place: polars takes some names for patterns, such as "*" and "^x.*$".
+    """
     import polars as pl
 
     try:
@@ -181,6 +184,7 @@ def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl
         return None
     if frame.width != width or (frame.height and not regular(data, separator, frame)):
         return None
+    frame.columns = [str(place) for place in range(width)]
     return frame
 
 

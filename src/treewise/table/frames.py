@@ -33,7 +33,7 @@ def frame_of(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
             dtype = pl.Float64
         if dtype == pl.String:
             values = [in_text(v) for v in values]
-        series.append(pl.Series(name, values, dtype=dtype, strict=False))
+        series.append(pl.Series(values, dtype=dtype, strict=False).alias(name))
     return pl.DataFrame(series)
 
 

@@ -260,7 +260,8 @@ def read_frame(data: Any, table: str) -> Columns:
     with our_words(table, "Collect it first, and see what is wrong."):
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
-        makers = [partial(read_series, series) for series in frame.iter_columns()]
+        # Without their names, for polars takes some for patterns, such as "*" and "^x.*$".
+        makers = [partial(read_series, series.alias("cells")) for series in frame.iter_columns()]
         names, n_rows = frame.columns, len(frame)
     return gather(names, makers, table, n_rows=n_rows)
 
@@ -381,23 +382,23 @@ def to_polars(columns: Mapping[str, Column]) -> pl.DataFrame:
     """Return columns as a polars dataframe."""
     import polars as pl
 
-    return pl.DataFrame([polars_series(name, column) for name, column in columns.items()])
+    return pl.DataFrame([polars_series(column).alias(name) for name, column in columns.items()])
 
 
-def polars_series(name: str, column: Column) -> pl.Series:
-    """Return a column as a polars series; categories become Enums."""
+def polars_series(column: Column) -> pl.Series:
+    """Return a column as a polars series without its name, which may be a pattern to polars; categories as Enums."""
     import polars as pl
 
     if column.coded:
         codes = pl.Series(column.values).replace(-1, None)
         labels = pl.Series(column.labels, dtype=pl.String)
         dtype = pl.Enum(column.labels) if column.form == "category" else pl.String
-        return labels.gather(codes).cast(dtype).alias(name)
+        return labels.gather(codes).cast(dtype)
     cells = column.values
     if column.form == "datetime":
         cells = cells.view(f"datetime64[{column.unit}]")
         cells = cells.astype("datetime64[ms]") if column.unit == "s" else cells  # polars has no seconds
-    values = pl.Series(name, cells, nan_to_null=True)
+    values = pl.Series(cells, nan_to_null=True)
     if column.form == "bool":
         values = values.cast(pl.Boolean)
     gone = column.is_missing()
