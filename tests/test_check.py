@@ -178,3 +178,13 @@ def test_against_counting_by_hand(text, rows):
     assert found.errors_refitted == tree.refit(data).evaluate(data).errors
     full = tw.grow(data, "y", columns=asked, preset="id3") if asked else None
     assert full is None or found.least_errors == full.evaluate(data).errors
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
+def test_pure_leaves_of_numbers_agree_with_their_own_rows(scale):
+    for low, high in ((0.1, 0.7), (0.3, 1 / 3)):
+        rows = {"x": [0, 1] * 29, "y": [low * scale, high * scale] * 29}
+        found = tw.grow(rows, "y", task="regression").check(rows)
+        assert not found.disagreeing
+        other = tw.grow(rows, "y", task="regression").check({"x": [0] * 9, "y": [low * scale * (1 + 1e-12)] * 9})
+        assert [leaf.node for leaf in other.disagreeing] == [1]

@@ -222,7 +222,7 @@ def test_intervals_of_means_are_students():
         assert tree.interval(1 + x, confidence=0.9) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 7, 30, 1000, 10**6])
+@pytest.mark.parametrize("freedom", [1, 1.3, 2, 2.7, 3, 7, 30, 40.5, 1000, 10**6])
 @pytest.mark.parametrize("share", [0.6, 0.95, 0.975, 0.9995])
 def test_quantiles_of_student_are_scipys(freedom, share):
     assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=1e-7)

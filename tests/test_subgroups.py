@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.explain.subgroups.departure import Part, fisher, holm, newcombe, welch
+from treewise.explain.subgroups.study import ALL, Kept
 from treewise.intervals import wilson
 
 from .handmade import OFFICIALS
@@ -38,7 +39,7 @@ def test_fisher_and_welch_agree_with_scipy(seed):
         table = [[few, n - few], [many, rest - many]]
         assert fisher(few, n, many, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-7)
     one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
-    found = welch(*(Part(len(v), (v - 5).sum(), ((v - 5) ** 2).sum(), 5.0) for v in (one, two)), 0.9)
+    found = welch(Part.of(one), Part.of(two), 0.9)
     theirs = stats.ttest_ind(one, two, equal_var=False)
     assert found.p == pytest.approx(theirs.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
@@ -46,6 +47,10 @@ def test_fisher_and_welch_agree_with_scipy(seed):
 
 def test_tables_too_large_for_a_double_are_not_too_large():
     assert fisher(300_000, 10**6, 3_100_000, 9 * 10**6) == 0.0
+    assert fisher(4_000, 5_000, 1_000, 5_000) == 0.0
+    for hits in (3_300, 3_100, 2_600):  # not so far out
+        wanted = pytest.importorskip("scipy.stats").fisher_exact([[hits, 5_000 - hits], [5_000 - hits, hits]])[1]
+        assert fisher(hits, 5_000, 5_000 - hits, 5_000) == pytest.approx(wanted, rel=1e-6)
     assert 0.9 < fisher(300_000, 10**6, 2_700_010, 9 * 10**6) <= 1.0
 
 
@@ -218,3 +223,87 @@ def test_one_row_has_nothing_beside_it():
     tree = tw.grow("outlier", max_depth=1)
     with pytest.raises(tw.DataError, match="the table has 1 row: there is nothing to compare a group with"):
         tree.subgroups({"x1": [1], "x2": [1], "y": ["dot"]})
+
+
+# -- numbers of every size --------------------------------------------------------------------------------------------
+
+
+def steps(scale=1.0, outlier=None):
+    x = np.arange(60.0)
+    y = scale * (np.where(x < 20, 1.0, 3.0) + (x % 3) / 10)
+    y = np.append(y, y[-1] if outlier is None else outlier)
+    return {"x": np.append(x, 100.0), "y": y}
+
+
+STEPS = "x <= 19.5 -> 1\nx > 19.5\n  x <= 80 -> 3\n  x > 80 -> 3"
+
+
+def test_an_infinite_target_is_refused_and_named():
+    said = 'target "y" is inf in row 61 of the table. Leave that row out, or correct it.'
+    with pytest.raises(tw.DataError) as caught:
+        tw.parse(STEPS, target="y", task="regression").subgroups(steps(outlier=math.inf), target="y")
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**660, 2.0**1000])
+def test_numbers_of_any_size_are_compared_alike(scale):
+    tree = tw.parse(STEPS, task="regression")
+    one, other = tree.subgroups(steps(), target="y").every, tree.subgroups(steps(scale), target="y").every
+    assert [group.node for group in one] == [group.node for group in other]
+    for small, large in zip(one, other, strict=True):
+        assert (large.rate, large.group.spread) == (small.rate * scale, small.group.spread * scale)
+        assert large.departure.p == pytest.approx(small.departure.p, rel=1e-9)
+        assert large.departure.low == pytest.approx(small.departure.low * scale)
+
+
+def test_an_outlier_costs_the_other_groups_no_digits():
+    near, far = (
+        {group.node: group for group in tw.parse(STEPS, task="regression").subgroups(table, target="y").every}
+        for table in (steps(outlier=3.0), steps(outlier=1e9 + 0.1))
+    )
+    for node in (1, 3):
+        assert far[node].group.spread == near[node].group.spread
+        assert far[node].group.mean == near[node].group.mean
+    values = steps()["y"][20:60]
+    assert far[4].rest.spread == pytest.approx(np.std(steps()["y"][:60]), rel=1e-12)
+    assert far[3].group.spread == pytest.approx(np.std(values), rel=1e-12)
+
+
+# -- families of tests, and what JSON says ----------------------------------------------------------------------------
+
+
+def test_held_out_p_values_are_corrected_for_the_groups_that_are_shown():
+    rows, fresh = c_section(3_000, 0), c_section(1_500, 1)
+    tree = tw.grow(rows, "urgent", max_leaf_nodes=12)
+    found = tree.subgroups(rows, test=fresh)
+    assert found.repeats or found.chance
+    for groups in (found, found.every):
+        ps = [1.0 if group.test.departure is None else group.test.departure.p for group in groups]
+        assert [group.test.p_adjusted for group in groups] == holm(ps)
+        assert found.to_dict()["test"] == {"table": "the table", "rows": 1_500, "seen": False, "groups": len(found)}
+        assert f"by Holm for the {len(groups)} group" in " ".join(str(groups).split())
+    said = found.to_dict()
+    assert (said["repeats"], said["chance"]) == (len(found.repeats), len(found.chance))
+    assert said["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
+
+
+def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
+    rows = c_section(3_000, 0)
+    tree = tw.grow(rows, "urgent", min_samples_leaf=5)
+    found, ends = tree.subgroups(rows).every, tree.arrays.ends.tolist()
+    for seed in range(5):
+        kept = Kept(ends, 0.95)
+        nodes = []
+        for each in np.random.default_rng(seed).permutation(np.array(found.found, object))[:80]:
+            around = [other for other in nodes if other < each.node < ends[other]]
+            inside = [other for other in nodes if each.node < other < ends[each.node]]
+            outer = [i for i in inside if not any(other < i < ends[other] for other in inside)]
+            assert kept._around(each.node) == max(around, default=ALL)
+            assert [other.node for other in kept._inside(each.node)] == sorted(outer)
+            kept.add(each)
+            nodes.append(each.node)
+
+
+def test_of_more_classes_there_is_no_rate_of_all_rows():
+    said = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
+    assert (said["class"], said["rate"], said["test"]) == (None, None, None)
