@@ -276,10 +276,15 @@ def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """
     if len(levels) == 1:
         return say_equal(name, levels[0], encoding)
+    return f"{name} in {set_of(levels)}"
+
+
+def set_of(levels: tuple[str, ...]) -> str:
+    """Write a set of levels; of very many the first few, and how many more there are."""
     said = list(map(quote, levels[:MOST_SAID]))
     if len(levels) > MOST_SAID:
         said = [*said[:FEW_SAID], f"+{len(levels) - FEW_SAID}"]
-    return f"{name} in {{{', '.join(said)}}}"
+    return f"{{{', '.join(said)}}}"
 
 
 def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:

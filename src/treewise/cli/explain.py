@@ -91,10 +91,18 @@ def command(
 ) -> None:
     """Explain rows."""
     check_place(output, source, data)
-    has_table = data is not None or not (looks_like_model(source) or source == "-")
-    if (typed and (rows is not None or data is not None)) or not (typed or has_table):
-        raise ParameterError("give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.")
-    tree, table = tree_and_table(source, data, take_grow_options(options), take_text_options(options), not typed)
+    if shap and (to is not None or fixed):
+        raise ParameterError("--to and --fixed are about the nearest change; --shap looks for none: leave them out.")
+    asked = take_grow_options(options)
+    grows = not looks_like_model(source)
+    if source == "-":  # a table where it has a target and its own rows are asked for, else a model
+        grows = "target" in asked and data is None and not typed
+    if (typed and (rows is not None or data is not None)) or not (typed or grows or data is not None):
+        hint = " (Of a table on standard input, name the --target.)" if source == "-" else ""
+        raise ParameterError(
+            f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
+        )
+    tree, table = tree_and_table(source, data, grows, asked, take_text_options(options))
     if shap:
         return present(shapley(tree, table, typed, rows, estimate), form, output)
     found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
@@ -102,23 +110,20 @@ def command(
 
 
 def tree_and_table(
-    source: str, data: str | None, asked: dict[str, Any], form: TextForm, needed: bool
+    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextForm
 ) -> tuple[Tree, Table | None]:
-    """Read the tree, or grow it on the table; and read the table whose rows are to be explained, if one is needed."""
-    from treewise.evaluate.answers import with_levels_of
-
-    if not looks_like_model(source) and source != "-":
+    """Read the tree, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
+    if grows:
         if data is not None:
             raise ParameterError("one table is enough: its tree is grown, and its rows are explained.")
-        tree = grow_aloud(source, asked, form)[1]
-        return tree, read_data(source, asked.get("na_values", ()), form) if needed else None
+        table = read_data(source, asked.get("na_values", ()), form)
+        return grow_aloud(table, asked, form)[1], table
     na_values, target = asked.pop("na_values", ()), asked.pop("target", None)
     refuse_growing(source, asked)
     tree = read_model(source, target).tree
     if data is None:
         return tree, None
-    table = read_data(data, na_values, form)
-    return with_levels_of(tree, table), table
+    return tree, read_data(data, na_values, form)
 
 
 def explained(

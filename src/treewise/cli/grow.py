@@ -72,7 +72,7 @@ def command(data: str, output: str | None, whole: bool, quiet: bool, **options: 
         remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
 
 
-def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
+def grow_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
     from treewise.growth import PRUNING, grow_problem, pruning_for
@@ -101,12 +101,13 @@ def grow_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = F
     return problem, tree
 
 
-def prepared_aloud(data: str, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> Problem:
+def prepared_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> Problem:
     """Prepare a table for growing, saying on standard error what was understood."""
     from treewise.growth import problem_for
 
     asked = {name: value for name, value in asked.items() if name != "n_jobs"}
-    table = read_data(data, asked.pop("na_values", ()), form)
+    na_values = asked.pop("na_values", ())
+    table = read_data(data, na_values, form) if isinstance(data, str) else data
     try:
         problem = problem_for(table, asked.pop("target", None), **asked)
     except DataError:

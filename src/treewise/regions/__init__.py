@@ -24,14 +24,14 @@ from treewise.errors import ColumnError, did_you_mean
 from treewise.regions.condition import Condition, Interval, Levels, anything, both, interval, is_free
 from treewise.regions.descent import Descent
 from treewise.regions.member import Cell, as_cell, some_cell, some_value, unknown_level
-from treewise.regions.saying import say
+from treewise.regions.saying import say, say_limits
 from treewise.structure import Structure
 from treewise.table import read
 from treewise.wording import safe
 
 __all__ = [
     "Cell", "Condition", "Descent", "Interval", "Levels", "Region", "anything", "as_cell", "cell_value", "ends",
-    "interval", "region_of", "regions", "say", "some_cell", "some_value", "unknown_level",
+    "interval", "region_of", "regions", "say", "say_limits", "some_cell", "some_value", "unknown_level",
 ]  # fmt: skip
 
 

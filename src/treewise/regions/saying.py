@@ -5,9 +5,11 @@ Stands on ``condition.py`` and quotes the wording of ``split.py``, so that a rul
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from treewise.encode import Encoding
 from treewise.regions.condition import Condition, Interval, Levels
-from treewise.split import quote, say_equal, say_set
+from treewise.split import quote, set_of
 from treewise.wording import safe
 
 
@@ -25,15 +27,43 @@ def say(condition: Condition, encoding: Encoding, or_missing: bool = True, or_un
     ('city missing', 'city present')
     """
     name = safe(encoding.name)
-    if isinstance(condition, Interval):
-        said = say_interval(condition, name, encoding)
-        unseen = False
-    else:
-        said, unseen = say_levels(condition, name, encoding)
-    if not said:
+    said = phrase(condition, encoding)
+    if said is None:
         return say_odd(condition, name)
-    others = ["missing"] * (or_missing and condition.missing) + ["never seen"] * (or_unseen and unseen)
-    return " or ".join([said, *others])
+    unseen = or_unseen and isinstance(condition, Levels) and condition.unseen and said.sign not in COVER_UNSEEN
+    return " or ".join([said.of(name), *["missing"] * (or_missing and condition.missing), *["never seen"] * unseen])
+
+
+def say_limits(condition: Condition, encoding: Encoding) -> str:
+    """Say what is possible of a column without its name where that reads well; nothing if all values are, or none.
+
+    >>> age, city = Encoding("age", "number"), Encoding("city", "nominal", ("Bari", "Rome", "a != b"))
+    >>> say_limits(Interval(3.2), age), say_limits(Interval(3.2, 7.0), age), say_limits(Interval(), age)
+    ('> 3.2', '3.2 < age <= 7', '')
+    >>> say_limits(Levels(0, 2, without=frozenset({1})), city), say_limits(Levels(2, 2, unseen=False), city)
+    ('not Rome', 'a != b')
+    """
+    said = phrase(condition, encoding)
+    if said is None or said.sign == "present":
+        return ""
+    if said.before:
+        return said.of(safe(encoding.name))
+    return {"=": "", "is": "", "!=": "not "}.get(said.sign, f"{said.sign} ") + said.what
+
+
+class Phrase(NamedTuple):
+    """A condition in parts, so that none has to be looked for in names: ``3.2 < age <= 7``."""
+
+    sign: str  # <=
+    what: str = ""  # 7
+    before: str = ""  # 3.2 <
+
+    def of(self, name: str) -> str:
+        """Say it of a column."""
+        return " ".join(part for part in (self.before, name, self.sign, self.what) if part)
+
+
+COVER_UNSEEN = ("present", "!=", "not in")  # said of levels, these leave never-seen ones possible
 
 
 def say_odd(condition: Condition, name: str) -> str:
@@ -43,46 +73,48 @@ def say_odd(condition: Condition, name: str) -> str:
     return f"{name} {' or '.join(words) or 'impossible'}"
 
 
-def say_interval(condition: Interval, name: str, encoding: Encoding) -> str:
-    """Say which numbers; nothing if there are none."""
+def phrase(condition: Condition, encoding: Encoding) -> Phrase | None:
+    """Put into words which known values are possible; None if none is."""
+    if isinstance(condition, Interval):
+        return interval_phrase(condition, encoding) if condition.present else None
+    return levels_phrase(condition, encoding) if condition.n else None
+
+
+def interval_phrase(condition: Interval, encoding: Encoding) -> Phrase:
+    """Say which numbers."""
     low, high = condition.low, condition.high
-    if not condition.present:
-        return ""
-    if low is None and high is None:
-        return f"{name} present"
-    if low is None or high is None:
-        return f"{name} <= {encoding.say(high)}" if high is not None else f"{name} > {encoding.say(low or 0)}"
+    if high is None:
+        return Phrase("present") if low is None else Phrase(">", encoding.say(low))
+    if low is None:
+        return Phrase("<=", encoding.say(high))
     if encoding.kind != "number" and high - low == 1:
-        return f"{name} = {encoding.say(high)}"
-    return f"{encoding.say(low)} < {name} <= {encoding.say(high)}"
+        return Phrase("=", encoding.say(high))
+    return Phrase("<=", encoding.say(high), f"{encoding.say(low)} <")
 
 
-def say_levels(condition: Levels, name: str, encoding: Encoding) -> tuple[str, bool]:
-    """Say which levels, and whether never-seen ones are still to be said; nothing if no declared one is possible."""
+def levels_phrase(condition: Levels, encoding: Encoding) -> Phrase:
+    """Say which levels."""
     size, n = len(encoding.levels), condition.n
-    if n == 0:
-        return "", False
-    whole = condition.unseen or encoding.kind == "boolean"
-    if n == size and whole:
-        return f"{name} present", False
-    if encoding.kind == "ordered" and n > 1 and (said := say_range(condition, name, encoding, n)):
-        return said, condition.unseen
+    if n == size and (condition.unseen or encoding.kind == "boolean"):
+        return Phrase("present")
+    if encoding.kind == "ordered" and n > 1 and (said := range_phrase(condition, encoding, n)):
+        return said
     if condition.unseen and size - n < n:
         out = tuple(level for code, level in enumerate(encoding.levels) if not condition.holds(code))
-        if len(out) == 1:
-            return f"{name} != {quote(out[0])}", False
-        return say_set(name, out, encoding).replace(f"{name} in ", f"{name} not in ", 1), False
+        return Phrase("!=", quote(out[0])) if len(out) == 1 else Phrase("not in", set_of(out))
     levels = tuple(encoding.levels[code] for code in condition.codes())
-    return (say_equal(name, levels[0], encoding) if n == 1 else say_set(name, levels, encoding)), condition.unseen
+    if n > 1:
+        return Phrase("in", set_of(levels))
+    return Phrase("is", levels[0]) if encoding.kind == "boolean" else Phrase("=", quote(levels[0]))
 
 
-def say_range(condition: Levels, name: str, encoding: Encoding, n: int) -> str:
-    """Say a run of ordered levels by its ends; nothing if it is no run, or has no end to say."""
+def range_phrase(condition: Levels, encoding: Encoding, n: int) -> Phrase | None:
+    """Say a run of ordered levels by its ends; None if it is no run, or has no end to say."""
     codes = list(condition.codes())
     first, last = codes[0], codes[-1]
     if last - first + 1 != n or n == len(encoding.levels):
-        return ""
+        return None
     below, top = (safe(encoding.levels[i]) if i >= 0 else "" for i in (first - 1, last))
     if first == 0:
-        return f"{name} <= {top}"
-    return f"{name} > {below}" if last == len(encoding.levels) - 1 else f"{below} < {name} <= {top}"
+        return Phrase("<=", top)
+    return Phrase(">", below) if last == len(encoding.levels) - 1 else Phrase("<=", top, f"{below} <")

@@ -28,7 +28,7 @@ from treewise.errors import ParameterError, did_you_mean, listing, shown
 from treewise.explain.row.path import NEVER_SEEN, Cell
 from treewise.nodes import LEAF, Label
 from treewise.predict import answers_of, nodes_that_speak
-from treewise.regions import Condition, Descent, Interval, as_cell, say
+from treewise.regions import Condition, Descent, Interval, as_cell, say, say_limits
 from treewise.tree import Tree
 from treewise.wording import safe
 
@@ -53,6 +53,7 @@ class Move:
     condition: str  # all that will do: "age <= 31.5"
     distance: float  # math.inf where an infinite number must become a finite one
     measure: str = ""  # of a number: IQR, CUTS or ONE
+    limits: str = ""  # the condition without the column's name, where that reads well
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,8 @@ class Ruler:
         assert to is not None
         text = self.encoding.levels[value] if self.encoding.categorical else self.encoding.say(value)
         said = say(condition, self.encoding, or_missing=False, or_unseen=False)
-        return Move(self.encoding.name, to, text, said, far, self.measure if self.own is not None else "")
+        measure = self.measure if self.own is not None else ""
+        return Move(self.encoding.name, to, text, said, far, measure, say_limits(condition, self.encoding))
 
     def natural(self, condition: Condition) -> float | int:
         """Return an allowed value as one would write it: the nearest or first level, a number with few decimals."""

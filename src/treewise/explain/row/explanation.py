@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from treewise.estimates import Estimate
+from treewise.evaluate.answers import with_levels_of
 from treewise.explain.row.change import Change, check_fixed, check_wish, nearest_change, read_wish
 from treewise.explain.row.path import Step, Way, Ways
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
@@ -264,7 +265,8 @@ def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: An
 
 
 def explain_rows(tree: Tree, table: Table, rows: Sequence[int], wish: Wish, estimate: Any = None) -> Explanations:
-    """Explain some rows of a table, by their numbers from 0."""
+    """Explain some rows of a table, by their numbers from 0; a tree written by hand knows the levels of the table."""
+    tree = with_levels_of(tree, table)
     check_wish(tree, wish.to)
     return Explanations(Ways(tree, table, estimate), rows, wish)
 
@@ -273,5 +275,6 @@ def explain_typed(
     tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish, estimate: Any = None
 ) -> Explanations:
     """Explain rows that were typed, of each of which some columns are given."""
+    tree = with_levels_of(tree, table)
     check_wish(tree, wish.to)
     return Explanations(Ways(tree, table, estimate), range(len(table)), wish, given)

@@ -16,7 +16,7 @@ from treewise.estimates import Estimate, nodes_that_answer, shares
 from treewise.explain.row.change import CUTS, ONE, Change, Move
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, Way
 from treewise.nodes import Label
-from treewise.regions import Condition, Levels, region_of, say
+from treewise.regions import Condition, Levels, region_of, say_limits
 from treewise.split import quote
 from treewise.tree import Tree
 from treewise.wording import count, figure, percent, plural, safe
@@ -38,21 +38,21 @@ def asked(tree: Tree, way: Way) -> dict[str, Condition]:
 def reason(tree: Tree, column: str, condition: Condition, way: Way) -> str:
     """Say one column's value, and what the tests made of it."""
     name, cell = safe(column), way.cells[column]
+    unknown = "never seen in training" if tree.arrays.rows[0] > 0 else "not named in the tree"
     limit = limits(condition, tree.encoding_of(column))
     if cell.odd == MISSING:
         return f"{name} is missing (which goes with {limit})" if limit else f"{name} is missing"
     if cell.odd == NEVER_SEEN:
         stays = any(step.stays and step.column == column for step in way.steps)
         goes = "" if stays or not limit else f", which goes with {limit}"
-        return f"{name} is {cell.text} (never seen in training{goes})"
+        return f"{name} is {cell.text} ({unknown}{goes})"
     own = cell.text if not isinstance(cell.value, str) else quote(cell.value)
     alone = isinstance(condition, Levels) and condition.n == 1
     return f"{name} is {own}" if alone or not limit else f"{name} is {own} ({limit})"
 
 
 def limits(condition: Condition, encoding: Encoding) -> str:
-    """Say what is possible of a column without its name where that reads well: ``> 1.5``, ``in {Bari, Rome}``."""
-    name = safe(encoding.name)
+    """Say what is possible of a column without its name, ``> 1.5``, ``in {Bari, Rome}``, and of many levels a few."""
     if isinstance(condition, Levels) and condition.n > MOST_NAMED:
         out = len(encoding.levels) - condition.n
         codes = [c for c in range(len(encoding.levels)) if condition.holds(c) != (out < condition.n)]
@@ -60,10 +60,7 @@ def limits(condition: Condition, encoding: Encoding) -> str:
             some = [quote(encoding.levels[code]) for code in codes[:MOST_NAMED]]
             more = [f"+{len(codes) - MOST_NAMED}"] if len(codes) > MOST_NAMED else []
             return f"{'not ' if out < condition.n else ''}in {{{', '.join([*some, *more])}}}"
-    said = say(condition, encoding, or_missing=False, or_unseen=False)
-    if said in (f"{name} present", f"{name} missing"):
-        return ""
-    return said.removeprefix(f"{name} ").replace("!= ", "not ", 1).removeprefix("= ")
+    return say_limits(condition, encoding)
 
 
 def other_sentences(tree: Tree, way: Way, given: Sequence[str] | None) -> list[str]:
@@ -90,7 +87,8 @@ def change_sentence(tree: Tree, change: Change, estimate: Estimate) -> list[str]
 
 def measured(tree: Tree, move: Move) -> str:
     """Say by what a number's move was measured, where that was not its interquartile range."""
-    lacks = "is 0" if move.column in tree.quartiles else "is not known"
+    ends = tree.quartiles.get(move.column)
+    lacks = "is not known" if ends is None else "is 0" if ends[0] == ends[1] else "is infinite"
     return f"({safe(move.column)} is measured by {move.measure}: its interquartile range {lacks}.)"
 
 
@@ -100,7 +98,7 @@ def move_words(tree: Tree, move: Move) -> str:
     name = safe(move.column)
     if encoding.categorical:
         return f"{name} were {quote(move.text)}"
-    return f"{name} were {move.text} ({move.condition.removeprefix(f'{name} ')})"
+    return f"{name} were {move.text}" + (f" ({move.limits})" if move.limits not in ("", move.text) else "")
 
 
 def answer(tree: Tree, node: int, prediction: Label, estimate: Estimate, where: str = "there") -> str:
