@@ -257,3 +257,37 @@ def test_an_infinite_spread_is_called_so():
     x = [-math.inf] * 3 + [0.0, 1.0] + [math.inf] * 3
     tree = tw.grow({"x": x, "y": list("aaaabbbb")}, "y", max_depth=1)
     assert "its interquartile range is infinite" in tree.explain({"x": 0.0}).sentences[2]
+
+
+def test_data_forms_make_no_words(penguins, monkeypatch):
+    found = penguins.explain("penguins")
+    frame = found.to_frame()
+
+    def refuse(*given):
+        raise AssertionError("words are made")
+
+    for name in ("nearest_change", "sentence", "other_sentences"):
+        monkeypatch.setattr(f"treewise.explain.row.explanation.{name}", refuse)
+    assert penguins.explain("penguins").to_frame().equals(frame)
+    assert len(found.to_csv().splitlines()) == len(frame) + 1
+    assert len(found[0].to_frame()) == len(found[0].steps) + 1
+    with pytest.raises(AssertionError, match="words are made"):
+        str(found[0])
+
+
+def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):
+    from treewise.explain.row import survey
+
+    made = []
+
+    class Counted(survey.Descent):
+        def __init__(self, tree):
+            made.append(tree)
+            super().__init__(tree)
+
+    monkeypatch.setattr(survey, "Descent", Counted)
+    kept = [why.sentences for why in penguins.explain("penguins")]
+    assert len(made) == 2  # one for the ends, one for the paths
+    monkeypatch.setattr(survey, "MOST_KEPT", 3)
+    assert [why.sentences for why in penguins.explain("penguins")] == kept  # a tree too large to be kept says the same
+    assert len(made) > 300

@@ -1,6 +1,7 @@
 """One prediction in words and numbers: ``tree.explain(row)``.
 
 path.py          the row's way down, and how each step moved the answer
+survey.py        what the rows of a table share: the ends of the tree, and what each answers
 change.py        the nearest change that would alter the decision
 words.py         both in sentences
 explanation.py   all of it as one value, shown in every form

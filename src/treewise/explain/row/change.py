@@ -21,14 +21,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-import numpy as np
-
 from treewise.encode import UNSEEN, Encoding
 from treewise.errors import ParameterError, did_you_mean, listing, shown
 from treewise.explain.row.path import NEVER_SEEN, Cell
+from treewise.explain.row.survey import Survey
 from treewise.nodes import LEAF, Label
-from treewise.predict import answers_of, nodes_that_speak
-from treewise.regions import Condition, Descent, Interval, as_cell, say, say_limits
+from treewise.regions import Condition, Interval, as_cell, say, say_limits
 from treewise.tree import Tree
 from treewise.wording import safe
 
@@ -90,24 +88,18 @@ def total(distances: Iterable[float]) -> float:
 
 
 def nearest_change(
-    tree: Tree, cells: Mapping[str, Cell], wanted: Wanted, fixed: Collection[str] = (), estimate: Any = None
+    survey: Survey, cells: Mapping[str, Cell], wanted: Wanted, fixed: Collection[str] = ()
 ) -> Change | None:
     """Return the nearest change that makes the tree answer as wanted; None if there is none.
 
     ``cells`` are those that are given; a way that asks for another column needs to know it, which counts as a change.
     """
-    asked = sorted(set(tree.arrays.column[tree.arrays.kind != LEAF].tolist()))
-    rulers = {column: Ruler.of(tree, column, cells.get(tree.columns[column])) for column in asked}
-    everyone = np.arange(len(tree))
-    speakers = nodes_that_speak(tree, everyone)
-    answers = answers_of(tree, speakers, estimate).tolist()
-    rows = tree.arrays.rows.tolist()
-    descent = Descent(tree)
+    tree, answers, rows = survey.tree, survey.answers, survey.rows
+    rulers = {column: Ruler.of(tree, column, cells.get(tree.columns[column])) for column in survey.asked}
     best: tuple[tuple[int, int, float, int], int, dict[int, Condition]] | None = None
-    for end in descent.ends_here():
+    for end, conditions in survey.ends():
         if not wanted(answers[end]):
             continue
-        conditions = descent.conditions()
         costs = costs_of(conditions, rulers, fixed, math.inf if best is None else best[0][0])
         if costs is None:
             continue
@@ -120,7 +112,7 @@ def nearest_change(
     _, end, changed = best
     moves = tuple(rulers[column].move(condition) for column, condition in changed.items())
     said = answers[end] if tree.task == "regression" else tree.classes[answers[end]]
-    return Change(moves, end, int(speakers[end]), said)
+    return Change(moves, end, survey.speakers[end], said)
 
 
 def costs_of(

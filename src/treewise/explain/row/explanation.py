@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from treewise.estimates import Estimate
 from treewise.evaluate.answers import with_levels_of
 from treewise.explain.row.change import Change, check_fixed, check_wish, nearest_change, read_wish
 from treewise.explain.row.path import Step, Way, Ways
+from treewise.explain.row.survey import Survey
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
 from treewise.nodes import Label
 from treewise.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
@@ -55,12 +55,16 @@ class Explanation(Shown):
     ('P', 0.5, 1.0, {'GPA': 0.1, 'Published': -0.267, 'University': 0.667})
     """
 
-    tree: Tree
+    survey: Survey  # of the tree; shared by the rows of a table
     way: Way
-    estimate: Estimate
     wish: Wish
     given: tuple[str, ...] | None = None  # the columns a typed row mentions; None for a row of a table
     row: int | None = None  # its number in the table, from 1
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that answers."""
+        return self.survey.tree
 
     @property
     def prediction(self) -> Label:
@@ -107,7 +111,7 @@ class Explanation(Shown):
         if wanted is None or wanted(self._place):
             return None
         cells = {name: cell for name, cell in self.way.cells.items() if self.given is None or name in self.given}
-        return nearest_change(self.tree, cells, wanted, self.wish.fixed, self.estimate)
+        return nearest_change(self.survey, cells, wanted, self.wish.fixed)
 
     @property
     def _place(self) -> Any:
@@ -116,7 +120,7 @@ class Explanation(Shown):
     @property
     def sentence(self) -> str:
         """The answer, its grounds and its reasons, in one sentence."""
-        return sentence(self.tree, self.way, self.estimate)
+        return sentence(self.survey, self.way)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -126,7 +130,7 @@ class Explanation(Shown):
     def _on_change(self) -> list[str]:
         to, fixed = self.wish
         if self.change is not None:
-            return change_sentence(self.tree, self.change, self.estimate)
+            return change_sentence(self.tree, self.change, self.survey.estimate)
         wanted = read_wish(self.tree, to, self.prediction)
         if wanted is None or (to is None and len(self.tree.classes) < 2):
             return []
@@ -136,7 +140,7 @@ class Explanation(Shown):
         return [f"No change{leaves} would {'alter the answer' if to is None else f'make it {safe(to)}'}."]
 
     def sheet(self) -> Sheet:
-        """Return the steps as a table, with the sentences above it."""
+        """Return the steps as a table: the data, without words."""
         numbers = self.tree.task == "regression"
         what = self.tree.target.name if numbers else f"% {self.prediction}"
         write = figure if numbers else percent
@@ -157,7 +161,11 @@ class Explanation(Shown):
         if self.base is None:  # a tree written by hand knows its path alone
             headings, rows = headings[:4], [row[:4] for row in rows]
         title = "" if self.row is None else f"row {self.row:,}"
-        return Sheet(title, tuple(headings), rows, above=self.sentences, of="step")
+        return Sheet(title, tuple(headings), rows, of="step")
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Return the table as readers see it, with the sentences above it."""
+        return (replace(self.sheet(), above=self.sentences),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -217,6 +225,7 @@ class Explanations(Sequence[Explanation], Shown):
 
     def __init__(self, ways: Ways, rows: Sequence[int], wish: Wish, given: Sequence[tuple[str, ...]] = ()) -> None:
         self._ways, self._rows, self._wish, self._given = ways, rows, wish, given
+        self._survey = Survey(ways.tree, ways.estimate)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -228,7 +237,7 @@ class Explanations(Sequence[Explanation], Shown):
         row = self._rows[place]
         given = self._given[place] if self._given else None
         number = None if self._given and len(self) == 1 else row + 1
-        return Explanation(self._ways.tree, self._ways[row], self._ways.estimate, self._wish, given, number)
+        return Explanation(self._survey, self._ways[row], self._wish, given, number)
 
     def sheet(self) -> Sheet:
         """Return all steps as one table."""
@@ -242,7 +251,7 @@ class Explanations(Sequence[Explanation], Shown):
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Return one table a row, for the first few."""
-        shown = [item.sheet() for item in self[:MOST_SHOWN]]
+        shown = [sheet for item in self[:MOST_SHOWN] for sheet in item.sheets()]
         if len(self) > MOST_SHOWN:
             shown[-1] = replace(shown[-1], below=(f"… {plural(len(self) - MOST_SHOWN, 'more row')}",))
         return tuple(shown)

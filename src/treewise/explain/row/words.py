@@ -15,24 +15,28 @@ from treewise.encode import Encoding
 from treewise.estimates import Estimate, nodes_that_answer, shares
 from treewise.explain.row.change import CUTS, ONE, Change, Move
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, Way
+from treewise.explain.row.survey import Survey
 from treewise.nodes import Label
-from treewise.regions import Condition, Levels, region_of, say_limits
+from treewise.regions import Condition, Levels, anything, say_limits
 from treewise.split import quote
 from treewise.tree import Tree
 from treewise.wording import count, figure, percent, plural, safe
 
 
-def sentence(tree: Tree, way: Way, estimate: Estimate) -> str:
+def sentence(survey: Survey, way: Way) -> str:
     """Say the answer, its grounds and its reasons in one sentence."""
-    said = answer(tree, way.speaker, way.prediction, estimate, "like this")
-    reasons = together([reason(tree, column, condition, way) for column, condition in asked(tree, way).items()])
+    tree = survey.tree
+    said = answer(tree, way.speaker, way.prediction, survey.estimate, "like this")
+    reasons = together([reason(tree, column, condition, way) for column, condition in asked(survey, way).items()])
     return f"{safe(tree.target.name)} = {said}, because {reasons or 'all rows are the same to the tree'}."
 
 
-def asked(tree: Tree, way: Way) -> dict[str, Condition]:
+def asked(survey: Survey, way: Way) -> dict[str, Condition]:
     """Return what the tests on the way leave possible of each column they ask about, in their order."""
-    region = region_of(tree, way.end)
-    return {name: region[name] for name in dict.fromkeys(step.column for step in way.steps)}
+    found = {survey.tree.columns[column]: condition for column, condition in survey.on_the_way(way.end).items()}
+    for step in way.steps[-1:]:  # where the row stays, the last test leaves its column as it was
+        found.setdefault(step.column, anything(survey.tree.encoding_of(step.column)))
+    return found
 
 
 def reason(tree: Tree, column: str, condition: Condition, way: Way) -> str:
