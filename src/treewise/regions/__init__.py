@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from treewise import encode
@@ -149,10 +148,7 @@ def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
 
 def region_of(tree: Structure, node: int) -> Region:
     """Return the region of the rows that reach one node."""
-    descent, path = Descent(tree), tree.path(node)
-    for parent, child in pairwise(path):
-        descent.take(parent, descent.branches[child])
-    return Region(tree.encodings, descent.conditions(), tree.na_values)
+    return Region(tree.encodings, Descent(tree).conditions_at(tree.path(node)), tree.na_values)
 
 
 def cell_value(encoding: Encoding, cell: Any, na_values: tuple[str, ...] = ()) -> Any:

@@ -7,7 +7,8 @@ of 100,000 tests is walked in the time of 100,000 tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from treewise.encode import Encoding
 from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
@@ -85,6 +86,14 @@ class Descent:
     def conditions(self) -> dict[int, Condition]:
         """Return what is possible now, as values."""
         return {c: now if isinstance(now, Interval) else now.value() for c, now in self.now.items()}
+
+    def conditions_at(self, path: Sequence[int]) -> dict[int, Condition]:
+        """Return what is possible at the end of a path, from the root; the state stays the root's."""
+        steps = [self.take(parent, self.branches[child]) for parent, child in pairwise(path)]
+        found = self.conditions()
+        while steps:
+            steps.pop()()
+        return found
 
     def walk(self) -> Iterator[int]:
         """Go through the nodes in order; while one is looked at, the state is its own."""

@@ -5,6 +5,7 @@ Stands on ``condition.py`` and quotes the wording of ``split.py``, so that a rul
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from treewise.encode import Encoding
@@ -87,7 +88,7 @@ def interval_phrase(condition: Interval, encoding: Encoding) -> Phrase:
         return Phrase("present") if low is None else Phrase(">", encoding.say(low))
     if low is None:
         return Phrase("<=", encoding.say(high))
-    if encoding.kind != "number" and high - low == 1:
+    if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # nothing else between
         return Phrase("=", encoding.say(high))
     return Phrase("<=", encoding.say(high), f"{encoding.say(low)} <")
 

@@ -3,6 +3,7 @@
 One of the outlets: two trees in, a ``Comparison`` out.
 
     space.py       the columns either asks about, cut into cells that no test of either divides
+    markers.py     … and what is missing to one of them only
     routes.py      a tree in that space; answers.py what its nodes say
     walk.py        both down at once: the parts of the space on which they differ
     merge.py       neighbouring parts put together, for readers
@@ -57,6 +58,7 @@ def compare(
 
     The answer is exact, whatever their splits, and speaks of every row there could be: with missing values, with levels
     neither tree has seen, with numbers no table holds. Columns go by name; classes by label, in any order.
+    Cells are read as each tree reads them: what its ``na_values`` call missing may be a value to the other.
 
     >>> import treewise as tw
     >>> officials = tw.parse('''
@@ -155,13 +157,14 @@ class Judge:
                 node=None if nodes is None else nodes[i],
                 answer=None if nodes is None else self.answers.value(self.answers.of[i][nodes[i]]),
                 said="" if nodes is None else self.answers.say(self.answers.of[i][nodes[i]]),
-                error=None if rows is None else error_of(tree, rows.table, target, self.trees),
+                error=None if rows is None else error_of(tree, rows.tables[i], target, self.trees),
             )
             for i, tree in enumerate(self.trees)
         )
         within = None if rows is None else rows.complete if self.complete else rows.complete | True
+        rows_differ = None if rows is None or within is None else int((rows.differ & within).sum())
         return Comparison(
-            equivalent=scope is None,
+            equivalent=scope is None and not rows_differ,
             equivalent_on_complete_rows=scope != (False, False),
             complete=self.complete,
             sides=(sides[0], sides[1]),
@@ -171,9 +174,9 @@ class Judge:
             witness_words="" if witness is None else witness.words(self.space),
             cases=self.space.cases,
             differ_on=self.differ_on(scope),
-            table=None if rows is None else rows.table.name,
+            table=None if rows is None else rows.name,
             rows=None if within is None else int(within.sum()),
-            rows_differ=None if rows is None or within is None else int((rows.differ & within).sum()),
+            rows_differ=rows_differ,
             rows_odd=None if rows is None or scope != (False, False) else int((rows.differ & ~rows.complete).sum()),
             distance=None if rows is None else self.distance(rows, within),
             where=tuple(where),
@@ -203,14 +206,17 @@ class Judge:
 
     def gather_rows(self, rows: Rows, scope: tuple[bool, bool]) -> list[Place]:
         """Return the parts on which the trees differ that hold rows of the table, those of most rows first."""
-        within = rows.differ & (rows.complete if scope == (False, False) else True)
-        pairs, counts = np.unique(np.stack(rows.nodes, axis=1)[within], axis=0, return_counts=True)
+        within = np.flatnonzero(rows.differ & rows.allowed(*scope))
+        pairs, first, counts = np.unique(
+            np.stack(rows.nodes, axis=1)[within], axis=0, return_index=True, return_counts=True
+        )
         found = []
         for i in np.argsort(-counts, kind="stable")[:MOST_PLACES].tolist():
             states = self.space.everything(*scope)
             nodes = pairs[i].tolist()
+            cells = [int(some[within[first[i]]]) for some in rows.cells]
             for routes, node in zip(self.routes, nodes, strict=True):
-                routes.follow(node, states)
+                routes.follow(node, states, cells)
             found.append(Place(tuple(states), (self.answers.of[0][nodes[0]], self.answers.of[1][nodes[1]])))
         return found
 
@@ -232,7 +238,7 @@ class Judge:
             answers=(answers.value(place.answers[0]), answers.value(place.answers[1])),
             said=(answers.say(place.answers[0]), answers.say(place.answers[1])),
             cases=None if self.space.cases is None else self.cases_of(place),
-            rows=None if rows is None else int(rows.within(place.states).sum()),
+            rows=None if rows is None else rows.count(place.states),
             states=place.states,
         )
 
@@ -247,6 +253,8 @@ class Judge:
         found = None if rows is None else of_the_table(self.space, rows, self.complete)
         if found is None and where:
             found = made_up(self.space, where[0].states, whole)
+            one, two = self.nodes_of(found, rows)
+            assert self.answers.differ(self.answers.of[0][one], self.answers.of[1][two]), "the witness is none"
         return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treewise.nodes import LEAF
-from treewise.regions import region_of
+from treewise.regions import Descent, Region
 from treewise.split import Multiway, Ordinal, Split, Threshold
 from treewise.tree import Tree
 from treewise.wording import figure, plural, safe
@@ -48,7 +48,7 @@ class Shape:
     """A tree's subtrees by number: two have the same one if they ask the same and answer the same."""
 
     def __init__(self, tree: Tree, numbers: dict[Any, int]) -> None:
-        self.tree = tree
+        self.tree, self.descent = tree, Descent(tree)
         self.inner: list[bool] = (tree.arrays.kind != LEAF).tolist()
         self.leaves: list[int] = [0 if inner else 1 for inner in self.inner]
         self.form: list[int] = [0] * len(tree)
@@ -91,7 +91,8 @@ class Shape:
 
     def where(self, node: int) -> str:
         """Say which rows reach a node."""
-        words = region_of(self.tree, node).words(or_missing=False, or_unseen=False)
+        region = Region(self.tree.encodings, self.descent.conditions_at(self.tree.path(node)))
+        words = region.words(or_missing=False, or_unseen=False)
         if len(words) > MOST_CONDITIONS:
             words = ("…", *words[-MOST_CONDITIONS:])
         return " and ".join(words) or "all rows"

@@ -191,7 +191,8 @@ class Comparison(Shown):
             ]
             for w in self.where
         ]
-        below = [] if self.where_is_all else [MORE_WITH_ROWS if self.rows_differ else MORE]
+        held = self.rows is not None and all(w.rows for w in self.where)
+        below = [] if self.where_is_all else [MORE_WITH_ROWS if held else MORE]
         if self.rows_odd:
             many = plural(self.rows_odd, "more row differs", "more rows differ")
             below.append(f"{many} where a value is missing or never seen.")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State, same_cut
+from treewise.explain.compare.space import MISSING, Axis, Space, State, same_cut
 from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree import Tree
 
@@ -39,6 +39,7 @@ class Routes:
         self.parent: list[int] = a.parent.tolist()
         self.tests: list[Any] = [None] * len(tree)
         self.cells = [cells_of_codes(axis, which) for axis in space.axes]
+        self.gone = [axis.gone[which] | {MISSING} for axis in space.axes]
         self._read_tests(tree)
 
     def _read_tests(self, tree: Tree) -> None:
@@ -80,8 +81,8 @@ class Routes:
             found[node] = below.pop() if len(below) == 1 else MIXED
         return found
 
-    def follow(self, node: int, states: list[State]) -> None:
-        """Narrow the states to those of the rows that stop at a node."""
+    def follow(self, node: int, states: list[State], cells: list[int]) -> None:
+        """Narrow the states to those of the rows that stop at a node, as one of these cells does."""
         path = [node]
         while (up := self.parent[path[-1]]) >= 0:
             path.append(up)
@@ -89,7 +90,8 @@ class Routes:
         if self.kind[node] != LEAF:
             steps.insert(0, (node, STAY))
         for up, branch in reversed(steps):
-            states[self.axis[up]] = dict(self.parts(up, states[self.axis[up]]))[branch]
+            at = self.axis[up]
+            states[at] = next(s for b, s in self.parts(up, states[at]) if b == branch and within(cells[at], s))
 
     def stop(self, states: tuple[State, ...]) -> int:
         """Return the node at which a row stops, given as the one cell it stands in of each column."""
@@ -113,13 +115,17 @@ class Routes:
             beside = state - test[0] - test[1]  # never seen by this tree, and missing
             made[missing] = made.get(missing, frozenset()) | beside
         else:
-            made = {0: state & test, 1: state - test - {MISSING}}
-            if MISSING in state:
-                made[missing] = made.get(missing, frozenset()) | {MISSING}
+            gone = self.gone[self.axis[node]]
+            made = {0: state & test, 1: state - test - gone}
+            if state & gone:
+                made[missing] = made.get(missing, frozenset()) | (state & gone)
         return [(branch, some) for branch, some in made.items() if some]
 
     def _parts_of_range(self, node: int, first: int, last: int, gone: bool) -> Parts:
         rank, missing = self.tests[node], self.missing[node]
+        holes = sorted(cell for cell in self.gone[self.axis[node]] if first <= cell <= last)
+        if holes:
+            return self._parts_around(node, first, last, gone, holes)
         made: Parts = []
         for branch, low, high in ((0, first, min(last, rank)), (1, max(first, rank + 1), last)):
             here = gone and branch == missing
@@ -129,19 +135,35 @@ class Routes:
             made.append((missing, (1, 0, True)))
         return made
 
+    def _parts_around(self, node: int, first: int, last: int, gone: bool, holes: list[int]) -> Parts:
+        """Divide a range in which some numbers are missing to this tree: a branch may get several parts."""
+        missing = self.missing[node]
+        made: Parts = [(missing, (hole, hole, False)) for hole in holes]
+        for low, high in pairwise([first - 1, *holes, last + 1]):
+            if low + 1 < high:
+                made += self._parts_of_range(node, low + 1, high - 1, False)
+        return [*made, (missing, (1, 0, True))] if gone else made
+
     def _parts_of_levels(self, node: int, state: frozenset[int]) -> Parts:
         branch_of: Mapping[int, int] = self.tests[node]
-        rest, made = self.other[node], dict[int, list[int]]()
+        rest, gone, made = self.other[node], self.gone[self.axis[node]], dict[int, list[int]]()
         for cell in state:
-            branch = self.missing[node] if cell == MISSING else branch_of.get(cell, rest)
+            branch = self.missing[node] if cell in gone else branch_of.get(cell, rest)
             made.setdefault(branch, []).append(cell)
         return [(branch, frozenset(some)) for branch, some in made.items()]
+
+
+def within(cell: int, state: State) -> bool:
+    """Tell whether a cell is in a state."""
+    if isinstance(state, tuple):
+        return state[2] if cell == MISSING else state[0] <= cell <= state[1]
+    return cell in state
 
 
 def cells_of_codes(axis: Axis, which: int) -> dict[int, list[int]]:
     """Return the cells of each code of one tree; a code may have several where the other tree tells more apart."""
     found: dict[int, list[int]] = {}
     for cell, code in enumerate(axis.codes[which]):
-        if code != UNSEEN:
+        if code >= 0:
             found.setdefault(code, []).append(cell)
     return found

@@ -10,8 +10,9 @@ maps whole cells to branches, so that comparing the trees is counting with small
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from treewise import encode
 from treewise.encode import INT64_MAX, INT64_MIN, Encoding
 from treewise.encode.convert import PER_DAY
 from treewise.errors import ParameterError
+from treewise.explain.compare.markers import Markers, just_below, numbers_of, same_text
 from treewise.nodes import LEAF
 from treewise.predict import refuses_missing
 from treewise.regions import Condition, Interval, Levels, interval
@@ -54,6 +56,9 @@ class Axis:
     cuts: tuple[float | int, ...] = ()
     codes: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     may_miss: bool = True  # whether neither tree refuses missing values here
+    gone: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())  # cells missing to one of the trees only
+    asked: tuple[bool, bool] = (True, True)  # by which tree
+    na_values: tuple[str, ...] = ()  # texts that mean "missing" to all who ask
 
     @property
     def name(self) -> str:
@@ -126,8 +131,10 @@ class Space:
     @classmethod
     def of(cls, a: Tree, b: Tree, names: tuple[str, str]) -> Space:
         """Put the columns of two trees together; refuse those that contradict each other."""
-        asked = {name: None for tree in (a, b) for name in asked_columns(tree)}
-        return cls(tuple(axis_of(name, a, b, names) for name in asked))
+        asked = [dict.fromkeys(asked_columns(tree)) for tree in (a, b)]
+        return cls(
+            tuple(axis_of(name, (a, b), (name in asked[0], name in asked[1]), names) for name in asked[0] | asked[1])
+        )
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -156,18 +163,30 @@ def asked_columns(tree: Tree) -> list[str]:
     return [tree.columns[i] for i in order]
 
 
-def axis_of(name: str, a: Tree, b: Tree, names: tuple[str, str]) -> Axis:
+def axis_of(name: str, trees: tuple[Tree, Tree], asked: tuple[bool, bool], names: tuple[str, str]) -> Axis:
     """Put one column of two trees together."""
-    encodings = [next((e for e in tree.encodings if e.name == name), None) for tree in (a, b)]
-    uses = [name in asked_columns(tree) for tree in (a, b)]
-    used = [e for e, asked in zip(encodings, uses, strict=True) if e is not None and asked]
+    encodings = [next((e for e in tree.encodings if e.name == name), None) for tree in trees]
+    used = [e for e, uses in zip(encodings, asked, strict=True) if e is not None and uses]
+    users = [tree for tree, uses in zip(trees, asked, strict=True) if uses]
     encoding = used[0] if len(used) == 1 else common(used[0], used[1], names)
-    may_miss = not any(asked and refuses_missing(tree) for tree, asked in zip((a, b), uses, strict=True))
-    if not encoding.categorical:
-        users = [tree for tree, asked in zip((a, b), uses, strict=True) if asked]
+    markers = Markers.of(users, encoding, names)
+    may_miss = not any(map(refuses_missing, users))
+    if encoding.categorical:
+        axis = with_levels(encoding, encodings, markers)
+    else:
         cuts = {cut for tree in users for cut in cuts_of(tree, name, encoding)}
-        return Axis(encoding, tuple(sorted(cuts)), may_miss=may_miss)
-    return with_levels(encoding, encodings, may_miss)
+        axis = with_cuts(encoding, cuts, markers)
+    return replace(axis, may_miss=may_miss, asked=asked, na_values=markers.shared)
+
+
+def with_cuts(encoding: Encoding, cuts: set[float | int], markers: Markers) -> Axis:
+    """Put thresholds in order; a number that is missing to one tree only becomes a cell of its own."""
+    own = [numbers_of(texts, encoding) for texts in markers.own]
+    for value in (*own[0], *own[1]):
+        cuts |= {value} if value == -math.inf else {just_below(value, encoding), value}
+    ordered = tuple(sorted(cuts))
+    one, two = (frozenset(bisect_left(ordered, value) for value in values) for values in own)
+    return Axis(encoding, ordered, gone=(one, two))
 
 
 def common(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
@@ -202,19 +221,32 @@ def same_cut(cut: float | int, own: Encoding, joint: Encoding) -> float | int:
     """
     if own.kind == "integer" and joint.kind == "number":
         return float("inf") if cut == INT64_MAX else cut
-    if own.kind == "datetime" and own.unit != joint.unit and cut != INT64_MAX:
-        return (int(cut) + 1) * (PER_DAY[joint.unit] // PER_DAY[own.unit]) - 1
+    if own.kind == "datetime" and own.unit != joint.unit and cut not in (INT64_MIN, INT64_MAX):
+        last = (int(cut) + 1) * (PER_DAY[joint.unit] // PER_DAY[own.unit]) - 1
+        if not INT64_MIN < last < INT64_MAX:
+            raise ParameterError(
+                f'column "{safe(own.name)}": one tree asks about {own.say(cut)}, which the other\'s {joint.unit} cannot'
+                " tell: the trees cannot be compared. Grow both on moments of the same unit."
+            )
+        return last
     return cut
 
 
-def with_levels(encoding: Encoding, encodings: list[Encoding | None], may_miss: bool) -> Axis:
-    """Put the levels of two trees together: a level is what both read alike (4 and 4.0 are one)."""
+def with_levels(encoding: Encoding, encodings: list[Encoding | None], markers: Markers) -> Axis:
+    """Put the levels of two trees together: a level is what both read alike (4 and 4.0 are one).
+
+    A text that is missing to one tree only is a level as well; its code there is MISSING.
+    """
     known = [e if e is not None and e.categorical else None for e in encodings]
     longest_first = sorted((e.levels for e in known if e is not None), key=len, reverse=True)
     texts = list(dict.fromkeys(level for levels in longest_first for level in levels))
     if encoding.kind == "boolean":
         texts = list(encoding.levels)
-    codes = [own_codes(e, encoding.name, texts) for e in known]
+    else:
+        texts += [text for some in markers.own for text in some if text not in texts]
+        nothing = set(map(same_text, markers.shared))
+        texts = [text for text in texts if same_text(text) not in nothing] if nothing else texts
+    codes = [own_codes(e, encoding.name, texts, some) for e, some in zip(known, markers.own, strict=True)]
     pairs: dict[tuple[int, int], str] = {}
     for text, one, two in zip(texts, *codes, strict=True):
         pairs.setdefault((one, two), text)
@@ -222,7 +254,8 @@ def with_levels(encoding: Encoding, encodings: list[Encoding | None], may_miss: 
     joint = replace(encoding, levels=tuple(pairs.values()))
     if encoding.kind == "ordered" and not all(map(in_order, both)):
         joint = replace(joint, kind="nominal")  # the trees do not order their levels alike: no words of an order
-    return Axis(joint, (), both, may_miss)
+    one, two = (frozenset(cell for cell, code in enumerate(some) if code == MISSING) for some in both)
+    return Axis(joint, (), both, gone=(one, two))
 
 
 def in_order(codes: tuple[int, ...]) -> bool:
@@ -231,12 +264,15 @@ def in_order(codes: tuple[int, ...]) -> bool:
     >>> in_order((0, 1, 2)), in_order((0, 2, 1)), in_order((UNSEEN, 0)), in_order((UNSEEN, UNSEEN))
     (True, False, False, True)
     """
-    known = [code for code in codes if code != UNSEEN]
+    known = [code for code in codes if code >= 0]
     return known == sorted(known) and (not known or codes[: len(known)] == tuple(known))
 
 
-def own_codes(encoding: Encoding | None, name: str, texts: list[str]) -> list[int]:
-    """Return the code each level has in a tree, as its predictions would read it; UNSEEN where it has none."""
+def own_codes(encoding: Encoding | None, name: str, texts: list[str], markers: Collection[str]) -> list[int]:
+    """Return the code each level has in a tree, as its predictions would read it; UNSEEN where it has none.
+
+    MISSING is the code of what only this tree reads as missing.
+    """
     if encoding is None:
         return [UNSEEN] * len(texts)
     exact = {level: code for code, level in enumerate(encoding.levels)}
@@ -244,4 +280,5 @@ def own_codes(encoding: Encoding | None, name: str, texts: list[str]) -> list[in
     if others:
         values: Any = encode.apply(encoding, read({name: others}, name="the levels")[name], "the levels")
         exact |= dict(zip(others, values.tolist(), strict=True))
-    return [exact[text] if exact[text] >= 0 else UNSEEN for text in texts]
+    gone = set(map(same_text, markers))
+    return [MISSING if same_text(text) in gone else exact[text] if exact[text] >= 0 else UNSEEN for text in texts]

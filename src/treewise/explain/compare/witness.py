@@ -59,7 +59,7 @@ def made_up(space: Space, states: tuple[State, ...], whole: list[State]) -> Witn
         if isinstance(state, tuple) and state == everything and axis.usual(state):
             middle = len(axis.cuts) // 2  # a free number: just below one of its cuts
             state = (middle, middle, False) if axis.ends[0] <= middle <= axis.ends[1] else state
-        value = some_value(axis.condition(state), axis.encoding)
+        value = some_value(axis.condition(state), axis.encoding, axis.na_values)
         cells[axis.name] = as_cell(value, axis.encoding)
         stand.append(axis.cell(value))
         if not axis.usual(state):
@@ -78,7 +78,10 @@ def of_the_table(space: Space, rows: Rows, complete: bool) -> Witness | None:
     for axis, some in zip(space.axes, rows.cells, strict=True):
         if some[row] in (MISSING, UNSEEN):
             needs.append(f"{safe(axis.name)} {'missing' if some[row] == MISSING else 'never seen'}")
-    cells = {axis.name: cell_at(axis, rows.table[axis.name], row) for axis in space.axes}
+    cells = {}
+    for axis in space.axes:
+        read = [cell_at(axis, t[axis.name], row) for t, asked in zip(rows.tables, axis.asked, strict=True) if asked]
+        cells[axis.name] = read[-1] if read[0] is None else read[0]
     return Witness(cells, tuple(needs), row + 1)
 
 
