@@ -239,7 +239,9 @@ def test_a_tree_written_by_hand_knows_the_levels_of_the_table():
     tree = tw.parse("University = top20 -> P\nUniversity otherwise -> N", target="Class")
     said = [why.sentence for why in tree.explain("admissions")]
     assert said[0] == "Class = N, because University is top10 (not top20)."
-    assert tree.explain({"University": "top99"}).sentence == "Class = N, because University is top99."
+    typed = tree.explain({"University": "top99"})  # a row alone does not say which levels there are
+    assert typed.sentence == 'Class = N, because University is "top99" (not named in the tree).'
+    assert typed.steps[0].question == "University not top20"
     sizes = tw.parse("order s: S < M < L\ns <= M -> a\ns > M -> b")
     assert (
         sizes.explain({"s": "XS"}).sentence

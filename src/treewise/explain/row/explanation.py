@@ -284,6 +284,5 @@ def explain_typed(
     tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish, estimate: Any = None
 ) -> Explanations:
     """Explain rows that were typed, of each of which some columns are given."""
-    tree = with_levels_of(tree, table)
     check_wish(tree, wish.to)
     return Explanations(Ways(tree, table, estimate), range(len(table)), wish, given)
