@@ -1,6 +1,7 @@
 """How sure a tree is: gaps as the trace has them, resamples by brute force, and what must come out on known tables."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -370,10 +371,28 @@ def test_other_mistakes_are_those_of_grow():
 def test_progress_and_interruption():
     shares = []
     tw.stability("penguins", resamples=4, progress=shares.append)
-    assert shares == [0.25, 0.5, 0.75, 1.0]
+    assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]  # four resamples, then the gaps
 
     def stop(share):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         tw.stability("penguins", resamples=1000, progress=stop)
+
+
+@pytest.mark.parametrize("unit", [1, 1_000_003])
+def test_cuts_of_wide_integers_and_nanoseconds_are_exact(unit):
+    rng = np.random.default_rng(0)
+    whole = 2**60 + unit * rng.integers(0, 1000, 200)
+    y = (whole > 2**60 + unit * 500).astype(int)
+    found = tw.stability({"n": whole, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
+    assert found.question == f"n <= {found.cut_median}"
+    stamps = whole.view("datetime64[ns]")
+    found = tw.stability({"t": stamps, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
+
+
+def cuts_between(values):
+    levels = [int(value) for value in np.unique(values)]
+    return [(a + b) // 2 for a, b in pairwise(levels)]

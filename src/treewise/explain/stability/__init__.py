@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from treewise.explain.crew import Progress, in_threads
-from treewise.explain.stability.gaps import gaps
+from treewise.explain.stability.gaps import Gap, Gaps
 from treewise.explain.stability.resamples import Found, Reference, drawn, one_resample
 from treewise.explain.stability.result import NodeStability, Stability, Tally
 from treewise.folds import part
@@ -91,10 +91,22 @@ def stability_of(
         times = drawn(len(problem), seed, number)
         return one_resample(reference, times, lambda rows: made(rows, pruning, go_on), as_weights=hold_back)
 
-    tally = Tally(reference)
-    for found in in_threads(work, resamples, threads, progress):
+    tally, measured = Tally(reference), Gaps(tree, grown_on)
+    pieces = resamples + len(measured)
+    for done, found in enumerate(in_threads(work, resamples, threads), 1):
         tally.add(found)
-    return tally.result(gaps(tree, grown_on))
+        tell(progress, done / pieces)
+    known: dict[int, Gap] = {}
+    for done, some in enumerate(in_threads(measured.piece, len(measured), threads), 1):
+        known |= some
+        tell(progress, (resamples + done) / pieces)
+    return tally.result(known)
+
+
+def tell(progress: Progress | None, share: float) -> None:
+    """Tell the share that is done, if somebody listens."""
+    if progress is not None:
+        progress(share)
 
 
 def check_resamples(resamples: object) -> None:

@@ -7,6 +7,7 @@ says; C4.5's rule, where columns compete by their average, is left to the trace 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core, encode
+from treewise.explain.crew import Progress
 from treewise.explain.trace.front import Trace
 from treewise.explain.trace.nodes import NodeTrace, View
 from treewise.folds import part
@@ -27,6 +29,8 @@ from treewise.search import RATIO_BITS, Candidate, Judge, decrease, tied
 from treewise.tree import Tree
 
 Ints = npt.NDArray[np.int64]
+
+NODES_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,31 @@ def gaps(tree: Tree, problem: Problem) -> dict[int, Gap]:
     >>> found.runner_up, round(12 * found.score, 3), round(12 * found.second, 3), round(found.behind, 2)
     ('University', 7.145, 1.145, 0.84)
     """
-    inner = np.flatnonzero(tree.arrays.kind != LEAF).tolist()
-    if problem.criterion.rule == "c45":
-        trace = Trace(tree, problem, View())
-        return {node: traced_gap(trace[node]) for node in inner}
-    below = rows_below(tree, find_nodes(tree, problem.columns, len(problem)))
-    return {node: gap_at(tree, problem, node, below) for node in inner}
+    measured = Gaps(tree, problem)
+    return {node: gap for piece in range(len(measured)) for node, gap in measured.piece(piece).items()}
+
+
+class Gaps:
+    """The gaps of a tree in pieces of a few nodes, for threads; C4.5's are one piece, since a trace is not shared."""
+
+    def __init__(self, tree: Tree, problem: Problem) -> None:
+        self.tree, self.problem = tree, problem
+        self.inner: list[int] = np.flatnonzero(tree.arrays.kind != LEAF).tolist()
+        self.traced = problem.criterion.rule == "c45"
+        self.size = max(1, len(self.inner)) if self.traced else NODES_AT_ONCE
+        self.below = [] if self.traced else rows_below(tree, find_nodes(tree, problem.columns, len(problem)))
+        _ = tree.arrays.child_lists  # before there are threads
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.inner) / self.size)
+
+    def piece(self, number: int, go_on: Progress = lambda _: None) -> dict[int, Gap]:
+        """Measure the nodes of one piece; ``go_on`` is called before each."""
+        trace, found = Trace(self.tree, self.problem, View()) if self.traced else None, {}
+        for node in self.inner[number * self.size : (number + 1) * self.size]:
+            go_on(0.0)
+            found[node] = traced_gap(trace[node]) if trace else gap_at(self.tree, self.problem, node, self.below)
+        return found
 
 
 def gap_at(tree: Tree, problem: Problem, node: int, below: Sequence[Ints]) -> Gap:

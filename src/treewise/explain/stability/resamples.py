@@ -37,6 +37,7 @@ Grow = Callable[[Problem], Tree]
 
 ABOUT_THE_SAME = 0.5  # of the rows that pass through either of two nodes, how many must pass through both
 LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
+NEARLY = 1e-9  # what sums of weights may be off by
 TINY = float(np.finfo(float).tiny)
 NOTHING = -2  # instead of a column: no node has about the same rows
 
@@ -137,16 +138,22 @@ class Found:
 
 
 # What a resample says of one question: the three ways in which it may come back (the file's head); where it comes back
-# again, how many rows the two nodes have in common, the threshold (NaN where there is none), and whether the values
-# present at the node are parted alike; and in any case the column asked of about the same rows (-1 where they are a
-# leaf, NOTHING where no node has them).
+# again, how many rows the two nodes have in common, the threshold (NaN where there is none; of dates and whole numbers
+# exactly beside it), and whether the values present at the node are parted alike; and in any case the column asked of
+# about the same rows (-1 where they are a leaf, NOTHING where no node has them).
 QUESTION = np.dtype(
     [
         *(("place", np.bool_), ("again", np.bool_), ("asked", np.float64)),
-        *(("overlap", np.float64), ("cut", np.float64), ("same_test", np.bool_), ("column", np.int64)),
+        *(
+            ("overlap", np.float64),
+            ("cut", np.float64),
+            ("exact_cut", np.int64),
+            ("same_test", np.bool_),
+            ("column", np.int64),
+        ),
     ]
 )
-Question = tuple[bool, bool, float, float, float, bool, int]
+Question = tuple[bool, bool, float, float, float, int, bool, int]
 
 
 def one_resample(reference: Reference, times: Ints, grow: Grow, as_weights: bool) -> Found:
@@ -164,6 +171,7 @@ class Search:
     def __init__(self, reference: Reference, tree: Tree, ends: Ints) -> None:
         self.reference, self.tree = reference, tree
         self.ends = ends[reference.order]  # the rows of a node of the reference are a run of these
+        self.parent = tree.arrays.parent
         self.column = np.where(tree.arrays.kind == LEAF, -1, tree.arrays.column)
         self.sizes = at_or_below(tree, np.bincount(self.ends, reference.weight, len(tree)))
         self.places: dict[int, int] = {}  # node of the reference → node at the same place
@@ -176,22 +184,22 @@ class Search:
     def look(self, node: int) -> Question:
         """Look for one question."""
         reference, mine = self.reference, int(self.reference.tree.arrays.column[node])
-        run = slice(*(int(side[node]) for side in reference.runs))
-        staying = np.bincount(self.ends[run], reference.weight[run], len(self.tree))
-        shared = at_or_below(self.tree, staying)
-        size = float(shared[0])
-        asked = float(staying[self.asks(mine)].sum()) / size
-        place = self.place_of(node, shared)
+        here = Run(self, slice(*(int(side[node]) for side in reference.runs)))
+        asked = here.weight_of(self.asks(mine)) / here.size
+        place = self.place_of(node, here)
         at_place = place is not None and int(self.column[place]) == mine
-        common = shared / np.maximum(size + self.sizes - shared, TINY)
-        best = int(np.argmax(common))
-        column = int(self.column[best]) if common[best] >= ABOUT_THE_SAME else NOTHING
-        alike = int(np.argmax(np.where(self.column == mine, common, -1.0)))
-        if self.column[alike] != mine or common[alike] < ABOUT_THE_SAME:
-            return at_place, False, asked, 0.0, np.nan, False, column
-        present = reference.present[node]
+        nodes = here.candidates()
+        shared = here.shared(nodes)
+        common = shared / np.maximum(here.size + self.sizes[nodes] - shared, TINY)
+        column = NOTHING
+        if len(nodes) and common.max() >= ABOUT_THE_SAME:
+            column = int(self.column[nodes[np.argmax(common)]])
+        common = np.where(self.column[nodes] == mine, common, -1.0)
+        if not len(nodes) or common.max() < ABOUT_THE_SAME:
+            return at_place, False, asked, 0.0, np.nan, 0, False, column
+        alike, present = int(nodes[np.argmax(common)]), reference.present[node]
         same = np.array_equal(parted(reference.tree, node, present), parted(self.tree, alike, present))
-        return at_place, True, asked, float(common[alike]), cut_of(self.tree, alike), same, column
+        return at_place, True, asked, float(common.max()), *cut_of(self.tree, alike), same, column
 
     def asks(self, column: int) -> Bools:
         """Tell of which nodes the rows are asked about a column, there or above."""
@@ -200,7 +208,7 @@ class Search:
             self.asking[column] = here | self.tree.arrays.below(here)
         return self.asking[column]
 
-    def place_of(self, node: int, shared: Floats) -> int | None:
+    def place_of(self, node: int, here: Run) -> int | None:
         """Return the node at the same place, below that of its parent where both ask the same; None: there is none."""
         own = self.reference.tree.arrays
         parent = int(own.parent[node])
@@ -210,8 +218,43 @@ class Search:
         elif above is not None and self.column[above] == own.column[parent]:
             start, children = self.tree.arrays.child_lists
             branches = children[start[above] : start[above + 1]]
-            self.places[node] = int(branches[np.argmax(shared[branches])])
+            self.places[node] = int(branches[np.argmax(here.shared(branches))])
         return self.places.get(node)
+
+
+class Run:
+    """The rows of one node of the reference, by where they end in the other tree: as much work as there are rows."""
+
+    def __init__(self, search: Search, run: slice) -> None:
+        self.search, ends, weight = search, search.ends[run], search.reference.weight[run]
+        order = np.argsort(ends, kind="stable")
+        self.ends, self.weight = ends[order], weight[order]
+        self.running = np.concatenate([[0.0], np.cumsum(self.weight)])
+        self.size = float(self.running[-1])
+
+    def weight_of(self, which: Bools) -> float:
+        """Return the weight of the rows that end at some nodes."""
+        return float(self.weight[which[self.ends]].sum())
+
+    def shared(self, nodes: Ints) -> Floats:
+        """Return the weight of the rows that pass through each of some nodes."""
+        last = np.searchsorted(self.ends, self.search.tree.arrays.ends[nodes])
+        return np.asarray(self.running[last] - self.running[np.searchsorted(self.ends, nodes)])
+
+    def candidates(self) -> Ints:
+        """Return the nodes that may have about the same rows, in order.
+
+        Such a node has half of the rows at least, so the one in the middle (or one of the two), and at most as many
+        again of its own: it is where that row ends, or above, as long as nodes are not too large.
+        """
+        middle = self.size * ABOUT_THE_SAME * np.array([1 - NEARLY, 1 + NEARLY])
+        places = np.searchsorted(self.running[1:], middle).clip(0, len(self.ends) - 1)
+        largest, parent, found = self.size / ABOUT_THE_SAME * (1 + NEARLY), self.search.parent, set()
+        for node in self.ends[places].tolist():
+            while node >= 0 and node not in found and self.search.sizes[node] <= largest:
+                found.add(node)
+                node = int(parent[node])
+        return np.array(sorted(found), np.int64)
 
 
 def at_or_below(tree: Tree, staying: npt.NDArray[Any]) -> Floats:
@@ -220,15 +263,17 @@ def at_or_below(tree: Tree, staying: npt.NDArray[Any]) -> Floats:
     return np.asarray(run[tree.arrays.ends] - run[:-1])
 
 
-def cut_of(tree: Tree, node: int) -> float:
-    """Return a node's threshold; NaN where it has none, or only asks whether a value is missing."""
-    a = tree.arrays
-    if a.kind[node] != THRESHOLD:
-        return np.nan
-    cut = float(a.cut[node] if tree.encodings[a.column[node]].kind == "number" else a.cut_int[node])
-    split = tree.split_at(node)
-    assert split is not None
-    return np.nan if split.asks_presence(tree.encodings[a.column[node]]) else cut
+def cut_of(tree: Tree, node: int) -> tuple[float, int]:
+    """Return a node's threshold, as a double and, of dates and whole numbers, exactly.
+
+    The first is NaN where it has none, or only asks whether a value is missing.
+    """
+    a, split = tree.arrays, tree.split_at(node)
+    encoding = tree.encodings[a.column[node]]
+    if a.kind[node] != THRESHOLD or split is None or split.asks_presence(encoding):
+        return np.nan, 0
+    exact = 0 if encoding.kind == "number" else int(a.cut_int[node])
+    return float(a.cut[node] if encoding.kind == "number" else exact), exact
 
 
 def parted(tree: Tree, node: int, present: npt.NDArray[Any]) -> Ints:

@@ -46,9 +46,9 @@ class NodeStability:
     overlap: float | None  # where it is asked again: the mean share of rows in common
     instead: str | None  # the column that was asked most often of about the same rows, other than this one
     instead_share: float  # in what share of the resamples
-    cut_low: float | None = None  # thresholds, where it is asked again: the first quartile …
-    cut_median: float | None = None
-    cut_high: float | None = None  # … and the third
+    cut_low: float | int | None = None  # thresholds, where it is asked again: the first quartile …
+    cut_median: float | int | None = None
+    cut_high: float | int | None = None  # … and the third
     cuts: str = ""  # the two in words
     same_test: float | None = None  # where it is asked again: in what share the values present are parted alike
 
@@ -180,8 +180,8 @@ class Tally:
         again = told[told["again"]]
         others = Counter(told["column"][(told["column"] >= 0) & (told["column"] != column)].tolist())
         instead, times = others.most_common(1)[0] if others else (-1, 0)
-        cuts = again["cut"][~np.isnan(again["cut"])]
-        low, middle, high = np.quantile(cuts, QUARTILES, method="inverted_cdf").tolist() if len(cuts) else [None] * 3
+        cuts = again["cut" if encoding.kind == "number" else "exact_cut"][~np.isnan(again["cut"])]
+        low, middle, high = quartiles(cuts) if len(cuts) else [None] * 3
         return NodeStability(
             node=node,
             column=encoding.name,
@@ -205,7 +205,18 @@ class Tally:
         )
 
 
-def quartiles_in_words(encoding: Encoding, low: float, high: float) -> str:
+def quartiles(values: npt.NDArray[Any]) -> list[float | int]:
+    """Return the quartiles, each one of the values and exact.
+
+    >>> quartiles(np.array([2**60 + 5, 2**60 + 1, 2**60 + 3])) == [2**60 + 1, 2**60 + 3, 2**60 + 5]
+    True
+    """
+    places = [math.ceil(share * len(values)) - 1 for share in QUARTILES]
+    found: list[float | int] = np.sort(values)[places].tolist()
+    return found
+
+
+def quartiles_in_words(encoding: Encoding, low: float | int, high: float | int) -> str:
     """Say between which cuts the middle half lies; one number where they are the same."""
-    first, last = (encoding.say(cut if encoding.kind == "number" else int(cut)) for cut in (low, high))
+    first, last = encoding.say(low), encoding.say(high)
     return first if first == last else f"{first} to {last}"
