@@ -2,6 +2,7 @@
 
 import json
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ import treewise as tw
 from tests.tables import drawn as drawn_table
 from tests.tables import quick
 from treewise.errors import DataError, ParameterError
-from treewise.explain.importances import impurity_decrease
+from treewise.estimates import Estimate
+from treewise.evaluate.measure import compared
+from treewise.explain.importances import impurity_decrease, rise, trial_of
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -254,3 +257,30 @@ def test_infinite_log_loss_is_said():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "a", "b", "b"]}, "y")
     with pytest.raises(DataError, match='estimate="laplace"'):
         tree.importances({"x": [1, 2, 3, 4], "y": ["b", "a", "b", "b"]}, measure="log_loss")
+
+
+@pytest.mark.parametrize("y", ["number", "class"])
+def test_the_interval_of_one_row_is_unknown(y):
+    rows = {"x": [0, 1, 2, 3] * 5, "y": [0.5, 1.5, 2.5, 3.5] * 5 if y == "number" else ["a", "a", "b", "b"] * 5}
+    tree = tw.grow(rows, "y", max_depth=1)
+    found = tree.importances({"x": [0], "y": rows["y"][:1]}, repeats=3)
+    assert (found["x"].low, found["x"].high) == (None, None)
+    (line,) = (line for line in str(found).splitlines() if line.startswith("x "))
+    assert "to" not in line.split()
+    two = tree.importances({"x": [0, 3], "y": [rows["y"][0], rows["y"][3]]}, repeats=3)
+    assert two["x"].low <= two["x"].importance <= two["x"].high
+
+
+def test_shuffles_are_added_up_as_they_come():
+    trial = trial_of(compared(tw.grow("penguins"), "penguins"), None, Estimate.of(None))
+    before, handed = np.zeros(344), []
+
+    def after():
+        for number in range(50):
+            losses = np.full(344, float(number))
+            handed.append(weakref.ref(losses))
+            yield losses
+            del losses
+            assert sum(each() is not None for each in handed) <= 2
+
+    assert rise(trial, before, after(), 0.95)["importance"] == pytest.approx(24.5)

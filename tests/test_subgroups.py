@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
+from treewise.explain.rules.ends import class_place
 from treewise.explain.subgroups.departure import Part, fisher, holm, newcombe, welch
 from treewise.explain.subgroups.study import ALL, Kept
 from treewise.intervals import wilson
@@ -307,3 +308,13 @@ def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
 def test_of_more_classes_there_is_no_rate_of_all_rows():
     said = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
     assert (said["class"], said["rate"], said["test"]) == (None, None, None)
+
+
+def test_a_class_is_found_however_its_case_is_written():
+    rows = {"x": [1, 2, 3, 4] * 10, "y": [False, False, True, True] * 10}
+    tree = tw.grow(rows, "y")
+    assert tree.subgroups(rows, "true").cls == tree.subgroups(rows, True).cls
+    both = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "A", "b", "b"]}, "y")
+    assert [class_place(both, label) for label in both.classes] == [0, 1, 2]
+    with pytest.raises(tw.ParameterError, match="no such class"):
+        tw.grow({"x": [1, 2, 3, 4], "y": ["aa", "AA", "b", "b"]}, "y").rules(cls="Aa")

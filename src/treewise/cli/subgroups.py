@@ -31,7 +31,11 @@ from treewise.cli.verb import SHOWN, TABLE, option, verb
 @click.argument("model")
 @click.argument("data")
 @option(
-    "--class", "cls", metavar="CLASS", section=SHOWN, help="The class whose share is compared (default: the second)."
+    "--class",
+    "cls",
+    metavar="CLASS",
+    section=SHOWN,
+    help="The class whose share is compared (default: of two the second; of more the one each node predicts).",
 )
 @option("--test", metavar="DATA", section=SHOWN, help="Rows the tree has not seen: are the groups found again there?")
 @option(

@@ -15,8 +15,9 @@ Stands on ``evaluate``, whose tables with known answers it takes, and ``sheet.py
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -272,7 +273,7 @@ def on_data(
 
     done = in_threads(work, len(used) * repeats, threads, progress)
     splits = split_counts(tree)
-    rises = {column: rise(trial, before, [next(done) for _ in range(repeats)], confidence) for column in used}
+    rises = {column: rise(trial, before, islice(done, repeats), confidence) for column in used}
     found = [
         ColumnImportance(name, int(splits[i]), **rises[i])
         if i in rises
@@ -315,25 +316,30 @@ def trial_of(here: Comparison, measure: str | None, way: Estimate) -> Trial:
     return Trial(tree, encoded(tree, table), truth, weight / weight.sum(), name, way, unit)
 
 
-def rise(trial: Trial, before: Floats, after: Sequence[Floats], confidence: float) -> dict[str, Any]:
+def rise(trial: Trial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
     """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
 
     The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,
     since a row's difference is the mean over the shuffles, that other shuffles would. For the RMSE by linearisation.
+    One row says nothing of others. Shuffles are added up as they come, so that there may be many.
     """
-    start = trial.mean(before)
-    each = [trial.mean(losses) - start for losses in after]
-    mean_after = np.mean(after, axis=0)
+    start, each, mean_after = trial.mean(before), [], np.zeros(len(before))
+    for losses_after in after:
+        each.append(trial.mean(losses_after) - start)
+        mean_after += losses_after
+    mean_after /= len(each)
     change = mean_after - before
     if trial.measure == "rmse":
         end = math.sqrt(trial.total(mean_after))
         change = mean_after / (2 * end or 1.0) - before / (2 * start or 2 * end or 1.0)
     raised = math.fsum(each) / len(each)
+    repeats = tuple(one * trial.unit for one in each)
+    if len(before) < 2:
+        return {"importance": raised * trial.unit, "low": None, "high": None, "repeats": repeats}
     centred = change - trial.total(change)
     half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
     found = {"importance": raised, "low": raised - half, "high": raised + half}
-    in_units = {name: value * trial.unit for name, value in found.items()}
-    return {**in_units, "repeats": tuple(one * trial.unit for one in each)}
+    return {**{name: value * trial.unit for name, value in found.items()}, "repeats": repeats}
 
 
 # -- shown ------------------------------------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ def class_place(tree: Tree, cls: Any) -> int:
     words = [str(label) for label in tree.classes]
     if str(cls) in words:
         return words.index(str(cls))
+    folded = [word.casefold() for word in words]
+    if folded.count(str(cls).casefold()) == 1:  # "true" in one file, True in another
+        return folded.index(str(cls).casefold())
     words = list(map(safe, words))
     near = did_you_mean(str(cls), words)
     raise ParameterError(
