@@ -365,3 +365,10 @@ def test_weights_as_sklearn_has_them():
     assert found.mae == pytest.approx(metrics.mean_absolute_error(data["y"], said, sample_weight=weight))
     assert found.rmse == pytest.approx(metrics.root_mean_squared_error(data["y"], said, sample_weight=weight))
     assert found.r2 == pytest.approx(metrics.r2_score(data["y"], said, sample_weight=weight))
+
+
+def test_a_column_called_class_by_chance_is_not_what_a_written_tree_predicts():
+    tree = tw.parse("x <= 1 -> 1\nx > 1 -> 0")
+    table = {"x": [1, 2, 3], "class": ["First", "Second", "First"], "survived": [1, 0, 0]}
+    assert (tree.evaluate(table).target, tree.evaluate(table).errors) == ("survived", 0)
+    assert tree.evaluate({"x": [1, 2], "class": [1, 0]}).target == "class"

@@ -241,4 +241,4 @@ def test_rows_without_an_answer_are_treated_as_when_it_was_grown():
 
 
 def test_round_numbers_for_the_axis():
-    assert ticks(1, 15) == [1, 2, 5, 10]
+    assert ticks(1, 15) == [1, 2, 5, 10, 15]

@@ -21,6 +21,7 @@ from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 
 Label = str | int | float | bool
 Task = Literal["classification", "regression"]
+UNNAMED = "class"  # what a tree written by hand predicts, where nobody says what it is called
 
 # The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
 LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)

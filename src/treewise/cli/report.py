@@ -21,8 +21,8 @@ from treewise.wording import safe
     "MODEL DATA -o FILE [options]\nDATA --target COLUMN -o FILE [options]",
     examples=(
         "treewise report penguins --target species --max-leaf-nodes 4 -o report.html",
-        "treewise report model.json train.csv --test test.csv -o report.html",
-        "treewise report model.json train.csv --rows sample -o report.html",
+        "treewise report model.json admissions -o report.html",
+        "treewise report model.json admissions --rows sample -o report.html",
     ),
     about="One file that needs no network: the answer in a sentence, the error, the tree to fold, zoom and ask, its"
     " rules, columns, errors and how it was made. DATA is the table the tree was grown on. Rows of it are in the file"

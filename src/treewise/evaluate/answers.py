@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.errors import DataError, ParameterError, listing
-from treewise.nodes import Label, Target
+from treewise.nodes import UNNAMED, Label, Target
 from treewise.problem.roles import take_target
 from treewise.problem.target import few_whole_numbers
 from treewise.table import Column, Table
@@ -32,11 +32,13 @@ def answers(tree: Tree, table: Table, target: Any) -> Column:
     if target is not None and not isinstance(target, str):
         return take_target(table, target)
     name = tree.target.name if target is None else target
-    if name in table.columns or target is not None or tree.history:
+    known = {str(label) for label in tree.classes}
+    if target is not None or tree.history:
         return table[name]
+    if name in table.columns and (name != UNNAMED or known & labels_in(table[name])):
+        return table[name]  # a column that is called "class" by chance, with other values, is not the one meant
     if table.target is not None:
         return table[table.target]
-    known = {str(label) for label in tree.classes}
     free = [column for column in table.columns.values() if column.name not in tree.columns]
     fitting = [column for column in free if known & (found := labels_in(column)) and found <= known]
     if len(fitting) == 1:

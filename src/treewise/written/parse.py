@@ -17,7 +17,7 @@ from typing import Any
 
 from treewise.encode import Encoding
 from treewise.errors import ParameterError, ParseError, shown
-from treewise.nodes import STOPS, Label, Target, Task, split_entries
+from treewise.nodes import STOPS, UNNAMED, Label, Target, Task, split_entries
 from treewise.tree import Tree
 from treewise.wording import figure
 from treewise.written.assemble import pack
@@ -236,7 +236,7 @@ class _Predictions:
             self.target = Target("value" if name is None else name, "regression")
             return
         classes = self._in_order(labels, outline.classes)
-        self.target = Target("class" if name is None else name, "classification", classes)
+        self.target = Target(UNNAMED if name is None else name, "classification", classes)
         self.places = {word: classes.index(label) for word, label in labels.items() if label in classes}
 
     def _in_order(self, labels: dict[str, Label], declared: list[str]) -> tuple[Label, ...]:

@@ -23,6 +23,7 @@ from treewise.tree import Tree
 from treewise.wording import clip, count, figure
 
 WIDE, HIGH, LEFT, BOTTOM, TOP = 520, 380, 130, 60, 10  # the plane, in pixels, and what its labels need
+STEPS = (0.7548776662466927, 0.5698402909980532)  # of the axes: points so placed lie on no line
 NEAREST = 16  # pixels between two numbers on an axis
 LONGEST = 18  # letters of a level on an axis
 
@@ -72,10 +73,11 @@ def ticks(low: float, high: float) -> list[float]:
     """Return round numbers for a logarithmic axis: 1, 2, 5, 10, 20 …, thinned to at most eight.
 
     >>> ticks(1, 15), ticks(1, 4000)
-    ([1, 2, 5, 10], [1, 10, 100, 1000])
+    ([1, 2, 5, 10, 15], [1, 10, 100, 1000, 4000])
     """
     found = [m * 10**e for e in range(7) for m in (1, 2, 5) if low <= m * 10**e <= high]
-    return found if len(found) <= 8 else [value for value in found if str(value)[0] == "1"]
+    found = found if len(found) <= 8 else [value for value in found if str(value)[0] == "1"]
+    return [*(value for value in found if value < 0.8 * high), high] if high > low else found
 
 
 def regions_svg(tree: Tree, plane: Plane, areas: Sequence[Area], table: Table, rows: Sequence[int] | None) -> str:
@@ -102,17 +104,17 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[Area], table: Table, r
         parts += axis_parts(tree, axis, axis is plane.x, lambda value, axis=axis: at(axis, value))  # type: ignore[misc]
     if rows is not None:
         shown = table.take(np.asarray(rows))
-        for x, y in zip(*(scattered(axis, shown).tolist() for axis in plane.axes), strict=True):
+        for x, y in zip(*(scattered(axis, i, shown).tolist() for i, axis in enumerate(plane.axes)), strict=True):
             if not math.isnan(x) and not math.isnan(y):
                 parts.append(f'<circle class="point" cx="{at(plane.x, x):.1f}" cy="{at(plane.y, y):.1f}" r="2"/>')
     return "".join([*parts, "</svg>"])
 
 
-def scattered(axis: Axis, table: Table) -> npt.NDArray[np.float64]:
+def scattered(axis: Axis, which: int, table: Table) -> npt.NDArray[np.float64]:
     """Return where rows lie on an axis; on one of levels beside each other, for they would cover each other."""
     places = axis.places(table)
     if axis.encoding.categorical:
-        places = places + 0.6 * (np.arange(len(places)) * 0.618 % 1 - 0.5)
+        places = places + 0.6 * (np.arange(len(places)) * STEPS[which] % 1 - 0.5)
     return places
 
 

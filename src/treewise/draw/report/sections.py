@@ -275,7 +275,7 @@ def size_section(tree: Tree, found: CpTable) -> Section | None:
     shares = tree.task == "classification" and found.counted == "errors"
     picture = curve_svg(leaves, lines, (lambda error: f"{percent(error)} %") if shares else figure, found.chosen)
     how = "and by cross-validation" if held else "on the training rows alone, which always favours the larger tree"
-    said = f"The error of the trees nested in this one, {how}."
+    said = f"The error of the trees nested in this one, {how}. Splits that change no error are left out."
     if training_error(tree) is None:
         return None
     return Section("size", "Size", f"<p>{in_html(said)}</p>{picture}")

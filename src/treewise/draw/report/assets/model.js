@@ -125,7 +125,10 @@ const muchOf = (pairs, wanted) => pairs.find(([place]) => place === wanted)?.[1]
 // -- how things are written, as wording.py does ------------------------------------------------------------------
 
 const whole = (n) => (Number.isInteger(n) ? n.toLocaleString("en-US") : Number(n.toPrecision(4)).toLocaleString("en-US"));
-const figure = (x) => (x === null || Number.isNaN(x) ? "–" : Number(x.toPrecision(5)).toLocaleString("en-US", { maximumSignificantDigits: 5 }));
+const figure = (x) => {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  return Math.abs(x) >= 1e5 ? x.toLocaleString("en-US", { maximumFractionDigits: 0 }) : Number(x.toPrecision(5)).toLocaleString("en-US", { maximumSignificantDigits: 5 });
+};
 const percent = (share) => {
   const said = (100 * share).toFixed(1);
   if (said === "0.0" && share > 0) return "<0.1 %";

@@ -57,7 +57,7 @@ class Picture {
   }
 
   foldAll() { this.unfolded = new Set([0]); this.draw(); this.fit(); }
-  unfoldAll() { this.unfoldTo(2000); this.draw(); this.fit(); }
+  unfoldAll() { this.unfoldTo(2000); this.draw(); this.fit(READABLE / 2); }
   reveal(node) { for (const above of this.model.path(node).slice(0, -1)) this.unfolded.add(above); }
 
   visible() {
@@ -154,7 +154,7 @@ class Picture {
     const focused = document.activeElement?.closest?.(".node") !== null && this.stage.contains(document.activeElement);
     this.stage.replaceChildren(links, boxes);
     this.where = where;
-    const right = Math.max(...[...where.values()].map((box) => box.x + box.width));
+    const right = 18 + Math.max(...[...where.values()].map((box) => box.x + box.width));    // 18: half a handle
     const low = Math.max(...[...where.values()].map((box) => box.y)) + BOX.height;
     this.extent = { width: right, height: low };
     this.look();
