@@ -328,7 +328,7 @@ def test_rows_that_differ_for_a_missing_value_are_said_apart():
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
     found = tw.compare(one, two, "penguins")
     assert (found.rows_differ, found.rows_odd, sum(w.rows for w in found.where)) == (8, 1, 7)
-    assert str(found).count("1 more row differs where a value is missing or never seen.") == 1
+    assert str(found).count("1 more row differs where a value is missing or never seen; the") == 1
     assert tw.compare(one, two, "penguins", complete=True).rows_differ == 7
 
 
@@ -634,3 +634,10 @@ def test_rows_of_every_place_are_counted_as_one_by_one():
     assert found.rows_differ == sum(w.rows for w in found.where) + found.rows_odd
     for where in found.where[:20]:
         assert where.rows == sum(where.region.contains(row) for row in rows if all(c == c for c in row.values()))
+
+
+def test_both_are_judged_by_what_the_grown_one_predicts():
+    table = {"x": [1, 2, 3, 4], "class": ["First", "Second", "First", "Third"], "survived": [1, 1, 0, 0]}
+    grown, written = tw.grow(table, "survived", columns=["x"]), tw.parse("x <= 2.5 -> 1\nx > 2.5 -> 0")
+    for pair in ((written, grown), (grown, written), (written, written)):
+        assert [side.error.wrong for side in tw.compare(*pair, data=table).sides] == [0, 0]

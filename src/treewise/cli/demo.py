@@ -51,6 +51,7 @@ def command() -> None:
         [*drawing(species), size_and_hits(species, penguins)],
     )
     say("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
+    say("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
 
 
 def part(number: int, title: str, typed: str, lines: list[str]) -> None:

@@ -32,6 +32,7 @@ from treewise.explain.compare.rows import Rows, read_rows
 from treewise.explain.compare.space import Space, State
 from treewise.explain.compare.walk import Place, count_cases, places
 from treewise.explain.compare.witness import Witness, made_up, of_the_table
+from treewise.nodes import UNNAMED
 from treewise.regions import Condition, Levels, Region
 from treewise.table import Table
 from treewise.tree import Tree
@@ -267,8 +268,12 @@ def shorter(condition: Condition, encoding: Encoding) -> Condition:
 
 
 def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> Error | None:
-    """Return how wrong a tree is on a table; None if the table does not know the answers, or the tree has none."""
-    names = [t.target.name for t in (tree, *trees)]
+    """Return how wrong a tree is on a table; None if the table does not know the answers, or the tree has none.
+
+    Both are judged by one column: what a grown tree predicts, else what somebody named. Where nobody did, ``evaluate``
+    finds the column whose values are the classes.
+    """
+    names = [t.target.name for t in sorted((tree, *trees), key=lambda t: not t.history) if t.target.name != UNNAMED]
     column = target or next((name for name in names if name in table.columns), None)
     try:
         found = evaluate(tree, table, column, drop_missing_target=True)

@@ -195,7 +195,9 @@ class Comparison(Shown):
         below = [] if self.where_is_all else [MORE_WITH_ROWS if held else MORE]
         if self.rows_odd:
             many = plural(self.rows_odd, "more row differs", "more rows differ")
-            below.append(f"{many} where a value is missing or never seen.")
+            below.append(
+                f"{many} where a value is missing or never seen; the places above are of rows without such values."
+            )
         return Sheet(self.verdict, headings, rows, self.summary(), tuple(below), of="place", most=MOST_WHERE)
 
     def sheets(self) -> tuple[Sheet, ...]:
