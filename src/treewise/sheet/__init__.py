@@ -12,6 +12,7 @@ import html
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -218,16 +219,16 @@ class Sheet:
         return [*head, *(line for row in cells for line in laid_out(row, widths, right, joints))]
 
 
-class Shown:
+class Shown(ABC):
     """What every result inherits that is shown as a sheet: ``print`` it, or take it in another form.
 
     A subclass (a dataclass with ``repr=False``) has ``sheet()``; one with more than one table has ``sheets()`` too, the
     first of which is what CSV and the dataframe hold.
     """
 
+    @abstractmethod
     def sheet(self) -> Sheet:
         """Return what is shown."""
-        raise NotImplementedError
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Return all that readers are shown."""

@@ -19,7 +19,9 @@ from treewise.draw.speech import counted
 from treewise.draw.text import unsaid_missing
 from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.explain.rules.ends import (
+    AND,
     Figures,
+    Stated,
     class_place,
     conditions,
     ends_of,
@@ -47,11 +49,10 @@ FIRST = {
     "value": "largest value first",
     "node": "in the order of the tree",
 }
-AND = " AND "
 
 
 @dataclass(frozen=True, repr=False)
-class Rule:
+class Rule(Stated):
     """One rule: what is asked of a row, and what then is predicted. Figures are None where there were no rows.
 
     >>> import treewise as tw
@@ -76,15 +77,6 @@ class Rule:
     spread: float | None  # standard deviation, of numbers
     leaf: bool  # else it is of rows that stay at an inner node, which has no branch for their level
     cls: Label | None = None  # the class the probability is of
-
-    @property
-    def words(self) -> str:
-        """The conditions as one sentence: ``x3 is true AND x5 <= 3.2``."""
-        return AND.join(self.conditions) or "all rows"
-
-    def covers(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a row (a dict of cells; None is missing) satisfies the rule."""
-        return self.region.contains(row)
 
     def __str__(self) -> str:
         said = answer(self.prediction)

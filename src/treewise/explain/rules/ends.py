@@ -5,7 +5,7 @@ Below ``rules``; on ``regions`` for where, and on the tree's arrays for how many
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -23,6 +23,8 @@ from treewise.regions.condition import is_free
 from treewise.regions.descent import STAY, LevelsNow
 from treewise.tree import Tree
 from treewise.wording import safe
+
+AND = " AND "
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -104,6 +106,22 @@ def conditions(region: Region, gaps: Sequence[bool], unseen: bool) -> tuple[str,
     """Say a region, one condition a column; where missing values went only of columns that had some."""
     pairs = ((i, region.encodings[i], condition) for i, condition in region.conditions.items())
     return tuple(say(c, e, or_missing=gaps[i], or_unseen=unseen) for i, e, c in pairs if not is_free(c, e))
+
+
+class Stated:
+    """What rules and groups share: a region, and the conditions that say it, one a column."""
+
+    region: Region
+    conditions: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """The conditions as one sentence: ``x3 is true AND x5 <= 3.2``."""
+        return AND.join(self.conditions) or "all rows"
+
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether a row (a dict of cells; None is missing) satisfies them."""
+        return self.region.contains(row)
 
 
 # -- figures --------------------------------------------------------------------------------------------------

@@ -10,14 +10,14 @@ study.py       every node compared, repeats told apart, tried on other rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.measure import compared
-from treewise.explain.rules import AND, number_ends, share_ends
-from treewise.explain.rules.ends import class_place, conditions, gaps_of
+from treewise.explain.rules import number_ends, share_ends
+from treewise.explain.rules.ends import AND, Stated, class_place, conditions, gaps_of
 from treewise.explain.subgroups.departure import Departure, Part
 from treewise.explain.subgroups.study import Finding, Tally, Trial, corrected, findings, tested, without_repeats
 from treewise.intervals import check_confidence
@@ -34,7 +34,7 @@ __all__ = ["Departure", "HeldOut", "Part", "Subgroup", "Subgroups", "Trial", "su
 
 
 @dataclass(frozen=True, repr=False)
-class Subgroup:
+class Subgroup(Stated):
     """One group: the rows that reach a node, beside all others.
 
     >>> import treewise as tw
@@ -71,15 +71,6 @@ class Subgroup:
     def rate(self) -> float:
         """The share of the class, or the mean."""
         return self.group.mean
-
-    @property
-    def words(self) -> str:
-        """The group as one sentence."""
-        return AND.join(self.conditions) or "all rows"
-
-    def covers(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a row (a dict of cells; None is missing) is in the group."""
-        return self.region.contains(row)
 
     def __str__(self) -> str:
         def said(part: Part) -> str:
