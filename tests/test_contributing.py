@@ -59,7 +59,7 @@ def test_every_file_has_its_line_in_the_architecture():
     for path in package:
         name = f"{path.name}/" if path.is_dir() else path.name
         assert f"`{name}`" in page, f"ARCHITECTURE.md does not say what {name} is for"
-    for stem in {path.stem for path in (ROOT / "src/core").iterdir()} - {"bindings"}:
+    for stem in {path.stem for path in (ROOT / "src/core").iterdir() if not path.stem.startswith("bind")}:
         assert f"`{stem}.hpp`" in page or f"`{stem}.cpp`" in page, f"ARCHITECTURE.md does not say what {stem} is for"
 
 

@@ -1,6 +1,6 @@
 // What the core is given: columns as arrays, an integer target, integer weights, and the settings.
 //
-// treewise/problem prepares these; bindings.cpp fills them without copying. Nothing here owns memory of the caller's.
+// treewise/problem prepares these; bind_grow.cpp fills them without copying. Nothing here owns memory of the caller's.
 
 #pragma once
 

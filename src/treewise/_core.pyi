@@ -1,4 +1,4 @@
-"""What the C++ core offers (bindings.cpp)."""
+"""What the C++ core offers (bindings.cpp and bind_*.cpp)."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum
