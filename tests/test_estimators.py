@@ -31,8 +31,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
-from treewise import TreeClassifier, TreeRegressor, estimators
+from treewise import TreeClassifier, TreeRegressor
 from treewise.errors import ColumnError, DataError, ParameterError, TreewiseError
+from treewise.estimators import trees
+from treewise.estimators.options import OneTreeOfClasses
 from treewise.files import dumps, loads
 
 BOTH = [TreeClassifier, TreeRegressor]
@@ -119,6 +121,19 @@ def test_parameters_are_those_of_grow(estimator):
     if estimator is TreeRegressor:
         apart |= {"positive", "class_weight", "priors", "cost", "sufficient_accuracy"}
     assert set(grow) - set(ours) == apart
+
+
+def test_the_types_of_parameters_are_those_of_grow():
+    written = tw.grow.__annotations__ | {"random_state": "int | np.random.RandomState | None"}
+    listed = {name: hint.__forward_arg__ for name, hint in OneTreeOfClasses.__annotations__.items()}
+    assert listed == {name: written[name] for name in listed}
+
+
+def test_a_parameter_nobody_has_is_refused_with_the_nearest_name():
+    with pytest.raises(TypeError, match=r'^TreeClassifier has no parameter max_dept\. Did you mean "max_depth"\?$'):
+        TreeClassifier(max_dept=3)
+    with pytest.raises(TypeError, match="positional"):
+        TreeClassifier("gini")
 
 
 # -- what goes in ------------------------------------------------------------------------------------------------------
@@ -414,7 +429,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(error, monkeypatch):
     def fail(problem, **options):
         raise error
 
-    monkeypatch.setattr(estimators, "grow_problem", fail)
+    monkeypatch.setattr(trees, "grow_problem", fail)
     for model in (fitted, fresh):
         with pytest.raises(error):
             model.fit(np.eye(4), [0, 1, 0, 1])

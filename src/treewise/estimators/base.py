@@ -1,0 +1,210 @@
+"""What all estimators share: X and y become a problem, classes keep scikit-learn's order, a fit is all or nothing.
+
+Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator says how it learns from a
+prepared problem (``_learn``); what it learned is kept under one name, ``tree_`` or ``ensemble_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from treewise.criteria import CRITERIA
+from treewise.errors import ParameterError
+from treewise.estimators.inputs import (
+    Features,
+    read_classes,
+    read_features,
+    read_later,
+    read_quantities,
+    read_weights,
+    with_target,
+)
+from treewise.growth import problem_for
+from treewise.nodes import Task
+from treewise.problem import Problem
+from treewise.table import Column, Table
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Given(NamedTuple):
+    """What ``fit`` was given, made ready to learn from."""
+
+    table: Table  # X with y beside it
+    problem: Problem
+    features: Features
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """What every estimator does, whatever it learns."""
+
+    _task: Task
+    _model: str  # the name under which it keeps what it has learned
+    _apart: Sequence[str]  # parameters that are no options of the problem
+    n_features_in_: int
+    _features: Features
+
+    def _learn(self, given: Given, weights: Any) -> Any:
+        """Learn from what was given."""
+        raise NotImplementedError
+
+    def _given(self, X: Any, column: Column, weights: Any, **changed: Any) -> Given:
+        """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the problem."""
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
+        check_criterion(params["criterion"], self._task, type(self).__name__)
+        table, features = read_features(X, params["na_values"])
+        options = {**params, "random_state": seed(params["random_state"]), **changed}
+        together = with_target(table, column)
+        problem = problem_for(together, together.target, task=self._task, sample_weight=weights, **options)
+        return Given(together, problem, features)
+
+    def _become(self, features: Features, **fitted: Any) -> Self:
+        """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
+        fitted |= {"n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
+        if features.named:
+            fitted["feature_names_in_"] = np.array(features.names, object)
+        unfitted = {name: value for name, value in vars(self).items() if not is_fitted_name(name)}
+        self.__dict__ = unfitted | fitted
+        return self
+
+    def _read(self, X: Any) -> Table:
+        """Read a later X; every column that was learned from must be there, by name where there are names."""
+        check_is_fitted(self)
+        return read_later(X, self._features, getattr(self, self._model).columns, type(self).__name__)
+
+    def _shares_of(self, decreases: Floats) -> Floats:
+        """Spread what was taken away by each column learned from over all columns of X, as shares of the whole."""
+        importances = np.zeros(self.n_features_in_)
+        position = {name: i for i, name in enumerate(self._features.names)}
+        importances[[position[name] for name in getattr(self, self._model).columns]] = decreases
+        total = importances.sum()
+        return importances / total if total > 0 else importances
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """What is about classes: they are sorted in ``classes_``, in the type of y, wherever the model has them."""
+
+    _task = "classification"
+    classes_: npt.NDArray[Any]
+    n_classes_: int
+    _order: Ints  # the place in classes_ of each class of the model, which has the positive one last
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
+        classes = read_classes(y, type(self).__name__)
+        names = classes.names()
+        positive = self.positive
+        changed = {
+            "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,
+            "class_weight": weights_by_name(self.class_weight, names, len(classes.labels)),
+            "priors": by_name(self.priors, names),
+            "cost": costs_by_name(self.cost, names),
+        }
+        weights = read_weights(sample_weight)
+        given = self._given(X, classes.column, weights, **changed)
+        model = self._learn(given, weights)
+        # The model's classes are texts so far, without those of weight 0, and with the positive one last.
+        number = {str(label): i for i, label in enumerate(classes.labels)}
+        present = np.array([number[str(label)] for label in model.classes], np.int64)
+        labels = tuple(classes.labels[i] for i in present)
+        return self._become(
+            given.features,
+            **{self._model: model.with_(target=replace(model.target, classes=labels))},
+            classes_=classes.values[np.sort(present)],
+            n_classes_=len(present),
+            _order=np.argsort(np.argsort(present)),
+        )
+
+    def _classes_at(self, places: Ints) -> npt.NDArray[Any]:
+        """Return the classes at places in the model's list of them."""
+        classes: npt.NDArray[Any] = self.classes_[self._order[places]]
+        return classes
+
+    def _in_order(self, by_class: Floats) -> Floats:
+        """Return a table with one column a class of the model with its columns in the order of ``classes_``."""
+        ordered = np.empty_like(by_class)
+        ordered[:, self._order] = by_class
+        return ordered
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithms of the probabilities; of 0 it is -inf."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(self.predict_proba(X))
+        return logs
+
+
+class Regressing(RegressorMixin, Estimator):  # type: ignore[misc]
+    """What is about numbers."""
+
+    _task = "regression"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X."""
+        column = read_quantities(y, type(self).__name__)
+        weights = read_weights(sample_weight)
+        given = self._given(X, column, weights)
+        return self._become(given.features, **{self._model: self._learn(given, weights)})
+
+
+def is_fitted_name(name: str) -> bool:
+    """Tell what ``fit`` sets from what the user set."""
+    return name.endswith("_") or name in ("_features", "_order")
+
+
+def check_criterion(criterion: Any, task: Task, who: str) -> None:
+    """Refuse a criterion of the other task; one that nobody knows is refused further down."""
+    fitting = [known.name for known in CRITERIA.values() if known.task == task]
+    if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
+        meant = CRITERIA[criterion].task
+        raise ParameterError(f'criterion="{criterion}" is for {meant}. {who} takes {", ".join(fitting)}.')
+
+
+def seed(random_state: Any) -> Any:
+    """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return 0 if random_state is None else random_state
+
+
+def weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:
+    """Write class weights by the tree's names; as in scikit-learn, a class y lacks may have one, if all others do.
+
+    So a fold that happens to miss a class can be learned from.
+    """
+    if not isinstance(class_weight, Mapping):
+        return class_weight
+    named = {names[label]: weight for label, weight in class_weight.items() if label in names}
+    if len(named) < min(len(class_weight), n_classes):
+        return class_weight  # says what is wrong
+    return named
+
+
+def by_name(given: Any, names: Mapping[object, str]) -> Any:
+    """Write what is said by class under the tree's names of the classes; lists stay as they are."""
+    if not isinstance(given, Mapping):
+        return given
+    return {names.get(label, label) if isinstance(label, Hashable) else label: what for label, what in given.items()}
+
+
+def costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
+    """Write costs under the tree's names of the classes, true ones and predicted ones."""
+    if hasattr(cost, "columns") and hasattr(cost, "index"):
+        cost = cost.to_dict(orient="index")
+    if not isinstance(cost, Mapping):
+        return cost
+    return {label: by_name(row, names) for label, row in by_name(cost, names).items()}

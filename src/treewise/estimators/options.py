@@ -1,0 +1,92 @@
+"""The parameters of the estimators: which each one takes; their defaults are those of the functions they are handed to.
+
+Below the estimators. scikit-learn reads an estimator's parameters off the signature of its ``__init__``, editors and
+type checkers off what is written there. Both get them from the lists below, so a parameter is named once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+from treewise.errors import did_you_mean
+from treewise.nodes import Label
+from treewise.table import KindSpec
+
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+class Growing(TypedDict, total=False):
+    """What every estimator takes: what columns are, limits, chance."""
+
+    preset: str | None
+    criterion: str | None
+    categorical: str | None
+    kinds: Mapping[str, KindSpec] | None
+    ignore: Sequence[str]
+    columns: Sequence[str] | None
+    na_values: Sequence[str]
+    missing: str
+    empty_branch: str
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float | None
+    max_leaf_nodes: int | None
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    drop_missing_target: bool
+    ties: str
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+
+
+class OfClasses(TypedDict, total=False):
+    """What is about classes."""
+
+    positive: Label | None
+    sufficient_accuracy: float
+    class_weight: Mapping[Label, float] | str | None
+    priors: Any
+    cost: Any
+
+
+class OneTree(Growing, total=False):
+    """What is for a single tree: it may be pruned."""
+
+    pruning: Any
+    validation: Any
+    ccp_alpha: float
+
+
+class OneTreeOfClasses(OneTree, OfClasses, total=False):
+    """All that a tree for classes takes."""
+
+
+def parameters(options: type, *functions: Callable[..., Any], **own: Any) -> Callable[[Init], Init]:
+    """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
+
+    ``own`` are defaults of parameters that no function has. As scikit-learn asks, nothing is looked at before ``fit``.
+    """
+    known = {p.name: p for function in reversed(functions) for p in signature(function).parameters.values()}
+    known |= {name: Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in own.items()}
+    taken = [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__]
+    names = [parameter.name for parameter in taken]
+    shown = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *taken], return_annotation=None)
+
+    def keep_in(init: Init) -> Init:
+        @wraps(init)
+        def keep(self: Any, **given: Any) -> None:
+            for name in given:
+                if name not in names:
+                    raise TypeError(f"{type(self).__name__} has no parameter {name}.{did_you_mean(name, names)}")
+            for parameter in taken:
+                setattr(self, parameter.name, given.get(parameter.name, parameter.default))
+
+        keep.__signature__ = shown  # type: ignore[attr-defined]
+        return keep  # type: ignore[return-value]
+
+    return keep_in

@@ -1,0 +1,187 @@
+"""One tree: ``TreeClassifier`` and ``TreeRegressor``.
+
+On ``base.py``, which reads X and y; ``growth.py`` grows the tree. Parameters have the names and defaults of
+``treewise.grow``; ``docs/scikit-learn.md`` says which mean the same as scikit-learn's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+from sklearn.base import clone  # type: ignore[import-untyped]
+from sklearn.utils import Bunch  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from treewise import predict
+from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
+from treewise.estimators.inputs import validation_table
+from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
+from treewise.explain.importances import impurity_decrease
+from treewise.growth import PRUNING, grow, grow_problem, pruning_for
+from treewise.prune.in_growth import grow_and_prune
+from treewise.prune.sequence import nested_trees
+from treewise.tree import Tree
+
+
+class TreeEstimator(Estimator):
+    """What the two have in common: fit, and everything that only looks at the tree.
+
+    >>> from treewise import TreeRegressor
+    >>> model = TreeRegressor().fit([[1, 0], [2, 0], [3, 0]], [1.5, 4.0, 4.5])
+    >>> model.get_depth(), model.get_n_leaves(), model.feature_importances_.tolist()
+    (2, 3, [1.0, 0.0])
+    >>> model.apply([[1, 0], [3, 0]]).tolist(), model.decision_path([[3, 0]]).toarray().tolist()
+    ([1, 4], [[1, 0, 1, 0, 1]])
+    """
+
+    _model = "tree_"
+    _apart = ("n_jobs", *PRUNING)
+    tree_: Tree
+
+    def _learn(self, given: Given, weights: Any) -> Tree:
+        """Grow the tree, and prune it where that is asked for."""
+        valid = validation_table(self.validation, given.features, given.problem.target, type(self).__name__)
+        wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
+        if wanted is None:
+            return grow_problem(given.problem, n_jobs=self.n_jobs)
+        return grow_and_prune(given.problem, wanted, self.n_jobs)
+
+    def apply(self, X: Any) -> Ints:
+        """Return the number of the node each row ends at."""
+        table = self._read(X)
+        nodes: Ints = predict.apply(self.tree_, table)
+        return nodes
+
+    def decision_path(self, X: Any) -> Any:
+        """Return a sparse matrix, one row a row of X and one column a node, with 1 at the nodes a row passes."""
+        table = self._read(X)
+        return paths_to(self.tree_, predict.apply(self.tree_, table))
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the alphas of the nested sequence of prunings, and the total impurity of the leaves from each on.
+
+        As scikit-learn's: ``ccp_alphas`` and ``impurities``, one entry a cut, of the tree as it is before pruning.
+
+        >>> from treewise import TreeRegressor
+        >>> X, y = [[1], [2], [3]], [1.0, 2.0, 4.0]
+        >>> TreeRegressor().cost_complexity_pruning_path(X, y).ccp_alphas.round(3).tolist()
+        [0.0, 0.167, 1.389]
+        """
+        full = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0).fit(X, y, sample_weight)
+        alphas, impurities = nested_trees(full.tree_).path
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def get_depth(self) -> int:
+        """Return the number of tests on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The impurity each column of X takes away, as a share of all that is taken away; zeros when nothing is."""
+        check_is_fitted(self)
+        return self._shares_of(impurity_decrease(self.tree_))
+
+
+def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
+    """Return a sparse matrix, one row a row of X and one column a node, with 1 at the nodes on the way to ``nodes``."""
+    start = np.concatenate([[0], np.cumsum(tree.depths[nodes] + 1)])
+    passed = np.empty(start[-1], np.int64)
+    # All rows climb together, one step at a time; each writes its path from the back, so numbers increase.
+    at, place = nodes, start[1:] - 1
+    while len(at):
+        passed[place] = at
+        above = tree.arrays.parent[at]
+        at, place = above[above >= 0], place[above >= 0] - 1
+    return csr_matrix((np.ones(len(passed), np.int64), passed, start), shape=(len(nodes), len(tree)))
+
+
+class TreeClassifier(Classifying, TreeEstimator):
+    """A decision tree for classes, as a scikit-learn estimator.
+
+    Dataframes (pandas, polars, Arrow, DuckDB), arrays and lists of dicts go straight in, with text, categories,
+    booleans, dates and missing values. Every parameter is one of ``treewise.grow``, with its default.
+
+    >>> from treewise import TreeClassifier, datasets
+    >>> penguins = datasets.penguins().to_polars()
+    >>> X, y = penguins.drop("species"), penguins["species"]
+    >>> model = TreeClassifier(max_leaf_nodes=3).fit(X, y)
+    >>> print(model.tree_)
+                                                predicts      rows  Adelie  Chinstrap  Gentoo
+    0  all rows                                                344     152         68     124
+    1  ├─ flipper_length_mm <= 206.5                           213     149         63       1
+    2  │  ├─ bill_length_mm <= 43.35            → Adelie       150     145          5       0
+    3  │  └─ bill_length_mm > 43.35             → Chinstrap     63       4         58       1
+    4  └─ flipper_length_mm > 206.5 or missing  → Gentoo       131       3          5     123
+    >>> round(model.score(X, y), 3)
+    0.948
+    >>> model.predict(X[:2]).tolist(), model.predict_proba(X[:1]).round(3).tolist()
+    (['Adelie', 'Adelie'], [[0.967, 0.033, 0.0]])
+    >>> model.predict_log_proba(X[:1]).round(1).tolist()
+    [[-0.0, -3.4, -inf]]
+
+    Attributes
+    ----------
+    tree_ : the tree, with everything ``treewise`` can do with one.
+    classes_ : the classes, sorted; ``predict_proba`` has its columns in this order.
+    n_classes_, n_features_in_, n_outputs_ : how many there are.
+    feature_names_in_ : the names of the columns of X, if it had names.
+    feature_importances_ : the share of each column in what the splits gain.
+    """
+
+    @parameters(OneTreeOfClasses, grow)
+    def __init__(self, **options: Unpack[OneTreeOfClasses]) -> None: ...
+
+    def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
+        """Return the class of each row: the likeliest, or with costs the one of least expected cost.
+
+        ``estimate`` is as in ``predict_proba``.
+        """
+        table = self._read(X)
+        nodes: Ints = predict.apply(self.tree_, table)
+        speakers = predict.nodes_that_speak(self.tree_, nodes)
+        return self._classes_at(predict.answers_of(self.tree_, speakers, estimate))
+
+    def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
+        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+
+        ``estimate`` is ``"maximum_likelihood"`` (the default), ``"laplace"``, ``"m_estimate"`` or ``"shrinkage"``.
+        """
+        table = self._read(X)
+        return self._in_order(predict.predict_proba(self.tree_, table, estimate))
+
+
+class TreeRegressor(Regressing, TreeEstimator):
+    """A decision tree for numbers, as a scikit-learn estimator.
+
+    Takes what ``TreeClassifier`` takes, less what is about classes.
+
+    >>> from treewise import TreeRegressor
+    >>> X, y = [{"town": "Bari", "age": 31}, {"town": "Rome", "age": 54}, {"town": "Rome", "age": 40}], [1.5, 4.0, 4.5]
+    >>> TreeRegressor(max_depth=1).fit(X, y).predict([{"town": "Rome", "age": 35}])
+    array([4.25])
+
+    Attributes
+    ----------
+    tree_ : the tree, with everything ``treewise`` can do with one.
+    n_features_in_, n_outputs_ : how many there are.
+    feature_names_in_ : the names of the columns of X, if it had names.
+    feature_importances_ : the share of each column in what the splits gain.
+    """
+
+    @parameters(OneTree, grow)
+    def __init__(self, **options: Unpack[OneTree]) -> None: ...
+
+    def predict(self, X: Any, *, estimate: str | None = None) -> Floats:
+        """Return the value of the leaf each row ends at; ``estimate="shrinkage"`` shrinks it to those above it."""
+        table = self._read(X)
+        values: Floats = predict.predict(self.tree_, table, estimate)
+        return values
