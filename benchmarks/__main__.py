@@ -1,4 +1,4 @@
-"""One exact tree beside its peers: the same tables, the same limits, in turn, through each library's public interface.
+"""Exact trees and ensembles beside their peers: the same tables and limits, in turn, through public interfaces.
 
 python -m benchmarks                      all workloads, all installed peers (about an hour)
 python -m benchmarks --quick              a fiftieth of the rows (two minutes)
@@ -65,7 +65,8 @@ def chosen_learners(parser: argparse.ArgumentParser, names: str | None) -> list[
         if one.installed:
             learners.append(one)
         else:
-            print(f'{one.name} is not installed and left out: pip install "treewise[bench]".')
+            where = "apt-get install r-cran-ranger" if one.in_r else 'pip install "treewise[bench]"'
+            print(f"{one.name} is not installed and left out: {where}.")
     return learners
 
 
@@ -86,7 +87,7 @@ def compare(
     home = stored(workload, rows, folder)
     print(f"{workload.name}: {workload.what}" + (f" ({rows:,} rows here)" if rows != workload.rows else ""), flush=True)
     best: dict[str, dict[str, float]] = {}
-    able = [one for one in learners if not {workload.table, workload.name} & set(one.not_for)]
+    able = [one for one in learners if one.can(workload)]
     for _ in range(rounds):
         for one in able:
             m = run(workload, one, rows, home, turn)
@@ -99,10 +100,15 @@ def compare(
         one_row = f"  one row {m['one_row_us']:8.1f} us" if "one_row_us" in m else f"  held out {m['quality']:.4f}"
         print(
             f"  {name:14}{seconds(m['wall']):>8} s wall {seconds(m['cpu']):>8} s CPU{ratio}  peak {m['peak']:5.0f} MB"
-            f"  {int(m['nodes']):8,} nodes{one_row}",
+            f"  {int(m['nodes']):8,} nodes{one_row}{sizes(m)}",
             flush=True,
         )
     return best
+
+
+def sizes(measured: dict[str, float]) -> str:
+    """Say how large a model is, where that was measured."""
+    return f"  model {measured['kept']:.0f} MB, file {measured['file']:.0f} MB" if "kept" in measured else ""
 
 
 def grow_with_rows(name: str, folder: Path, most: float) -> dict[int, float]:

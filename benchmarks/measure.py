@@ -10,10 +10,14 @@ process after the other, so that a busy minute hits all alike.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +39,7 @@ def run(workload: Workload, learner: Learner, rows: int, home: Path, turn: Turn)
     asked = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home), "turn": turn}
     threads = {"OMP_NUM_THREADS": str(THREADS)}
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.measure", json.dumps(asked)],
+        r_command(asked) if learner.in_r else [sys.executable, "-m", "benchmarks.measure", json.dumps(asked)],
         capture_output=True,
         text=True,
         env={**os.environ, **threads},
@@ -47,6 +51,14 @@ def run(workload: Workload, learner: Learner, rows: int, home: Path, turn: Turn)
         return {}
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def r_command(asked: dict[str, Any]) -> list[str]:
+    """Return the words that measure a library of R's (ranger.R)."""
+    workload = next(w for w in WORKLOADS if w.name == asked["workload"])
+    limits = [workload.limits["n_estimators"], workload.limits["max_features"]]
+    words = [asked["home"], asked["rows"], *asked["turn"], *limits, THREADS, int(workload.predict)]
+    return ["Rscript", "--vanilla", str(Path(__file__).with_name("ranger.R")), *map(str, words)]
 
 
 def memory(field: str) -> float:
@@ -90,12 +102,33 @@ def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, tur
     again = first["wall"] < SLOW and (left[0] > 0 or left[1] > 0)
     rest = best_time(lambda: learner.fit(workload, given, y), left) if again else first
     said = learner.predict(models[0], learner.given(workload, x_new))
+    size = model_size(learner, models, before) if workload.ensemble else {}
     return {
         **{kind: min(first[kind], rest[kind]) for kind in first},
         "peak": peak,
         "nodes": learner.nodes(models[0]),
         "quality": quality(workload, said, y_new),
+        **size,
     }
+
+
+def model_size(learner: Learner, models: list[Any], before: float) -> dict[str, float]:
+    """Return the memory that is kept with the first model alone, which has predicted already, and its file's size."""
+    del models[1:]
+    give_back()
+    kept = memory("VmRSS") - before
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        learner.save(models[0], path)
+        files = [path] if path.is_file() else [part for part in path.rglob("*") if part.is_file()]
+        return {"kept": kept, "file": sum(part.stat().st_size for part in files) / 2**20}
+
+
+def give_back() -> None:
+    """Return to the system what is free, so that what is left is what is used."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def quality(workload: Workload, said: Array, truth: Array) -> float:

@@ -1,14 +1,18 @@
-"""How each library is asked for the same tree: its defaults, but for the limits, no regularisation, and two threads.
+"""How each library is asked for the same tree or ensemble: its defaults, but for the limits and two threads.
 
-A learner takes a workload and cells as a user of that library would have them (``given``, not timed), and fits;
+Nothing is regularised. A learner takes a workload and cells as a user of that library would have them (``given``, not timed), and fits;
 encoding text is part of fitting. Libraries that are not installed are left out, with a message.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import pickle
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.workloads import Array, Workload, text_columns
@@ -16,6 +20,14 @@ from benchmarks.workloads import Array, Workload, text_columns
 THREADS = 2
 MOST_LEAVES = 131_072  # LightGBM's limit …
 POOL = 2048  # … and MB for its histograms, which otherwise fill the memory of a small machine
+
+
+ENSEMBLES = {"forest": ("treewise", "scikit-learn", "ydf", "ranger"), "adaboost": ("treewise", "scikit-learn")}
+
+
+def pickled(model: Any, path: Path) -> None:
+    """Write a model as Python's own serialisation."""
+    path.write_bytes(pickle.dumps(model, protocol=pickle.HIGHEST_PROTOCOL))
 
 
 @dataclass(frozen=True)
@@ -30,11 +42,26 @@ class Learner:
     nodes: Callable[[Any], int]
     predict: Callable[[Any, Any], Array]
     not_for: tuple[str, ...] = ()  # tables it has no single tree for, workloads whose criterion it has not
+    save: Callable[[Any, Path], object] = pickled
+    in_r: bool = False  # measured by ranger.R: its home is R
 
     @property
     def installed(self) -> bool:
         """Whether the library can be imported."""
+        if self.in_r:
+            asked = f"quit(status = !requireNamespace('{self.module}', quietly = TRUE))"
+            return (
+                bool(shutil.which("Rscript")) and not subprocess.run(["Rscript", "-e", asked], check=False).returncode
+            )
         return importlib.util.find_spec(self.module) is not None
+
+    def can(self, workload: Workload) -> bool:
+        """Whether it has what the workload asks for."""
+        if workload.ensemble and self.name not in ENSEMBLES[workload.ensemble]:
+            return False
+        return not {workload.table, workload.name} & set(self.not_for) and (
+            workload.ensemble is not None or not self.in_r
+        )
 
 
 def as_is(workload: Workload, x: Array) -> Any:
@@ -61,7 +88,11 @@ def treewise_fit(workload: Workload, x: Any, y: Array) -> Any:
     import treewise as tw
 
     criterion = "squared_error" if workload.task == "regression" else workload.criterion
-    return tw.grow(x, y, task=workload.task, criterion=criterion, **workload.limits)
+    return getattr(tw, workload.ensemble or "grow")(x, y, task=workload.task, criterion=criterion, **workload.limits)
+
+
+def treewise_nodes(model: Any) -> int:
+    return len(model.members.kind) if hasattr(model, "members") else len(model)
 
 
 # -- scikit-learn ---------------------------------------------------------------------------------------------
@@ -72,13 +103,29 @@ def sklearn_fit(workload: Workload, x: Any, y: Array) -> Any:
     from sklearn.preprocessing import OrdinalEncoder
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+    if workload.ensemble:
+        return sklearn_many(workload).fit(x, y)
     if workload.task == "regression":
         return DecisionTreeRegressor(random_state=0, **workload.limits).fit(x, y)
     tree = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **workload.limits)
     return (make_pipeline(OrdinalEncoder(), tree) if workload.text else tree).fit(x, y)
 
 
+def sklearn_many(workload: Workload) -> Any:
+    from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    limits = dict(workload.limits)
+    if workload.ensemble == "forest":
+        return RandomForestClassifier(criterion=workload.criterion, random_state=0, n_jobs=THREADS, **limits)
+    rounds = limits.pop("n_estimators")
+    stump = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **limits)
+    return AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
+
+
 def sklearn_nodes(model: Any) -> int:
+    if hasattr(model, "estimators_"):
+        return sum(int(tree.tree_.node_count) for tree in model.estimators_)
     return int((model[-1] if hasattr(model, "steps") else model).tree_.node_count)
 
 
@@ -96,6 +143,17 @@ def ydf_fit(workload: Workload, x: Any, y: Array) -> Any:
 
     ydf.verbose(0)
     limits = workload.limits
+    if workload.ensemble:
+        return ydf.RandomForestLearner(
+            label="y",
+            num_trees=limits["n_estimators"],
+            num_candidate_attributes=limits["max_features"],
+            max_depth=-1,
+            min_examples=1,
+            winner_take_all=False,
+            compute_oob_performances=False,
+            num_threads=THREADS,
+        ).train({**x, "y": y})
     return ydf.CartLearner(
         label="y",
         task=ydf.Task.REGRESSION if workload.task == "regression" else ydf.Task.CLASSIFICATION,
@@ -107,14 +165,7 @@ def ydf_fit(workload: Workload, x: Any, y: Array) -> Any:
 
 
 def ydf_nodes(model: Any) -> int:
-    """Count the nodes of ydf's tree without recursion."""
-    waiting, nodes = [model.get_tree(0).root], 0
-    while waiting:
-        node = waiting.pop()
-        nodes += 1
-        if not node.is_leaf:
-            waiting += [node.pos_child, node.neg_child]
-    return nodes
+    return int(model.num_nodes())
 
 
 def ydf_predict(model: Any, x: Any) -> Array:
@@ -178,10 +229,20 @@ def plainly(model: Any, x: Any) -> Array:
     return found
 
 
+def saved(model: Any, path: Path) -> None:
+    """Write a model in the library's own format."""
+    model.save(str(path))
+
+
+def measured_elsewhere(*_: Any) -> Any:
+    """Stand for what only ranger.R does."""
+    raise NotImplementedError("ranger is measured by ranger.R")
+
+
 LEARNERS = [
-    Learner("treewise", "treewise", True, treewise_given, treewise_fit, len, plainly),
+    Learner("treewise", "treewise", True, treewise_given, treewise_fit, treewise_nodes, plainly, save=saved),
     Learner("scikit-learn", "sklearn", True, as_is, sklearn_fit, sklearn_nodes, plainly),
-    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, not_for=("W1 entropy",)),
+    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, ("W1 entropy",), saved),
     Learner(
         "LightGBM",
         "lightgbm",
@@ -195,4 +256,5 @@ LEARNERS = [
     Learner(
         "XGBoost", "xgboost", False, as_is, xgboost_fit, xgboost_nodes, plainly, not_for=("W1 entropy", "W3", "W5")
     ),
+    Learner("ranger", "ranger", True, as_is, measured_elsewhere, len, measured_elsewhere, in_r=True),
 ]

@@ -27,9 +27,11 @@ def seconds(value: float) -> str:
 
 def table(found: Found, what: Mapping[str, str]) -> str:
     """Write one row a workload and library, with the ratio of its wall time to ours."""
+    sized = any("kept" in m for libraries in found.values() for m in libraries.values())
     lines = [
-        "| workload | library | wall s | CPU s | times ours | peak MB | nodes | held out |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
+        "| workload | library | wall s | CPU s | times ours | peak MB | nodes | held out |"
+        + " model MB | file MB |" * sized,
+        "|---|---|--:|--:|--:|--:|--:|--:|" + "--:|--:|" * sized,
     ]
     for workload, libraries in found.items():
         ours = libraries.get(OURS, {}).get("wall")
@@ -39,9 +41,14 @@ def table(found: Found, what: Mapping[str, str]) -> str:
             first = f"{workload}: {what[workload]}" if name == next(iter(libraries)) else ""
             lines.append(
                 f"| {first} | {name} | {seconds(m['wall'])} | {seconds(m['cpu'])} | {ratio} | {m['peak']:.0f}"
-                f" | {int(m['nodes']):,} | {held} |"
+                f" | {int(m['nodes']):,} | {held} |" + sizes(m) * sized
             )
     return "\n".join(lines)
+
+
+def sizes(m: Mapping[str, float]) -> str:
+    """Write how large a model is in memory and on disk, if that was measured."""
+    return f" {m['kept']:.0f} | {m['file']:.0f} |" if "kept" in m else "  |  |"
 
 
 def growth_table(growth: Mapping[str, Mapping[int, float]]) -> str:

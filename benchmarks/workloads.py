@@ -21,7 +21,7 @@ HELD_OUT = 0.1  # as many rows again as this share
 
 @dataclass(frozen=True)
 class Workload:
-    """One tree to be grown: a table, and the limits every library is given."""
+    """One tree, or one ensemble, to be grown: a table, and the limits every library is given."""
 
     name: str
     what: str
@@ -32,6 +32,7 @@ class Workload:
     criterion: str = "gini"
     text: bool = False  # cells are codes of strings
     predict: bool = False  # prediction is what is timed
+    ensemble: str | None = None  # "forest" or "adaboost": many trees instead of one
 
     @property
     def table(self) -> str:
@@ -94,6 +95,9 @@ def text_columns(codes: Array) -> dict[str, Array]:
     return {f"c{j + 1}": words[codes[:, j]] for j in range(codes.shape[1])}
 
 
+FOREST = {"n_estimators": 100, "max_features": 4}  # of 20 columns: their square root, as is usual
+STUMPS = {"n_estimators": 100, "max_depth": 1}
+
 WORKLOADS = [
     Workload("W1 depth 8", "1M x 20 floats, 2 classes", 1_000_000, two_classes(20), {"max_depth": 8}),
     Workload("W1 min leaf 20", "1M x 20 floats, 2 classes", 1_000_000, two_classes(20), {"min_samples_leaf": 20}),
@@ -102,6 +106,17 @@ WORKLOADS = [
     Workload("W3", "1M x 20 strings, min leaf 20", 1_000_000, categories, {"min_samples_leaf": 20}, text=True),
     Workload("W4", "500k x 20 floats, a number, depth 10", 500_000, quantity, {"max_depth": 10}, task="regression"),
     Workload("W5", "200k x 50 floats, 26 classes, pure leaves", 200_000, clusters),
+    Workload("W6", "100k x 20 floats, a forest of 100", 100_000, two_classes(20), FOREST, ensemble="forest"),
+    Workload(
+        "W6 predict",
+        "W6's forest, 100k rows, and one",
+        100_000,
+        two_classes(20),
+        FOREST,
+        predict=True,
+        ensemble="forest",
+    ),
+    Workload("W7", "100k x 20 floats, AdaBoost, 100 stumps", 100_000, two_classes(20), STUMPS, ensemble="adaboost"),
     Workload("W9", "prediction: 1M rows, and one", 1_000_000, two_classes(20), {"min_samples_leaf": 6}, predict=True),
 ]
 GROWN_ON = 100_000  # rows of W9's tree, which has some 14,000 nodes

@@ -46,7 +46,7 @@ def test_our_times_are_measured_and_written(tmp_path, capsys):
 
 
 def test_unknown_names_are_refused(capsys):
-    for words in (["--peers", "weka"], ["--workload", "W7"]):
+    for words in (["--peers", "weka"], ["--workload", "W70"]):
         with pytest.raises(SystemExit):
             main(words)
         assert "known are" in capsys.readouterr().err
@@ -56,6 +56,8 @@ def test_ratios_are_to_our_time():
     ours = {"wall": 0.5, "cpu": 0.9, "peak": 10.0, "nodes": 3, "quality": 0.75}
     said = table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
     assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in said
+    kept = {**ours, "kept": 40.0, "file": 21.4}
+    assert "| 0.7500 | 40 | 21 |" in table({"W6": {"treewise": kept}}, {"W6": "a forest"})
     assert "| W1 | 1,024 | 0.001 | 97.7 |" in growth_table({"W1": {1024: 0.001}})
 
 
