@@ -22,6 +22,7 @@ RESULTS = {
     "cp_table": lambda tree, data: tree.cp_table,
     "trace": lambda tree, data: tree.trace(data),
     "trace of a node": lambda tree, data: tree.trace(data)[0],
+    "stump": lambda tree, data: tw.stump(data, tree.target.name),
     "explain": lambda tree, data: tree.explain(data.take(np.arange(2)))[0],
     "explain some rows": lambda tree, data: tree.explain(data.take(np.arange(2))),
     "shap": lambda tree, data: tree.shap(data.take(np.arange(2))),

@@ -137,7 +137,7 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "candidates", "curve", "against", "compare", "stability",
+        "__version__", "read", "datasets", "grow", "candidates", "stump", "curve", "against", "compare", "stability",
         "draw_regions", "draw_regions_grid", "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Node", "Threshold",
         "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError", "ParameterError",

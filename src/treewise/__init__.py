@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.explain.compare import compare as compare
     from treewise.explain.stability import stability as stability
+    from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
     from treewise.files import load as load
     from treewise.growth import grow as grow
@@ -67,6 +68,7 @@ _HOMES = {
     "datasets": "",
     "grow": "growth",
     "candidates": "explain.trace",
+    "stump": "explain.stump",
     "curve": "curves",
     "against": "rivals",
     "compare": "explain.compare",

@@ -1,0 +1,307 @@
+"""A stump: the best tree of one test, and every test that competed to be it, ranked.
+
+Stands on the trace (``explain/trace``), which lists and compares the candidates of a node as the learner does; here
+they are put in order, from the one the tree asks down to those that may not be asked at all. Boosting begins with
+stumps; they are also the quickest look at a table: which single question tells most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+from treewise.errors import ParameterError, shown
+from treewise.explain.trace import CandidateTrace, ColumnTrace, NodeTrace, Trace
+from treewise.explain.trace.data import branch_data
+from treewise.explain.trace.front import check_view
+from treewise.explain.trace.lens import Branch
+from treewise.explain.trace.nodes import View
+from treewise.explain.trace.words import (
+    MOST_CLASSES,
+    STOPPED,
+    branches_text,
+    label_of,
+    legend,
+    rows_in_words,
+    say_column_score,
+    settled_in_words,
+)
+from treewise.growth import PRUNING, grow_problem, problem_for
+from treewise.nodes import STOPS
+from treewise.problem import Problem
+from treewise.search import Candidate
+from treewise.settings import index
+from treewise.sheet import Heading, Sheet, Shown
+from treewise.tree import Tree
+from treewise.wording import plural, safe
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedTest:
+    """One candidate of a stump, with its place among all.
+
+    >>> import treewise as tw
+    >>> tw.stump("four_points", "y")[0]
+    <1. x1 <= 0.5 · gain 0.3113>
+    """
+
+    rank: int | None  # equals share a rank; None for a test that leaves a branch too small
+    traced: CandidateTrace
+    of: ColumnTrace
+    chosen: bool  # whether this is the test of the tree
+
+    @property
+    def column(self) -> str:
+        """The column it asks about."""
+        return self.of.name
+
+    @property
+    def test(self) -> str:
+        """The test in words, by its first branch."""
+        return label_of(self.of, self.traced)
+
+    @property
+    def kind(self) -> str:
+        """The kind of split: ``"threshold"``, ``"ordinal"``, ``"one_value"``, ``"subset"`` or ``"multiway"``."""
+        return self.traced.candidate.split.kind
+
+    @property
+    def gain(self) -> float:
+        """The decrease of impurity."""
+        return self.traced.gain
+
+    @property
+    def score(self) -> float | None:
+        """What it competes by: the gain, or its ratio; for C4.5 the ratio, of the best test of each column alone."""
+        if self.of.lens.problem.criterion.rule == "c45":
+            return self.of.score if self.traced is self.of.best else None
+        return self.traced.score
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """What each branch holds: rows, weight, counts or mean, impurity."""
+        return self.traced.parts
+
+    def __repr__(self) -> str:
+        place = "–" if self.rank is None else f"{self.rank}."
+        return f"<{place} {self.test} · gain {self.gain:.4g}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stump(Shown, Sequence[RankedTest]):
+    """A tree of one test, ``tree``, and every candidate for it, the best first: ``stump[0]`` is the one it asks.
+
+    ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
+
+    >>> import treewise as tw
+    >>> stump = tw.stump("four_points", "y")
+    >>> print(stump)
+    four_points, column y: 3 candidates for one test, the best first
+    4 rows, y 0: 3, 1: 1, H = 0.8113 bits. branches: rows of 0, 1
+    rank  test         gain  branches
+       1  x1 <= 0.5  0.3113  [1 1] [2 0]  ◄ best
+       2  x1 <= 1.5  0.1226  [2 1] [1 0]
+       2  x2 <= 0.5  0.1226  [2 1] [1 0]
+    H(p) in bits, p the share of 1.
+    """
+
+    tree: Tree
+    problem: Problem
+    view: View
+
+    @cached_property
+    def node(self) -> NodeTrace:
+        """The computations of the one node that is split."""
+        return Trace(self.tree, self.problem, self.view)[0]
+
+    @cached_property
+    def _tests(self) -> tuple[RankedTest, ...]:
+        return tuple(ranked_tests(self.node))
+
+    def __len__(self) -> int:
+        """Return how many candidates there are, with every way of placing missing rows."""
+        return len(self._tests)
+
+    @overload
+    def __getitem__(self, place: int) -> RankedTest: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[RankedTest, ...]: ...
+    def __getitem__(self, place: int | slice) -> RankedTest | tuple[RankedTest, ...]:
+        return self._tests[place]
+
+    @property
+    def best(self) -> RankedTest | None:
+        """The test the tree asks; None where it asks none."""
+        return next((test for test in self._tests[:1] if test.chosen), None)
+
+    # -- shown ------------------------------------------------------------------------------------------------
+
+    def sheet(self) -> Sheet:
+        """Return every candidate."""
+        node, lens = self.node, self.node.lens
+        ratio = lens.problem.criterion.rule != "gain"
+        headings = (
+            Heading("rank", "whole"),
+            Heading("column", only="data"),
+            Heading("test"),
+            Heading("kind", only=None if lens.problem.by_branches else "data"),
+            Heading("gain", "number", write=lens.say),
+            Heading(
+                "score",
+                "number",
+                "ratio" if ratio else "a branch",
+                lambda value: say_column_score(node, value),
+                None if ratio or lens.problem.by_branches else "data",
+            ),
+            Heading("counts", title="branches", only="words"),
+            Heading("branches", only="data"),
+            Heading("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
+        )
+        many = f"{plural(len(self), 'candidate')} for one test"
+        title = f"{safe(self.problem.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
+        return Sheet(title, headings, Lines(self), (self._about(),), tuple(self._notes()), "candidate")
+
+    def _about(self) -> str:
+        node, lens = self.node, self.node.lens
+        said = f"{rows_in_words(node)}, {lens.letter} = {lens.say(node.impurity)} {lens.shown_unit}".rstrip()
+        classes = lens.problem.target.classes
+        if not classes:
+            holds = f"rows and {lens.problem.criterion.centre}"
+        else:
+            holds = f"rows of {', '.join(map(safe, classes))}" if len(classes) <= MOST_CLASSES else "rows"
+        return f"{said}. branches: {holds}"
+
+    def _notes(self) -> Iterator[str]:
+        """Say what the table does not."""
+        node = self.node
+        if node.settled:
+            yield f"Nothing is to be told apart: {settled_in_words(node)}."
+            return
+        if node.split is None:
+            stop = STOPS[self.tree.arrays.stop[0]]
+            yield f"The tree asks nothing: {STOPPED.get(stop, stop)}."
+        for column in node.columns.values():
+            if not column.tests:
+                yield f"{safe(column.name)}: {column.note}."
+        if any(test.rank is None for test in self._tests):
+            yield "Without a rank: a test that leaves a branch too small to be a leaf."
+        yield legend(node)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        lens = self.node.lens
+        about = {"table": self.problem.table_name, "target": self.tree.target.name, "rows": self.node.rows}
+        how = {"criterion": lens.problem.criterion.name, "unit": lens.shown_unit, "per": lens.per}
+        return {**about, **how, "impurity": self.node.impurity, "candidates": self.sheet().records()}
+
+
+class Lines(Sequence[Sequence[Any]]):
+    """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
+
+    def __init__(self, tests: Sequence[RankedTest]) -> None:
+        self.tests = tests
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(map(line, self.tests[place])) if isinstance(place, slice) else line(self.tests[place])
+
+
+def line(test: RankedTest) -> list[Any]:
+    """Return the cells of one candidate."""
+    branches = list(branch_data(test.branches))
+    about = [test.rank, test.column, test.test, test.kind, test.gain, test.score]
+    return [*about, branches_text(test.traced), branches, test.chosen]
+
+
+# -- making it ----------------------------------------------------------------------------------------------------
+
+
+def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> Stump:
+    """Grow the best tree of one test, and rank every test that competed (chapter 8's stump).
+
+    ``.tree`` is an ordinary tree of depth 1. The candidates are compared when they are first looked at, by the readable
+    search; on a large table that takes far longer than the tree.
+
+    >>> import treewise as tw
+    >>> found = tw.stump("penguins")
+    >>> found.tree
+    <Tree species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1>
+    >>> for test in found[:2]:
+    ...     print(test.rank, test.test, [branch.counts for branch in test.branches])
+    1 flipper_length_mm <= 206.5 (missing with >) [(149, 63, 1), (3, 5, 123)]
+    2 flipper_length_mm <= 206.5 or missing [(150, 63, 2), (2, 5, 122)]
+
+    Parameters
+    ----------
+    data, target, options : as for ``treewise.grow``; but a stump has one test, so there is no ``max_depth``, and
+        nothing to prune.
+    unit : of entropy, ``"bits"`` or ``"nats"``.
+    per : gains per ``"row"``, or in ``"total"`` (the notes' m·H).
+    """
+    for name in PRUNING:
+        if options.pop(name, None) not in (None, 0, 0.0, "none"):
+            raise ParameterError(f"{name}: a stump is one test, and there is nothing to prune. Leave it out.")
+    depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
+    if depth is not None and index(depth) != 1:
+        raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")
+    problem = problem_for(data, target, max_depth=1, **options)
+    view = check_view(View(unit, per), [encoding.name for encoding in problem.encodings])
+    return Stump(grow_problem(problem, n_jobs=n_jobs), problem, view)
+
+
+def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
+    """Put the candidates of a node in order: by what they compete by; equals, but for rounding, share a rank.
+
+    The winner comes first, of equals too. C4.5 compares the best test of each column by its ratio; the others follow by
+    their gain.
+    """
+    tests = [(test, column) for column in node.columns.values() for test in column.tests]
+    fitting = [pair for pair in tests if pair[0].eligible]
+    winner = node[node.winner].best if node.winner is not None else None
+    groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
+    if node.lens.problem.criterion.rule == "c45":
+        sent = [pair for pair in fitting if pair[0] is pair[1].best and pair[1].score is not None]
+        groups = [[pair] for pair in sorted(sent, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))]
+        seen = {id(test) for test, _ in sent}
+        fitting = [pair for pair in fitting if id(pair[0]) not in seen]
+    groups += equals(fitting)
+    rank = 1
+    for group in groups:
+        for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.key)):
+            yield RankedTest(rank, test, column, test is winner and node.split is not None)
+        rank += len(group)
+    small = [pair for pair in tests if not pair[0].eligible]
+    for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.merit, pair[0].candidate.key)):
+        yield RankedTest(None, test, column, False)
+
+
+def equals(
+    tests: Sequence[tuple[CandidateTrace, ColumnTrace]],
+) -> list[list[tuple[CandidateTrace, ColumnTrace]]]:
+    """Part candidates into groups of equals, the best first: all that may reach the best of the rest (``pick``)."""
+    left = sorted(tests, key=lambda pair: upper(pair[0].candidate), reverse=True)
+    bars = [lower(test.candidate) for test, _ in left]
+    for i in range(len(bars) - 2, -1, -1):
+        bars[i] = max(bars[i], bars[i + 1])  # the largest lower end of this one and all that follow
+    groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
+    bar = None
+    for i, pair in enumerate(left):
+        if bar is None or upper(pair[0].candidate) < bar:
+            groups.append([])
+            bar = bars[i]
+        groups[-1].append(pair)
+    return groups
+
+
+def upper(candidate: Candidate) -> int:
+    """Return the most that a candidate's merit may truly be."""
+    return candidate.merit + candidate.slack
+
+
+def lower(candidate: Candidate) -> int:
+    """Return the least that a candidate's merit may truly be."""
+    return candidate.merit - candidate.slack
