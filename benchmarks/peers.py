@@ -1,7 +1,7 @@
 """How each library is asked for the same tree or ensemble: its defaults, but for the limits and two threads.
 
-Nothing is regularised. A learner takes a workload and cells as a user of that library would have them (``given``, not timed), and fits;
-encoding text is part of fitting. Libraries that are not installed are left out, with a message.
+Nothing is regularised. A learner takes a workload and cells as a user of that library would have them (``given``, not
+timed), and fits; encoding text is part of fitting. Libraries that are not installed are left out, with a message.
 """
 
 from __future__ import annotations
