@@ -34,7 +34,7 @@ FLOORS = [
     {"search"},
     {"evaluate", "growth", "folds"},
     {"written"},
-    {"edit", "files"},
+    {"edit", "files", "ensemble"},
     {"prune"},
     {"curves"},
     {"draw", "explain", "export"},

@@ -1,0 +1,170 @@
+"""The ensemble: an immutable value of many trees, and what one can do with it.
+
+Stands where ``tree.py`` stands for one tree: whatever learns many trees returns one, whatever predicts with, reads,
+prints or saves them reads one. The nodes are packed (``members.py``); a member that is asked for is an ordinary
+``Tree``. The methods at the end are doors: their code lives beside this file and downstream, and is imported when used.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.costs import labelled
+from treewise.encode import Encoding
+from treewise.ensemble.members import Members
+from treewise.errors import ParameterError, shown
+from treewise.history import Step
+from treewise.nodes import Label, Target, Task
+from treewise.settings import index
+from treewise.tree import Tree
+from treewise.wording import plural, safe
+
+Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """Many trees that answer together.
+
+    Forests, extra-trees and bagging answer with the mean of what their trees say; AdaBoost with the class that has the
+    most say, ``votes`` being the say of each tree.
+    """
+
+    method: Method
+    encodings: tuple[Encoding, ...]
+    target: Target
+    members: Members
+    votes: npt.NDArray[np.float64]  # say of each member
+    decreases: npt.NDArray[np.float64]  # impurity that each column took away in each member: [trees, columns]
+    criterion: str = "entropy"
+    empty_branch: Literal["parent", "root"] = "parent"
+    history: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    oob: Any = None  # what was estimated on rows that each tree has not seen
+    rounds: tuple[Any, ...] = ()  # of boosting, one a member
+
+    # -- what it is of --------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns the trees were given, in order."""
+        return tuple(e.name for e in self.encodings)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in order; with two, the second is the positive one. Empty for regression."""
+        return self.target.classes
+
+    @property
+    def task(self) -> Task:
+        """``classification`` or ``regression``."""
+        return self.target.task
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """The texts that meant "missing" when the trees were grown: they still do."""
+        return tuple(text for step in self.history for text in step.get("na_values", ()))
+
+    # -- its trees ------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.members)
+
+    def __getitem__(self, t: int) -> Tree:
+        """Return a member, by its number, as an ordinary tree."""
+        t = self.number(t)
+        arrays = self.members.open(t, self.criterion, self.empty_branch)
+        steps = (*self.history, Step(did="member", options={"tree": t}))
+        tree = Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, history=steps)
+        return labelled(tree) if any(step.get("cost") is not None for step in self.history) else tree
+
+    def number(self, t: Any) -> int:
+        """Return a member's number as a plain one (-1 is the last), or say which numbers there are."""
+        try:
+            number = operator.index(t)
+        except TypeError:
+            raise TypeError(f"a tree is asked for by its number, 0 to {len(self) - 1}, not {shown(t)}") from None
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"no tree {number}: there are trees 0 to {len(self) - 1}")
+        return number % len(self)
+
+    def __iter__(self) -> Iterator[Tree]:
+        """Go through the trees."""
+        return (self[t] for t in range(len(self)))
+
+    @property
+    def trees(self) -> Sequence[Tree]:
+        """The trees as a sequence; each is made when it is asked for."""
+        return Trees(self)
+
+    def first(self, k: int) -> Self:
+        """Return the ensemble of the first k trees: what growing k in the first place gives.
+
+        What was estimated with all trees (``oob``) is not known of fewer.
+        """
+        many = index(k)
+        if many is None or not 1 <= many <= len(self):
+            raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
+        if many == len(self):
+            return self
+        return self.with_(
+            members=self.members.first(many),
+            votes=self.votes[:many],
+            decreases=self.decreases[:many],
+            rounds=self.rounds[:many],
+            oob=None,
+            history=(*self.history, Step(did="first", options={"trees": many})),
+        )
+
+    # -- as a value -----------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Two ensembles are equal when method, columns, target, trees and votes are; history and notes do not count."""
+        if not isinstance(other, Ensemble):
+            return NotImplemented
+        mine = (self.method, self.encodings, self.target, self.criterion, self.empty_branch)
+        theirs = (other.method, other.encodings, other.target, other.criterion, other.empty_branch)
+        same_votes = np.array_equal(self.votes, other.votes) and np.array_equal(self.decreases, other.decreases)
+        return mine == theirs and same_votes and self.members.same_as(other.members)
+
+    def __hash__(self) -> int:
+        return hash((self.method, self.encodings, self.target, self.members.start.tobytes()))
+
+    def __repr__(self) -> str:
+        what = f"{safe(self.target.name)}: {', '.join(safe(c) for c in self.classes[:4])}"
+        if len(self.classes) > 4:
+            what += f", … {len(self.classes)} classes"
+        if self.task == "regression":
+            what = f"{safe(self.target.name)}: a number"
+        leaves = plural(int(self.members.leaf_start[-1]), "leaf", "leaves")
+        return f"<Ensemble {self.method} of {plural(len(self), 'tree')} · {what} · {leaves}>"
+
+    def with_(self, **changes: Any) -> Self:
+        """Return the same ensemble with some fields replaced."""
+        return replace(self, **changes)
+
+
+class Trees(Sequence[Tree]):
+    """The members of an ensemble in order, each made when it is asked for."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+
+    def __len__(self) -> int:
+        return len(self.ensemble)
+
+    @overload
+    def __getitem__(self, at: int) -> Tree: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Tree]: ...
+    def __getitem__(self, at: int | slice) -> Tree | list[Tree]:
+        if isinstance(at, slice):
+            return [self.ensemble[t] for t in range(len(self))[at]]
+        return self.ensemble[at]
