@@ -5,10 +5,12 @@ which a command passes through them:
 
     app.py        finds the verb, turns every error into one sentence and an exit code
     verb.py       what a verb is: its purpose, examples and options, and how --help lays them out
-    options.py    the options of growing, one table that mirrors the parameters of treewise.grow
+    options.py    the options of growing, tables that mirror the parameters of treewise.grow and its sisters
+    shared.py     options that several verbs have in common
     values.py     what is typed after an option, as Python values: levels, class weights, single rows
     inputs.py     MODEL and DATA, as files, standard input or built-in names
-    demo.py data.py grow.py prune.py show.py trace.py predict.py evaluate.py: the verbs
+    sources.py    MODEL, or DATA on which a tree is grown first
+    demo.py data.py grow.py prune.py show.py trace.py predict.py evaluate.py …: the verbs
     showing.py    a result (sheet) in the form asked for, with its options
     tables.py     rows of a dataframe as aligned text, CSV, JSON
     streams.py    results to standard output, remarks to standard error, files written at once or not at all

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from treewise.cli.inputs import read_data, read_model
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.inputs import Model, read_data, read_model
+from treewise.cli.shared import na_option, take_text_options, target_option, text_options
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place
 from treewise.cli.verb import SHOWN, TABLE, option, verb
@@ -31,17 +31,21 @@ from treewise.errors import ParameterError
 @click.argument("first")
 @click.argument("second")
 @option(
+    "--tree",
+    "members",
+    type=int,
+    multiple=True,
+    metavar="N",
+    section=SHOWN,
+    help="Of a MODEL that holds many trees this one, from 0; given twice, of the first and of the second.",
+)
+@option(
     "--data",
     metavar="DATA",
     section=TABLE,
     help="A table: the share of its rows on which the trees differ, and one of them as the witness.",
 )
-@option(
-    "--target",
-    metavar="COLUMN",
-    section=TABLE,
-    help="Column with the true answers (default: the one a tree was grown for).",
-)
+@target_option("the one a tree was grown for")
 @na_option
 @text_options
 @option(
@@ -65,6 +69,7 @@ from treewise.errors import ParameterError
 def command(
     first: str,
     second: str,
+    members: Sequence[int],
     data: str | None,
     target: str | None,
     na_values: Sequence[str],
@@ -81,10 +86,22 @@ def command(
     check_place(output, first, second, *([data] if data else []))
     if [first, second, data].count("-") > 1:
         raise ParameterError("only one of the trees and the table can come from standard input.")
-    one, two = read_model(first, target), read_model(second, target)
+    one, two = picked(read_model(first, target), read_model(second, target), members)
     names = (one.name, two.name) if one.name != two.name else (first, second)
     table = None if data is None else read_data(data, na_values, take_text_options(text))
     options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
     found = compare(one.tree, two.tree, table, names=names, **options)
     present(found, form, output)
     return 0 if found.equivalent else 1
+
+
+def picked(one: Model, two: Model, members: Sequence[int]) -> tuple[Model, Model]:
+    """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
+    if len(members) > 2:
+        raise ParameterError("--tree is given more than twice, and there are two models.")
+    if len(members) == 2:
+        return one.member(members[0]), two.member(members[1])
+    number = members[0] if members else None
+    asked = [model for model in (one, two) if model.many is not None] or [one]  # which says that it has none to pick
+    first, second = (model.member(number) if model in asked else model for model in (one, two))
+    return first, second

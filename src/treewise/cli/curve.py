@@ -9,12 +9,13 @@ import click
 
 from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
-from treewise.cli.options import take_grow_options, take_text_options, text_options, unpruned_grow_options
+from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared import quiet_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_numbers
-from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
+from treewise.cli.verb import CUT, JUDGES, format_option, option, output_option, verb
 from treewise.wording import plural, safe
 
 
@@ -60,11 +61,11 @@ def read_over(text: str) -> str:
 @option(
     "--folds", type=int, metavar="N", section=JUDGES, help="Judge by so many folds (default 10); 0 by the truth only."
 )
-@unpruned_grow_options
+@grow_options_without(CUT)
 @text_options
 @format_option("text", "csv", "json")
 @output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")
-@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+@quiet_option
 def command(
     data: str,
     over: str,

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_data, read_model
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.predict import read_typed
-from treewise.cli.show import refuse_growing
+from treewise.cli.shared import take_text_options, text_options, tree_option
+from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import read_row
 from treewise.cli.verb import SHOWN, option, output_option, verb
@@ -32,6 +32,7 @@ from treewise.wording import safe
 )
 @click.argument("source", metavar="MODEL")
 @click.argument("data", metavar="", required=False)
+@tree_option
 @option(
     "--direction",
     type=click.Choice(["down", "right"]),
@@ -50,6 +51,7 @@ from treewise.wording import safe
 def command(
     source: str,
     data: str | None,
+    member: int | None,
     row: dict[str, Any] | None,
     histograms: bool,
     output: str | None,
@@ -66,18 +68,17 @@ def command(
         check_press(form)
     text_form, asked = take_text_options(options), take_grow_options(options)
     table: Any = None
-    if data is None and (not looks_like_model(source) or "target" in asked):
+    if data is None and not is_model(source, asked, standard_input=False):
         if histograms and source == "-":
             raise ParameterError("--histograms need the table twice, which standard input cannot give; name a file.")
-        tree = grow_aloud(source, asked, text_form)[1]
+        tree = grow_source(source, asked, text_form, member)[1].tree
         table = read_data(source, asked.get("na_values", ()), text_form) if histograms else None
     else:
         options["max_depth"] = asked.pop("max_depth", None)
         na_values = asked.pop("na_values", ())
         if histograms:
             raise ParameterError(f"--histograms of a MODEL need a table: treewise draw {safe(source)} DATA.")
-        refuse_growing(source, asked)
-        tree = read_model(source).tree
+        tree = take_model(source, asked, member).tree
         table = None if data is None else read_data(data, na_values, text_form)
     lit = None if row is None else read_typed(tree, [row])
     picture = draw(tree, highlight=lit, data=table, **options)

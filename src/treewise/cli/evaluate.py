@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
 from treewise.cli.pictures import check_picture, picture, read_picture
+from treewise.cli.shared import (
+    cost_option,
+    drop_option,
+    estimate_option,
+    na_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+)
 from treewise.cli.showing import present
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.values import read_bound
-from treewise.cli.verb import JUDGED, RIVALS, TABLE, format_option, option, verb
+from treewise.cli.verb import JUDGED, RIVALS, format_option, option, verb
 from treewise.errors import ParameterError, did_you_mean
 from treewise.wording import safe
 
@@ -48,15 +58,11 @@ AT_ONCE = 1000  # lines
 )
 @click.argument("model")
 @click.argument("data")
-@option(
-    "--target",
-    metavar="COLUMN",
-    section=TABLE,
-    help="Column with the true answers (default: the one the tree was grown for).",
-)
+@tree_option
+@target_option()
 @na_option
 @text_options
-@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@drop_option
 @option(
     "--fail-under",
     type=read_bound,
@@ -82,7 +88,7 @@ AT_ONCE = 1000  # lines
     help="Also compare with knn, logistic, majority (for numbers knn, linear, mean), separated by commas.",
 )
 @option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
-@option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
+@weight_option
 @option(
     "--picture",
     "pictures",
@@ -103,6 +109,7 @@ AT_ONCE = 1000  # lines
 def command(
     model: str,
     data: str,
+    member: int | None,
     target: str | None,
     na_values: Sequence[str],
     drop_missing_target: bool,
@@ -125,7 +132,7 @@ def command(
     for _, file in pictures:
         check_place(file, model, data)
         check_picture(file)
-    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
     evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
     check_names(evaluation, fail_under, fail_over)

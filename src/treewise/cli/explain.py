@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_data, read_model
-from treewise.cli.options import (
-    TextForm,
-    estimate_option,
-    grow_options,
-    take_grow_options,
-    take_text_options,
-    text_options,
-)
+from treewise.cli.inputs import Model, looks_like_model, read_data
+from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.predict import read_typed
-from treewise.cli.show import refuse_growing
+from treewise.cli.shared import TextForm, estimate_option, row_option, take_text_options, text_options, tree_option
 from treewise.cli.showing import present, showing_options
+from treewise.cli.sources import grow_source, take_model
 from treewise.cli.streams import check_place
-from treewise.cli.values import read_names, read_row, read_row_numbers
+from treewise.cli.values import read_names, read_row_numbers
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
 from treewise.wording import plural
@@ -52,15 +45,8 @@ MOST_ROWS = 20  # of a table that are explained without being asked for
 )
 @click.argument("source", metavar="MODEL")
 @click.argument("data", required=False)
-@option(
-    "--row",
-    "typed",
-    type=read_row,
-    multiple=True,
-    metavar="'A=1, B=x'",
-    section=TABLE,
-    help="A single row, by column name; repeat it for more.",
-)
+@tree_option
+@row_option
 @option("--rows", type=read_row_numbers, metavar="N,N…", section=TABLE, help="Rows of DATA, by number from 1.")
 @option("--to", metavar="CLASS", section=SHOWN, help="The class one would rather have; of numbers '> 30' or '<= 12.5'.")
 @option(
@@ -79,6 +65,7 @@ MOST_ROWS = 20  # of a table that are explained without being asked for
 def command(
     source: str,
     data: str | None,
+    member: int | None,
     typed: Sequence[dict[str, Any]],
     rows: list[int] | None,
     to: str | None,
@@ -102,28 +89,26 @@ def command(
         raise ParameterError(
             f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
         )
-    tree, table = tree_and_table(source, data, grows, asked, take_text_options(options))
+    model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
+    tree = model.tree
     if shap:
         return present(shapley(tree, table, typed, rows, estimate), form, output)
     found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
     return present(found[0] if len(found) == 1 else found, form, output)
 
 
-def tree_and_table(
-    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextForm
-) -> tuple[Tree, Table | None]:
-    """Read the tree, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
+def model_and_table(
+    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextForm, member: int | None
+) -> tuple[Model, Table | None]:
+    """Read the model, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
     if grows:
         if data is not None:
             raise ParameterError("one table is enough: its tree is grown, and its rows are explained.")
         table = read_data(source, asked.get("na_values", ()), form)
-        return grow_aloud(table, asked, form)[1], table
+        return grow_source(table, asked, form, member)[1], table
     na_values, target = asked.pop("na_values", ()), asked.pop("target", None)
-    refuse_growing(source, asked)
-    tree = read_model(source, target).tree
-    if data is None:
-        return tree, None
-    return tree, read_data(data, na_values, form)
+    model = take_model(source, asked, member, target)
+    return model, None if data is None else read_data(data, na_values, form)
 
 
 def explained(

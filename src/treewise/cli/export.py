@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from treewise.cli.inputs import read_model
+from treewise.cli.shared import tree_option
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.verb import format_option, output_option, verb
 from treewise.wording import plural, safe
@@ -21,12 +22,13 @@ from treewise.wording import plural, safe
     " treewise reads it back as a MODEL, edited or not.",
 )
 @click.argument("model")
+@tree_option
 @format_option("if-else", "text")
 @output_option("Write it to a file.")
-def command(model: str, form: str, output: str | None) -> None:
+def command(model: str, member: int | None, form: str, output: str | None) -> None:
     """Write a tree."""
     check_place(output, model)
-    tree = read_model(model).tree
+    tree = read_model(model, member=member).tree
     written = tree.export(form)
     if output in (None, "-"):
         say(written.rstrip("\n"))

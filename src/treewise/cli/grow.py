@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_data
-from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared import TextForm, quiet_option, take_text_options, text_options, whole_option
 from treewise.cli.showing import coloured, has_style, say_styled
 from treewise.cli.streams import check_place, deliver, is_plain, remark
 from treewise.cli.values import in_options
-from treewise.cli.verb import option, output_option, verb
+from treewise.cli.verb import output_option, verb
 from treewise.errors import DataError, ParameterError
 from treewise.wording import count, plural, safe
 
@@ -49,8 +50,8 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
 @grow_options
 @text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
-@option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
-@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+@whole_option
+@quiet_option
 def command(data: str, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
     check_place(output, data)

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.options import estimate_option, na_option, take_text_options, text_options
 from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared import (
+    drop_option,
+    estimate_option,
+    na_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+)
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place, deliver, remark
-from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.cli.verb import SHOWN, option, verb
 from treewise.errors import ParameterError
 from treewise.wording import safe
 
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
 )
 @click.argument("model")
 @click.argument("data", required=False)
+@tree_option
 @option(
     "--measure",
     metavar="NAME",
@@ -45,20 +55,21 @@ if TYPE_CHECKING:
 @option("--confidence", type=float, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
 @option("--random-state", type=int, metavar="N", section=SHOWN, help="Seed of the shuffles (default 0).")
 @option("--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor).")
-@option(
-    "--target",
-    metavar="COLUMN",
-    section=TABLE,
-    help="Column with the true answers (default: the one the tree was grown for).",
-)
-@option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
-@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@target_option()
+@weight_option
+@drop_option
 @na_option
 @text_options
 @estimate_option
 @showing_options
 def command(
-    model: str, data: str | None, na_values: Sequence[str], form: str | None, output: str | None, **options: Any
+    model: str,
+    data: str | None,
+    member: int | None,
+    na_values: Sequence[str],
+    form: str | None,
+    output: str | None,
+    **options: Any,
 ) -> None:
     """Measure, and show."""
     from treewise.cli.progress import bar
@@ -71,10 +82,10 @@ def command(
         for name in given:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
         check_picture(output)
-        return show(importances(read_model(model).tree), form, output)
+        return show(importances(read_model(model, member=member).tree), form, output)
     check_place(output, model, data)
     check_picture(output)
-    found, table = read_model_and_data(model, data, na_values, options["target"], text)
+    found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     with bar("importance") as progress:
         result = importances(found.tree, table, progress=progress, **given)
     return show(result, form, output)

@@ -1,7 +1,7 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
-Stands between the verbs and the Python interface. MODEL is a saved tree (``.json``) or one written by hand
-(``.txt``); DATA is whatever ``treewise.table.read`` takes by name, and rows as JSON besides. ``-`` is
+Stands between the verbs and the Python interface. MODEL is a saved tree or many (``.json``), or one written
+by hand (``.txt``); DATA is whatever ``treewise.table.read`` takes by name, and rows as JSON besides. ``-`` is
 standard input for either.
 """
 
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treewise.cli.options import TextForm
+from treewise.cli.shared import TextForm
 from treewise.cli.streams import remark
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
+    from treewise.ensemble.model import Ensemble
     from treewise.table import Table
     from treewise.tree import Tree
 
@@ -33,11 +34,41 @@ WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o mod
 
 @dataclass(frozen=True)
 class Model:
-    """A tree, and the file it came from."""
+    """A tree or many, and the file they came from."""
 
     name: str
-    tree: Tree
+    made: Tree | Ensemble
     content: bytes
+
+    @property
+    def many(self) -> Ensemble | None:
+        """The trees, where the file holds many; None where it holds one."""
+        from treewise.tree import Tree
+
+        return None if isinstance(self.made, Tree) else self.made
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, for a verb that reads one; of many, one has to be picked."""
+        from treewise.tree import Tree
+
+        if isinstance(self.made, Tree):
+            return self.made
+        name = safe(self.name)
+        raise ParameterError(
+            f"{name} holds {plural(len(self.made), 'tree')}. Pick one with --tree N (0 to {len(self.made) - 1}), or"
+            f" make one of them: treewise distill {name} DATA -o tree.json"
+        )
+
+    def member(self, number: int | None) -> Model:
+        """Return one of many trees as a model of its own; without a number, what there is."""
+        if number is None:
+            return self
+        if self.many is None:
+            raise ParameterError(f"--tree {number}: {safe(self.name)} holds a single tree. Leave it out.")
+        if not 0 <= number < len(self.many):
+            raise ParameterError(f"--tree {number}: {safe(self.name)} has trees 0 to {len(self.many) - 1}.")
+        return Model(f"tree {number} of {self.name}", self.many[number], self.content)
 
     @property
     def sha256(self) -> str:
@@ -58,8 +89,16 @@ def looks_like_model(given: str) -> bool:
     return given.lower().endswith(MODEL_ENDINGS)
 
 
-def read_model(given: str, target: str | None = None) -> Model:
-    """Read a tree that was saved or written by hand; ``target`` names what a hand-written one predicts."""
+def read_model(given: str, target: str | None = None, member: int | None = None) -> Model:
+    """Read what was saved or written by hand; ``target`` names what a hand-written tree predicts.
+
+    ``member`` picks one of many trees.
+    """
+    return read_whole(given, target).member(member)
+
+
+def read_whole(given: str, target: str | None) -> Model:
+    """Read a model file with all that is in it."""
     content = sys.stdin.buffer.read() if given == "-" else read_file(given)
     name = "standard input" if given == "-" else Path(given).name
     if given.lower().endswith(TABLE_ENDINGS):
@@ -113,14 +152,19 @@ def read_file(given: str) -> bytes:
 
 
 def read_model_and_data(
-    model: str, data: str, na_values: Sequence[str], target: str | None = None, form: TextForm = USUAL
+    model: str,
+    data: str,
+    na_values: Sequence[str],
+    target: str | None = None,
+    form: TextForm = USUAL,
+    member: int | None = None,
 ) -> tuple[Model, Table]:
     """Read both, after seeing that they stand in their order."""
     if looks_like_model(data) and not looks_like_model(model) and model != "-":
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
     if model == data == "-":
         raise ParameterError("MODEL and DATA cannot both come from standard input.")
-    return read_model(model, target), read_data(data, na_values, form)
+    return read_model(model, target, member), read_data(data, na_values, form)
 
 
 def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL) -> Table:

@@ -1,18 +1,21 @@
 """The options of growing: one table that mirrors the parameters of ``treewise.grow``.
 
-Used by every verb that can grow a tree (grow; show and trace on a table). A name, meaning or default is
-written here once; a test compares the table with the signature of ``treewise.grow``, so that the two cannot
-drift apart. Ranges and spellings are checked where the Python interface checks them.
+Used by every verb that can grow a tree (grow; show and trace on a table); below it stand the options of growing many.
+A name, meaning or default is written here once; a test compares the tables with the signatures of ``treewise.grow`` and
+its sisters, so that they cannot drift apart. Ranges and spellings are checked where the Python interface checks them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+import click
 
 from treewise.cli.values import (
     read_class_weight,
+    read_columns_wanted,
     read_costs,
     read_count_or_share,
     read_kind,
@@ -21,8 +24,12 @@ from treewise.cli.values import (
     read_share_or_name,
     read_shares,
 )
-from treewise.cli.verb import CUT, LEARNING, LIMITS, TABLE, WEIGHTS, Function, option
+from treewise.cli.verb import CUT, LEARNING, LIMITS, MANY, TABLE, WEIGHTS, Function, option
 from treewise.criteria import names_for
+from treewise.errors import ParameterError
+
+METHODS = ("forest", "extra_trees", "bagging", "adaboost")
+DRAWING = METHODS[:3]  # each tree sees rows and columns that are drawn for it
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class GrowOption:
     default: Any = None  # what treewise.grow does without it; said in the help, never passed on
     flag: str | None = None  # where it differs from the parameter's name
     many: bool = False
+    off: bool = False  # a switch that can be turned off, too: --no-…
 
     @property
     def name(self) -> str:
@@ -48,18 +56,21 @@ class GrowOption:
         shown = "" if self.default is None else f" (default {self.default})"
         about: dict[str, Any] = {"help": f"{self.help}{shown}."}
         if self.type is bool:
-            about["is_flag"] = True
+            about |= {"default": None} if self.off else {"is_flag": True}
         else:
             about |= {"type": self.type, "metavar": self.metavar, "multiple": self.many}
-        return option(self.name, self.parameter, section=self.section, **about)(function)
+        typed = f"{self.name}/--no-{self.name[2:]}" if self.off else self.name
+        return option(typed, self.parameter, section=self.section, **about)(function)
 
-
-class TextForm(NamedTuple):
-    """How delimited text is written, under the names of ``treewise.read``."""
-
-    separator: str | None = None
-    decimal: str = "."
-    header: bool = True
+    def value(self, found: Any) -> Any:
+        """Return what was given as the parameter takes it; None where nothing was."""
+        if found == () or (found is False and not self.off):
+            return None
+        if self.type is read_names:
+            return [name for names in found for name in names]
+        if self.type is read_kind:
+            return dict(found)
+        return list(found) if self.many else found
 
 
 GROW_OPTIONS = (
@@ -184,89 +195,100 @@ GROW_OPTIONS = (
 )
 
 
-def na_option(function: Function) -> Function:
-    """Put ``--na`` on a verb that reads a table but does not grow."""
-    help = 'Text that means missing, such as "?".'
-    return option("--na", "na_values", multiple=True, metavar="TEXT", section=TABLE, help=help)(function)
+@dataclass(frozen=True)
+class EnsembleOption(GrowOption):
+    """A parameter of one or more of the functions that grow many trees."""
+
+    of: tuple[str, ...] = METHODS
 
 
-def cost_option(help: str) -> Callable[[Function], Function]:
-    """Put ``--cost`` on a verb that takes a finished tree."""
-    return option("--cost", type=read_costs, metavar="TRUE:PREDICTED=X", help=help)
-
-
-estimate_option = option(
-    "--estimate",
-    metavar="NAME",
-    help="How probabilities are made of counts: maximum_likelihood, laplace, m_estimate=M, shrinkage=L"
-    " (default maximum_likelihood).",
+ENSEMBLE_OPTIONS = (
+    EnsembleOption(
+        "n_estimators", MANY, "How many trees (default 100; bagging 10; adaboost at most 50)", "N", int, of=METHODS
+    ),
+    EnsembleOption(
+        "max_features",
+        MANY,
+        "Columns that are looked at, a number or a share of them: at every node (sqrt, log2; default sqrt, for numbers"
+        " all), of bagging by every tree (default all)",
+        "N",
+        read_columns_wanted,
+        of=DRAWING,
+    ),
+    EnsembleOption(
+        "bootstrap",
+        MANY,
+        "Draw each tree's rows with replacement (default yes; extra_trees no)",
+        type=bool,
+        off=True,
+        of=DRAWING,
+    ),
+    EnsembleOption(
+        "max_samples",
+        MANY,
+        "Rows that are drawn for a tree, or their share (default all)",
+        "N",
+        read_count_or_share,
+        of=DRAWING,
+    ),
+    EnsembleOption("bootstrap_features", MANY, "Draw each tree's columns with replacement", type=bool, of=("bagging",)),
+    EnsembleOption("oob_score", MANY, "Estimate the error on the rows each tree has not seen", type=bool, of=DRAWING),
+    EnsembleOption("learning_rate", MANY, "What each tree's say is multiplied by", "X", float, 1.0, of=("adaboost",)),
+    EnsembleOption(
+        "resample",
+        MANY,
+        "Draw each round's rows by their weights instead of weighing them",
+        type=bool,
+        of=("adaboost",),
+    ),
 )
 
 
-def text_options(function: Function) -> Function:
-    """Put the options for reading delimited text on a verb; all verbs that take DATA have them."""
-    separator = option(
-        "--separator",
-        metavar="CHAR",
-        section=TABLE,
-        help='What stands between the cells of a text file: ";", "tab" (default: by its first line).',
-    )
-    decimal = option(
-        "--decimal", metavar="CHAR", section=TABLE, help="Decimal mark of its numbers: . or , (default .)."
-    )
-    header = option(
-        "--no-header",
-        "header",
-        flag_value=False,
-        default=True,
-        section=TABLE,
-        help="Its first line is data already; the columns are x1, x2, …",
-    )
-    return separator(decimal(header(function)))
+def grow_options_without(*left_out: str) -> Callable[[Function], Function]:
+    """Put the options of growing on a verb, but for some sections or parameters that it decides itself."""
+
+    def decorate(function: Function) -> Function:
+        for each in reversed(GROW_OPTIONS):
+            if not {each.section, each.parameter} & {*left_out}:
+                function = each.add_to(function)
+        return function
+
+    return decorate
 
 
-def take_text_options(options: dict[str, Any]) -> TextForm:
-    """Take the options for delimited text out of all options of a verb."""
-    separator, decimal = options.pop("separator"), options.pop("decimal")
-    named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
-    return TextForm(named, decimal or ".", options.pop("header"))
+grow_options = grow_options_without()
 
 
-def grow_options(function: Function) -> Function:
-    """Put all options of growing on a verb."""
-    for each in reversed(GROW_OPTIONS):
-        function = each.add_to(function)
-    return function
-
-
-def unpruned_grow_options(function: Function) -> Function:
-    """Put the options of growing on a verb that chooses the size itself."""
-    for each in reversed(GROW_OPTIONS):
-        function = function if each.section == CUT else each.add_to(function)
-    return function
-
-
-def given(options: dict[str, Any]) -> dict[str, Any]:
+def given(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
     """Return the options that were given, as parameters of ``treewise.grow``.
 
     >>> given({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
     {'ignore': ['id', 'name', 'town'], 'max_depth': 3}
     """
-    found: dict[str, Any] = {}
-    for each in GROW_OPTIONS:
-        value = options.get(each.parameter)
-        if value is None or value is False or value == ():
-            continue
-        if each.type is read_names:
-            value = [name for names in value for name in names]
-        elif each.type is read_kind:
-            value = dict(value)
-        elif each.many:
-            value = list(value)
-        found[each.parameter] = value
-    return found
+    values = {each.parameter: each.value(options.get(each.parameter)) for each in table}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of growing out of all options of a verb."""
     return given({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
+
+
+# -- many trees -----------------------------------------------------------------------------------------
+
+
+def ensemble_options(function: Function) -> Function:
+    """Put ``--ensemble`` and the options of growing many trees on a verb."""
+    for each in reversed(ENSEMBLE_OPTIONS):
+        function = each.add_to(function)
+    help = "Grow many trees that vote: forest, extra_trees, bagging or adaboost."
+    return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=MANY, help=help)(function)
+
+
+def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
+    """Take the options of growing many trees out of all options of a verb; one that has no part in it is refused."""
+    asked = given({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
+    for each in ENSEMBLE_OPTIONS:
+        if each.parameter in asked and method not in each.of:
+            raise ParameterError(f"{each.name} is for --ensemble {' or '.join(each.of)}. Leave it out.")
+    return asked

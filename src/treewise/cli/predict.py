@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.options import cost_option, estimate_option, na_option, take_text_options, text_options
+from treewise.cli.shared import (
+    cost_option,
+    estimate_option,
+    na_option,
+    row_option,
+    take_text_options,
+    text_options,
+    tree_option,
+)
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
-from treewise.cli.values import in_options, read_names, read_row
-from treewise.cli.verb import TABLE, option, output_option, verb
+from treewise.cli.values import in_options, read_names
+from treewise.cli.verb import option, output_option, verb
 from treewise.errors import ColumnError, ParameterError, listing
 from treewise.wording import percent, plural, safe
 
@@ -35,15 +43,8 @@ if TYPE_CHECKING:
 )
 @click.argument("model")
 @click.argument("data", required=False)
-@option(
-    "--row",
-    "rows",
-    type=read_row,
-    multiple=True,
-    metavar="'A=1, B=x'",
-    section=TABLE,
-    help="A single row, by column name; repeat it for more.",
-)
+@tree_option
+@row_option
 @na_option
 @text_options
 @option("--proba", is_flag=True, help="Also the probability of each class.")
@@ -79,7 +80,8 @@ if TYPE_CHECKING:
 def command(
     model: str,
     data: str | None,
-    rows: Sequence[dict[str, Any]],
+    member: int | None,
+    typed: Sequence[dict[str, Any]],
     na_values: Sequence[str],
     proba: bool,
     estimate: str | None,
@@ -97,18 +99,18 @@ def command(
 
     check_place(output, model, data)
     check_confidence(confidence)
-    form = form_for(output, form, "text" if rows else "csv")
-    if (data is None) == (not rows):
+    form = form_for(output, form, "text" if typed else "csv")
+    if (data is None) == (not typed):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
     if data is None:
-        tree = read_model(model).tree
-        table = read_typed(tree, rows)
+        tree = read_model(model, member=member).tree
+        table = read_typed(tree, typed)
     else:
-        found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
+        found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
         tree = with_levels_of(found.tree, table)
     tree = tree if cost is None else tree.with_cost(cost)
     asked = Asked(proba, interval, confidence, estimate)
-    if form == "text" and rows:
+    if form == "text" and typed:
         sentences = "\n".join(answers_in_words(tree, table, asked))
         if output in (None, "-"):
             say(sentences)

@@ -11,7 +11,7 @@ import click
 
 from treewise.cli.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
 from treewise.cli.inputs import read_data, read_model
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.shared import na_option, take_text_options, text_options, tree_option
 from treewise.cli.showing import say_styled
 from treewise.cli.streams import check_place, deliver, is_plain, remark, say
 from treewise.cli.tables import json_text
@@ -42,6 +42,7 @@ TABLES = ("validation", "data")
     " --data to choose the size by folds), pessimistic (--confidence, --raising with --data), mdl or collapse.",
 )
 @click.argument("model")
+@tree_option
 @option("--method", metavar="METHOD", section=CUT, help="How to prune; without one: to a size.")
 @option("--validation", metavar="DATA", section=CUT, help="For reduced_error: a table the tree has not seen.")
 @option("--order", metavar="bottom-up|top-down", section=CUT, help="For reduced_error (default bottom-up).")
@@ -75,6 +76,7 @@ TABLES = ("validation", "data")
 @option("-q", "--quiet", is_flag=True, help="No decisions and no remarks, only the tree.")
 def command(
     model: str,
+    member: int | None,
     cp_table: bool,
     whole: bool,
     form: str,
@@ -88,7 +90,7 @@ def command(
     check_ending(output)
     text = take_text_options(options)
     asked = {name: value for name, value in options.items() if value is not None}
-    tree = read_model(model).tree
+    tree = read_model(model, member=member).tree
     if cp_table:
         list_nested(tree, asked, form)
         return

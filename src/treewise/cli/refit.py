@@ -9,11 +9,20 @@ import click
 
 from treewise.cli.grow import check_ending, drawn, written_form
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.shared import (
+    na_option,
+    quiet_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+    whole_option,
+)
 from treewise.cli.showing import say_styled
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import in_options
-from treewise.cli.verb import TABLE, WEIGHTS, option, output_option, verb
+from treewise.cli.verb import output_option, verb
 from treewise.wording import safe
 
 
@@ -30,18 +39,18 @@ from treewise.wording import safe
 )
 @click.argument("model")
 @click.argument("data")
-@option(
-    "--target", metavar="COLUMN", section=TABLE, help="Column with the answers (default: the one the tree predicts)."
-)
+@tree_option
+@target_option("the one the tree predicts")
 @na_option
 @text_options
-@option("--sample-weight", metavar="COLUMN", section=WEIGHTS, help="Column with the weight of each row.")
+@weight_option
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
-@option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
-@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+@whole_option
+@quiet_option
 def command(
     model: str,
     data: str,
+    member: int | None,
     target: str | None,
     na_values: Sequence[str],
     sample_weight: str | None,
@@ -55,7 +64,7 @@ def command(
 
     check_place(output, data)
     check_ending(output)
-    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text))
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     tree = settled(found.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
         deliver(written_form(tree, output), output)

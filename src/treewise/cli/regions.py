@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
-from treewise.cli.options import na_option, take_text_options, text_options
 from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared import na_option, take_text_options, target_option, text_options
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import read_held, read_varied
-from treewise.cli.verb import SHOWN, TABLE, option, output_option, verb
+from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.cli.options import TextForm
+    from treewise.cli.shared import TextForm
     from treewise.table import Table
     from treewise.tree import Tree
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     help="Without a MODEL: grow a row of trees with these values of a parameter.",
 )
 @option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (of one MODEL).")
-@option("--target", metavar="COLUMN", section=TABLE, help="Column with the true answers (default: the tree's).")
+@target_option("the tree's")
 @na_option
 @text_options
 @output_option("Where to draw: .png, .svg or .pdf.")

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_data, read_model
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.show import refuse_growing
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared import take_text_options, text_options, tree_option
+from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.verb import SHOWN, option, verb
 from treewise.errors import ParameterError
@@ -31,6 +31,7 @@ from treewise.wording import safe
 @click.argument("source", metavar="MODEL")
 @click.argument("data", metavar="DATA", required=False)
 @option("-o", "--output", metavar="FILE", required=True, help='The HTML file to write; "-" is standard output.')
+@tree_option
 @option("--test", metavar="FILE", section=SHOWN, help="A table the tree has not seen: its errors are the honest ones.")
 @option(
     "--rows",
@@ -49,7 +50,7 @@ from treewise.wording import safe
 )
 @grow_options
 @text_options
-def command(source: str, data: str | None, output: str, test: str | None, **options: Any) -> None:
+def command(source: str, data: str | None, member: int | None, output: str, test: str | None, **options: Any) -> None:
     """Write the report of a tree."""
     from treewise.draw.report import Wanted, report_html
 
@@ -58,16 +59,15 @@ def command(source: str, data: str | None, output: str, test: str | None, **opti
     text_form, asked = take_text_options(options), take_grow_options(options)
     na_values = asked.get("na_values", ())
     if data is None:
-        if looks_like_model(source) and "target" not in asked:
+        if is_model(source, asked, standard_input=False):
             raise ParameterError(f"a report needs a table: treewise report {safe(source)} DATA -o {safe(output)}.")
         if source == "-":
             raise ParameterError("a report reads its table twice, which standard input cannot give; name a file.")
-        tree = grow_aloud(source, asked, text_form)[1]
+        tree = grow_source(source, asked, text_form, member)[1].tree
         data = source
     else:
         asked.pop("na_values", None)
-        refuse_growing(source, asked)
-        tree = read_model(source).tree
+        tree = take_model(source, asked, member).tree
     table = read_data(data, na_values, text_form)
     held = None if test is None else read_data(test, na_values, text_form)
     page = report_html(tree, table, held, wanted).encode()

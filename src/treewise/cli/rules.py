@@ -7,13 +7,18 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_model
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
-from treewise.cli.show import refuse_growing
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared import (
+    confidence_option,
+    support_option,
+    take_text_options,
+    text_options,
+    top_option,
+    tree_option,
+)
 from treewise.cli.showing import present, showing_options
+from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place
-from treewise.cli.values import read_count_or_share
 from treewise.cli.verb import SHOWN, option, verb
 
 SORTS = ("support", "probability", "lift", "value", "node")
@@ -32,6 +37,7 @@ SORTS = ("support", "probability", "lift", "value", "node")
     " treewise grow.",
 )
 @click.argument("source", metavar="MODEL")
+@tree_option
 @option(
     "--sort",
     type=click.Choice(SORTS),
@@ -41,22 +47,16 @@ SORTS = ("support", "probability", "lift", "value", "node")
     help="By support (rows), probability, lift, value (of numbers) or node (default support).",
 )
 @option("--class", "cls", metavar="CLASS", section=SHOWN, help="Speak of this class (default: the one predicted).")
-@option(
-    "--min-support",
-    type=read_count_or_share,
-    default=0,
-    metavar="N",
-    section=SHOWN,
-    help="Leave out rules of fewer rows, or of a smaller share of them.",
-)
-@option("--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
-@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Print the first N rules only.")
+@support_option("Leave out rules of fewer rows, or of a smaller share of them.")
+@confidence_option
+@top_option("rules")
 @option("--all", "whole", is_flag=True, section=SHOWN, help="Every rule, however many, as into a file or a pipe.")
 @showing_options
 @grow_options
 @text_options
 def command(
     source: str,
+    member: int | None,
     sort: str,
     cls: str | None,
     min_support: float,
@@ -71,11 +71,10 @@ def command(
     check_place(output, source)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
-    if (looks_like_model(source) or source == "-") and "target" not in asked:
-        refuse_growing(source, asked)
-        tree = read_model(source).tree
+    if is_model(source, asked):
+        model = take_model(source, asked, member)
     else:
-        tree = grow_aloud(source, asked, text_form)[1]
-    found = tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
+        model = grow_source(source, asked, text_form, member)[1]
+    found = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
     every = whole or output is not None or not sys.stdout.isatty()
     present(found if top is None else found[:top], form, output, len(found) if every else None)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.grow import MOST_LINES, drawn, grow_aloud, in_shell_words, in_text, screen_width
-from treewise.cli.inputs import Model, looks_like_model, read_model
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
+from treewise.cli.inputs import Model
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared import take_text_options, text_options, tree_option
 from treewise.cli.showing import say_styled
+from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
-from treewise.errors import ParameterError
 from treewise.wording import safe
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     " with the options of treewise grow; of a MODEL, --max-depth says how many levels to show.",
 )
 @click.argument("source", metavar="MODEL")
+@tree_option
 @option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
 @option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many, as into a file or a pipe.")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
@@ -46,19 +48,26 @@ if TYPE_CHECKING:
 @format_option("text", "json")
 @grow_options
 @text_options
-def command(source: str, summary: bool, whole: bool, node: int, bars: bool | None, form: str, **options: Any) -> None:
+def command(
+    source: str,
+    member: int | None,
+    summary: bool,
+    whole: bool,
+    node: int,
+    bars: bool | None,
+    form: str,
+    **options: Any,
+) -> None:
     """Show a tree."""
     from treewise.draw.text import unsaid_missing
 
     text_form = take_text_options(options)
     asked, shown_depth = take_grow_options(options), None
-    if (looks_like_model(source) or source == "-") and "target" not in asked:
+    if is_model(source, asked):
         shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
-        refuse_growing(source, asked)
-        model, problem = read_model(source), None
+        model, problem = take_model(source, asked, member), None
     else:
-        problem, tree = grow_aloud(source, asked, text_form, quiet=summary)
-        model = Model(source, tree, b"")
+        problem, model = grow_source(source, asked, text_form, member, quiet=summary)
     tree = model.tree
     if form == "json":
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
@@ -80,15 +89,6 @@ def shown_tree(
     lines = None if unbounded else MOST_LINES
     bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
     return in_shell_words(in_text(tree, bars, problem, **bounds))
-
-
-def refuse_growing(source: str, asked: dict[str, Any]) -> None:
-    """Refuse options of growing for a tree that is grown already."""
-    from treewise.cli.options import GROW_OPTIONS
-
-    for each in GROW_OPTIONS:
-        if each.parameter in asked:
-            raise ParameterError(f"{each.name} is for growing, but {safe(source)} is a tree already. Leave it out.")
 
 
 # -- the summary ----------------------------------------------------------------------------------------

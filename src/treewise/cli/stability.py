@@ -8,7 +8,8 @@ import click
 
 from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
-from treewise.cli.options import grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared import quiet_option, take_text_options, text_options
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place, remark
 from treewise.cli.verb import JUDGES, option, verb
@@ -38,7 +39,7 @@ from treewise.cli.verb import JUDGES, option, verb
 @grow_options
 @text_options
 @showing_options
-@option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+@quiet_option
 def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
     """Grow, draw again, compare, show."""
     from treewise.cli.progress import bar

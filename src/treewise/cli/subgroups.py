@@ -9,11 +9,20 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.options import na_option, take_text_options, text_options
+from treewise.cli.shared import (
+    confidence_option,
+    drop_option,
+    na_option,
+    support_option,
+    take_text_options,
+    target_option,
+    text_options,
+    top_option,
+    tree_option,
+)
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place
-from treewise.cli.values import read_count_or_share
-from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.cli.verb import SHOWN, option, verb
 
 
 @verb(
@@ -30,6 +39,7 @@ from treewise.cli.verb import SHOWN, TABLE, option, verb
 )
 @click.argument("model")
 @click.argument("data")
+@tree_option
 @option(
     "--class",
     "cls",
@@ -38,32 +48,21 @@ from treewise.cli.verb import SHOWN, TABLE, option, verb
     help="The class whose share is compared (default: of two the second; of more the one each node predicts).",
 )
 @option("--test", metavar="DATA", section=SHOWN, help="Rows the tree has not seen: are the groups found again there?")
-@option(
-    "--min-support",
-    type=read_count_or_share,
-    default=0,
-    metavar="N",
-    section=SHOWN,
-    help="Look at groups of so many rows, or such a share of them, only.",
-)
-@option("--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
-@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="The first N groups only.")
+@support_option("Look at groups of so many rows, or such a share of them, only.")
+@confidence_option
+@top_option("groups")
 @option(
     "--all", "whole", is_flag=True, section=SHOWN, help="Every group looked at, also repeats and what may be chance."
 )
-@option(
-    "--target",
-    metavar="COLUMN",
-    section=TABLE,
-    help="Column with the true answers (default: the one the tree was grown for).",
-)
-@option("--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing.")
+@target_option()
+@drop_option
 @na_option
 @text_options
 @showing_options
 def command(
     model: str,
     data: str,
+    member: int | None,
     test: str | None,
     top: int | None,
     whole: bool,
@@ -75,7 +74,7 @@ def command(
     """Compare, and show."""
     check_place(output, model, data, test)
     text = take_text_options(options)
-    found, table = read_model_and_data(model, data, na_values, options["target"], text)
+    found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     other = None if test is None else read_data(test, na_values, text)
     groups = found.tree.subgroups(table, test=other, **options)
     groups = groups.every if whole else groups

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.grow import grow_aloud
-from treewise.cli.inputs import looks_like_model, read_model_and_data
-from treewise.cli.options import TextForm, grow_options, take_grow_options, take_text_options, text_options
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
-from treewise.cli.show import refuse_growing
+from treewise.cli.shared import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
+from treewise.cli.sources import grow_source, is_model, refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
 from treewise.cli.values import in_options
 from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
@@ -45,25 +45,12 @@ PATIENCE = 2.0  # seconds after which silence is explained
 )
 @click.argument("source", metavar="DATA")
 @click.argument("data", metavar="", required=False)
+@tree_option
 @option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
 @option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
-@option(
-    "--unit",
-    type=click.Choice(["bits", "nats"]),
-    metavar="bits|nats",
-    default="bits",
-    section=SHOWN,
-    help="Unit of entropy (default bits).",
-)
-@option(
-    "--per",
-    type=click.Choice(["row", "total"]),
-    metavar="row|total",
-    default="row",
-    section=SHOWN,
-    help="Gains per row of the node, or in total (default row).",
-)
+@unit_option
+@per_option
 @option(
     "--blanks",
     is_flag=True,
@@ -77,6 +64,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
 def command(
     source: str,
     data: str | None,
+    member: int | None,
     node: int | None,
     form: str,
     blanks: bool,
@@ -91,13 +79,13 @@ def command(
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
-        trace = trace_grown(source, asked, text_form, node, options)
+        trace = trace_grown(source, asked, text_form, member, node, options)
     else:
         target = asked.pop("target", None)
         na_values = asked.pop("na_values", ())
         options["sample_weight"] = asked.pop("sample_weight", None)
         refuse_growing(source, asked)
-        model, table = read_model_and_data(source, data, na_values, target, text_form)
+        model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         trace = settled(model.tree, table, target).trace(table, node=node, **options)
     if output is not None and is_picture(output):
         found = trace[0 if node is None else node]
@@ -107,14 +95,17 @@ def command(
         write(trace.exercise() if blanks else trace, form, blanks, output)
 
 
-def trace_grown(source: str, asked: dict[str, Any], form: TextForm, node: int | None, view: dict[str, Any]) -> Trace:
+def trace_grown(
+    source: str, asked: dict[str, Any], form: TextForm, member: int | None, node: int | None, view: dict[str, Any]
+) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
     from treewise.explain.trace.front import Trace, check_view
     from treewise.explain.trace.nodes import View
 
-    if looks_like_model(source) and "target" not in asked:
+    if is_model(source, asked, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
-    problem, tree = grow_aloud(source, asked, form)
+    problem, model = grow_source(source, asked, form, member)
+    tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
     return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])

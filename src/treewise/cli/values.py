@@ -62,6 +62,18 @@ def read_count_or_share(text: str) -> int | float:
         raise BadParameter(f'"{text}" is neither a number of rows nor a share of them.') from None
 
 
+def read_columns_wanted(text: str) -> int | float | str:
+    """Read how many columns: a rule by name, a number or a share of them: ``sqrt``, ``4`` or ``0.5``.
+
+    >>> read_columns_wanted("sqrt"), read_columns_wanted("4"), read_columns_wanted("0.5")
+    ('sqrt', 4, 0.5)
+    """
+    try:
+        return read_count_or_share(text)
+    except BadParameter:
+        return text
+
+
 def read_share_or_name(text: str) -> float | str:
     """Read a share of the rows, or the name of a table: ``0.3`` or ``valid.csv``."""
     try:
@@ -261,10 +273,10 @@ def in_options(message: str) -> str:
     >>> in_options('Use criterion="entropy", or task="regression".')
     'Use --criterion entropy, or --task regression.'
     """
-    from treewise.cli.options import GROW_OPTIONS
+    from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
     from treewise.table.column import option
 
-    names = {each.parameter: each.name for each in GROW_OPTIONS}
+    names = {each.parameter: each.name for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
     names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | {"cls": "--class"}
 
     def as_option(found: re.Match[str]) -> str:

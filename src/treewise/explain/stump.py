@@ -248,7 +248,11 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
     if depth is not None and index(depth) != 1:
         raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")
-    problem = problem_for(data, target, max_depth=1, **options)
+    return stump_of(problem_for(data, target, max_depth=1, **options), unit, per, n_jobs)
+
+
+def stump_of(problem: Problem, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
+    """Grow the best tree of one test on a prepared problem."""
     view = check_view(View(unit, per), [encoding.name for encoding in problem.encodings])
     return Stump(grow_problem(problem, n_jobs=n_jobs), problem, view)
 

@@ -1,0 +1,48 @@
+"""The first word of a verb that shows a tree: a MODEL, or DATA on which the tree is grown first.
+
+Between ``inputs.py`` and the verbs show, rules, draw, report, explain and trace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treewise.cli.inputs import Model, looks_like_model, read_model
+from treewise.cli.options import GROW_OPTIONS
+from treewise.cli.shared import TextForm
+from treewise.errors import ParameterError
+from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.problem import Problem
+    from treewise.table import Table
+
+
+def is_model(source: str, asked: dict[str, Any], standard_input: bool = True) -> bool:
+    """Tell a MODEL from DATA: by its ending, or because no target was named; standard input is what the verb says."""
+    return (looks_like_model(source) or (standard_input and source == "-")) and "target" not in asked
+
+
+def take_model(source: str, asked: dict[str, Any], member: int | None, target: str | None = None) -> Model:
+    """Read a MODEL; options of growing that are left have no part in it."""
+    refuse_growing(source, asked)
+    return read_model(source, target, member)
+
+
+def refuse_growing(source: str, asked: dict[str, Any]) -> None:
+    """Refuse options of growing for a tree that is grown already."""
+    for each in GROW_OPTIONS:
+        if each.parameter in asked:
+            raise ParameterError(f"{each.name} is for growing, but {safe(source)} is a tree already. Leave it out.")
+
+
+def grow_source(
+    data: str | Table, asked: dict[str, Any], form: TextForm, member: int | None, quiet: bool = False
+) -> tuple[Problem, Model]:
+    """Grow a tree on DATA, saying what was understood."""
+    from treewise.cli.grow import grow_aloud
+
+    if member is not None:
+        raise ParameterError("--tree is for a MODEL that holds many trees; of a table one is grown. Leave it out.")
+    problem, tree = grow_aloud(data, asked, form, quiet)
+    return problem, Model(data if isinstance(data, str) else data.name, tree, b"")

@@ -1,0 +1,45 @@
+"""treewise stump: every test that a tree could begin with, ranked."""
+
+import csv
+import io
+import json
+
+import treewise as tw
+
+
+def test_every_test_is_ranked_and_what_was_understood_is_said(run):
+    answer = run("stump four_points")
+    assert answer.out == f"{tw.stump('four_points')}\n"
+    assert answer.lines[3].split() == ["1", "x1", "<=", "0.5", "0.3113", "[1", "1]", "[2", "0]", "◄", "best"]
+    assert answer.err.splitlines() == [
+        "four_points   4 rows · 2 columns: 2 numbers",
+        "task  classification of y: 0 (3), 1 (1) · positive class: 1",
+        "",
+    ]
+    assert run("stump four_points -q").err == ""
+
+
+def test_the_first_few_are_shown_and_data_holds_all(run):
+    answer = run("stump penguins --top 2 -q")
+    assert [line.split()[0] for line in answer.lines[3:6]] == ["rank", "1", "2"]
+    assert "… 786 more candidates" in answer.lines
+    rows = list(csv.DictReader(io.StringIO(run("stump penguins --top 2 -q --format csv").out)))
+    assert len(rows) == 788
+    assert rows[0]["column"] == "flipper_length_mm"
+
+
+def test_options_of_growing_and_units_are_passed_on(run):
+    said = json.loads(run("stump penguins --criterion gini --per total --columns island,sex --format json -q").out)
+    assert (said["criterion"], said["per"], {row["column"] for row in said["candidates"]}) == (
+        "gini",
+        "total",
+        {"island", "sex"},
+    )
+    assert run("stump four_points --unit nats -q").out == f"{tw.stump('four_points', unit='nats')}\n"
+
+
+def test_a_stump_has_no_depth(run):
+    for words in ("--max-depth 2", "--pruning cv", "--max-leaf-nodes 3"):
+        answer = run(f"stump penguins {words}")
+        assert answer.code == 2
+        assert words.split()[0] in answer.err
