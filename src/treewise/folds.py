@@ -29,6 +29,7 @@ def part(problem: Problem, rows: Ints) -> Problem:
         y=problem.y[rows],
         raw=problem.raw[rows] if len(problem.raw) else problem.raw,
         weight=problem.weight[rows],
+        repeats=None if problem.repeats is None else problem.repeats.take(rows),
     )
 
 

@@ -5,6 +5,7 @@ together.
 
     members.py    the nodes of all trees, packed: only what cannot be derived, in narrow arrays
     opening.py    one of them as an ordinary tree's arrays, with everything derived again
+    units.py      what bags of rows are drawn from, the same for any order of rows
     model.py      ``Ensemble``: the value, and the doors to all one can do with it
 """
 

@@ -33,7 +33,7 @@ from treewise.problem.target import (
     settle_criterion,
     target_notes,
 )
-from treewise.problem.weights import Weighed, said_class_weight, said_priors, sample_weights, weigh
+from treewise.problem.weights import Repeats, Weighed, repeats, said_class_weight, said_priors, sample_weights, weigh
 from treewise.settings import Settings, as_written
 from treewise.table import Column, read, read_markers
 from treewise.wording import safe
@@ -60,6 +60,7 @@ class Problem:
     table_name: str = ""
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
+    repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
 
     @cached_property
     def criterion(self) -> Criterion:
@@ -148,7 +149,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
         "na_values": list(markers),
     }
     asked = {name: value for name, value in asked.items() if value}
-    ready = assemble(weighed, target, settings, features)
+    ready = assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
@@ -188,12 +189,21 @@ def conform(
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
         notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
     settings = settle_criterion(settings, target, None)
-    ready = assemble(weighed, target, settings, features)
+    ready = assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
-def assemble(weighed: Weighed, target: Target, settings: Settings, features: Sequence[Feature]) -> Problem:
-    """Put the parts of a problem together: here weights and targets become integers."""
+def assemble(
+    weighed: Weighed,
+    target: Target,
+    settings: Settings,
+    features: Sequence[Feature],
+    given: npt.NDArray[np.float64],
+) -> Problem:
+    """Put the parts of a problem together: here weights and targets become integers.
+
+    ``given`` are the weights of the table's rows as they came.
+    """
     weight, weight_scale = scale_weights(weighed.weight)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighed.raw)
@@ -211,6 +221,7 @@ def assemble(weighed: Weighed, target: Target, settings: Settings, features: Seq
         weight=weight,
         weight_scale=weight_scale,
         settings=settings,
+        repeats=repeats(cells_of(given, weighed.rows), weighed),
     )
 
 

@@ -26,6 +26,8 @@ from treewise.wording import number, safe
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+MOST_REPEATS = 10  # a row, on average: weights beyond are no counts
+
 
 def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
@@ -55,12 +57,40 @@ class Weighed:
     y: Ints
     raw: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
+    factor: npt.NDArray[np.float64] | None = None  # what of the weight is the row's class's; None: nothing
 
     def take(self, alive: Ints) -> Weighed:
         """Return some of them."""
         raw = self.raw[alive] if len(self.raw) else self.raw
         rows = alive if isinstance(self.rows, range) else self.rows[alive]
-        return Weighed(rows, self.y[alive], raw, self.weight[alive])
+        factor = None if self.factor is None else self.factor[alive]
+        return Weighed(rows, self.y[alive], raw, self.weight[alive], factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Rows whose weights are counts: for how many equal rows each stands, and what one of these weighs."""
+
+    times: Ints
+    factor: npt.NDArray[np.float64]
+
+    def take(self, rows: Ints) -> Repeats:
+        """Return some of them."""
+        return Repeats(self.times[rows], self.factor[rows])
+
+
+def repeats(sample: npt.NDArray[np.float64], weighed: Weighed) -> Repeats | None:
+    """Take the weights given for rows as counts, if they are whole and few; None: each row stands for itself.
+
+    Whatever draws rows by chance must know: a row of weight 2 is two rows, each of which may be drawn. Larger weights
+    (more than ten a row, on average) say what rows are worth, not how many there were.
+    """
+    if sample.strides == (0,) or float(sample.sum()) > MOST_REPEATS * len(sample):
+        return None
+    if np.all(sample == 1.0) or not np.array_equal(sample, np.rint(sample)):
+        return None
+    factor = np.broadcast_to(np.float64(1.0), len(sample)) if weighed.factor is None else weighed.factor
+    return Repeats(sample.astype(np.int64), factor)
 
 
 def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_name: str) -> Weighed:
@@ -70,10 +100,10 @@ def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_n
         raise ParameterError("class_weight and priors both weigh the classes. Give one of them.")
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
-            weighed = replace(rows, weight=rows.weight * class_factors(class_weight, target, rows.y, rows.weight))
+            weighed = multiplied(rows, class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighed = replace(rows, weight=rows.weight * factors_of_shares(shares, rows.y, rows.weight))
+            weighed = multiplied(rows, factors_of_shares(shares, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -94,6 +124,11 @@ def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_n
             " Give some class a class_weight above 0."
         )
     return weighed
+
+
+def multiplied(rows: Weighed, factor: Floats) -> Weighed:
+    """Return the rows with the factors of their classes multiplied in."""
+    return replace(rows, weight=rows.weight * factor, factor=factor)
 
 
 def class_factors(
