@@ -1,4 +1,4 @@
-"""What bags are drawn from does not depend on the order of rows, nor on whether equal rows are written out or weighed."""
+"""What bags are drawn from depends neither on the order of rows nor on whether equal ones are written out."""
 
 import numpy as np
 import pandas as pd

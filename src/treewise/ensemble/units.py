@@ -1,9 +1,9 @@
 """What bags are drawn from: the rows in an order of their own, each as often as it counts.
 
-Stands on ``problem``, below the drawing of bags. A draw is a number, and which row it means must not depend on the order
-in which the rows happen to stand, nor on whether two equal rows are written out or one has weight 2: as everywhere in
-treewise, these are the same table. So rows are put in the order of a number made of what stands in them (equal rows are
-one as good as the other), and a row that stands for several equal ones is there several times.
+Stands on ``problem``, below the drawing of bags. A draw is a number, and which row it means must not depend on the
+order in which rows happen to stand, nor on whether two equal rows are written out or one has weight 2: as everywhere
+in treewise, these are the same table. So rows are put in the order of a number made of what stands in them (equal rows
+are one as good as the other), and a row that stands for several equal ones is there several times.
 """
 
 from __future__ import annotations
