@@ -30,6 +30,7 @@ def part(problem: Problem, rows: Ints) -> Problem:
         raw=problem.raw[rows] if len(problem.raw) else problem.raw,
         weight=problem.weight[rows],
         repeats=None if problem.repeats is None else problem.repeats.take(rows),
+        rows=np.asarray(problem.rows)[rows],
     )
 
 

@@ -38,9 +38,9 @@ Ints = npt.NDArray[np.int64]
 class Given(NamedTuple):
     """What ``fit`` was given, made ready to learn from."""
 
-    table: Table  # X with y beside it
     problem: Problem
     features: Features
+    rows: int  # of X, also those that do not count
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -52,23 +52,25 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     _features: Features
 
-    def _learn(self, given: Given, weights: Any) -> Any:
+    def _learn(self, given: Given) -> Any:
         """Learn from what was given."""
         raise NotImplementedError
 
-    def _given(self, X: Any, column: Column, weights: Any, **changed: Any) -> Given:
+    def _given(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> Given:
         """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the problem."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
         check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         options = {**params, "random_state": seed(params["random_state"]), **changed}
         together = with_target(table, column)
+        weights = read_weights(sample_weight)
         problem = problem_for(together, together.target, task=self._task, sample_weight=weights, **options)
-        return Given(together, problem, features)
+        return Given(problem, features, len(table))
 
-    def _become(self, features: Features, **fitted: Any) -> Self:
+    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
-        fitted |= {"n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
+        features = given.features
+        fitted |= {self._model: model, "n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
             fitted["feature_names_in_"] = np.array(features.names, object)
         unfitted = {name: value for name, value in vars(self).items() if not is_fitted_name(name)}
@@ -115,16 +117,15 @@ class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
             "priors": by_name(self.priors, names),
             "cost": costs_by_name(self.cost, names),
         }
-        weights = read_weights(sample_weight)
-        given = self._given(X, classes.column, weights, **changed)
-        model = self._learn(given, weights)
+        given = self._given(X, classes.column, sample_weight, **changed)
+        model = self._learn(given)
         # The model's classes are texts so far, without those of weight 0, and with the positive one last.
         number = {str(label): i for i, label in enumerate(classes.labels)}
         present = np.array([number[str(label)] for label in model.classes], np.int64)
         labels = tuple(classes.labels[i] for i in present)
         return self._become(
-            given.features,
-            **{self._model: model.with_(target=replace(model.target, classes=labels))},
+            given,
+            model.with_(target=replace(model.target, classes=labels)),
             classes_=classes.values[np.sort(present)],
             n_classes_=len(present),
             _order=np.argsort(np.argsort(present)),
@@ -156,9 +157,8 @@ class Regressing(RegressorMixin, Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X."""
         column = read_quantities(y, type(self).__name__)
-        weights = read_weights(sample_weight)
-        given = self._given(X, column, weights)
-        return self._become(given.features, **{self._model: self._learn(given, weights)})
+        given = self._given(X, column, sample_weight)
+        return self._become(given, self._learn(given))
 
 
 def is_fitted_name(name: str) -> bool:

@@ -41,7 +41,7 @@ class TreeEstimator(Estimator):
     _apart = ("n_jobs", *PRUNING)
     tree_: Tree
 
-    def _learn(self, given: Given, weights: Any) -> Tree:
+    def _learn(self, given: Given) -> Tree:
         """Grow the tree, and prune it where that is asked for."""
         valid = validation_table(self.validation, given.features, given.problem.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)

@@ -61,6 +61,7 @@ class Problem:
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
     repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
+    rows: Rows = range(0)  # where in the table its rows stand
 
     @cached_property
     def criterion(self) -> Criterion:
@@ -222,6 +223,7 @@ def assemble(
         weight_scale=weight_scale,
         settings=settings,
         repeats=repeats(cells_of(given, weighed.rows), weighed),
+        rows=weighed.rows,
     )
 
 
