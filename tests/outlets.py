@@ -34,6 +34,7 @@ RESULTS = {
     "importances": lambda tree, data: tree.importances(),
     "importances on a table": lambda tree, data: tree.importances(data, repeats=2),
     "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
+    "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
     "against": lambda tree, data: tw.against(data, tree.target.name, "majority", folds=2),
 }
 FORMATS = ("text", "markdown", "latex", "csv", "json")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treewise.criteria import gini as gini
     from treewise.criteria import information_gain as information_gain
     from treewise.curves import curve as curve
+    from treewise.distilling import distill as distill
     from treewise.draw.plots.impurity import draw_impurity as draw_impurity
     from treewise.draw.regions import draw_regions as draw_regions
     from treewise.draw.regions import draw_regions_grid as draw_regions_grid
@@ -71,6 +72,7 @@ _HOMES = {
     "stump": "explain.stump",
     "curve": "curves",
     "against": "rivals",
+    "distill": "distilling",
     "compare": "explain.compare",
     "stability": "explain.stability",
     "draw_regions": "draw.regions",

@@ -53,6 +53,8 @@ def in_words(step: Mapping[str, Any]) -> str:
     words = f"{step.get('did', 'made')}({', '.join(said)})"
     if "rows" in step:
         words += f" on {plural(step['rows'], 'row')}"
+    if "imitates" in step:
+        words += f", imitating {safe(step['imitates'])}"
     if "leaves" in step and is_pruning(step):
         before, after = step["leaves"]
         words += f": {before:,} → {plural(after, 'leaf', 'leaves')}"

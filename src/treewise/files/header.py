@@ -174,7 +174,7 @@ def check_step(step: Any, where: str) -> None:
     rows = step.get("rows", 0)
     if type(rows) is not int or rows < 0:
         raise ModelFormatError(f"{where}.rows is {shown(rows)}: it must be a whole number, 0 or more")
-    for key in ("treewise", "sample_weight"):
+    for key in ("treewise", "sample_weight", "imitates"):
         text(step.get(key, ""), f"{where}.{key}")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
         raise ModelFormatError(f"{where} is no pruning: leaves, facts, measure, looked_at or decisions are damaged")
