@@ -60,6 +60,15 @@ class Model:
             f" make one of them: treewise distill {name} DATA -o tree.json"
         )
 
+    def only_of_one(self, **given: object) -> None:
+        """Refuse options that ask something of a single tree, where there are many."""
+        for name, value in given.items():
+            if self.many is not None and value not in (None, False, ()):
+                raise ParameterError(
+                    f"--{name.replace('_', '-')} is for a single tree, and {safe(self.name)} holds"
+                    f" {plural(len(self.many), 'tree')}. Leave it out, or pick one with --tree N."
+                )
+
     def member(self, number: int | None) -> Model:
         """Return one of many trees as a model of its own; without a number, what there is."""
         if number is None:

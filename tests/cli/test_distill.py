@@ -1,0 +1,46 @@
+"""treewise distill: one tree that says what a teacher says, printed with its fidelity, and saved."""
+
+import json
+
+import treewise as tw
+
+
+def test_a_tree_imitates_a_model_and_is_saved(run):
+    run("grow penguins -o full.json")
+    answer = run("distill full.json penguins --max-leaf-nodes 4 -o tree.json")
+    found = tw.distill(tw.load("full.json"), "penguins", max_leaf_nodes=4)
+    assert answer.code == 0
+    assert answer.out == f"{found}\n\n{found.tree}\n"
+    assert answer.err == "saved tree.json\n"
+    assert tw.load("tree.json") == found.tree
+
+
+def test_a_column_may_be_the_teacher(run):
+    answer = run("distill island penguins --max-leaf-nodes 3 --folds 0 -q")
+    assert answer.lines[0] == 'A tree of 3 leaves imitates the column "island"'
+    assert [line.split()[0] for line in answer.lines[1:3]] == ["rows", "training"]
+    assert (answer.err, "folds" in answer.out) == ("", False)
+
+
+def test_fidelity_on_another_table_as_data(run, model):
+    said = json.loads(run(f"distill {model} penguins --test penguins --max-depth 1 --format json -q").out)
+    assert [line["rows"] for line in said["fidelity"]] == ["training", "penguins"]
+    assert said["leaves"] == 2
+
+
+def test_the_model_alone_on_standard_output(run, model):
+    answer = run(f"distill {model} penguins --max-depth 1 --folds 0 -o -")
+    assert json.loads(answer.out)["format"] == 2
+
+
+def test_what_goes_wrong_is_said_before_any_work(run, model):
+    for line, code, said in (
+        (f"distill {model} penguins -o tree.dot", 2, "a tree is saved as a model (.json) or as text to edit (.txt)"),
+        (f"distill {model} penguins --folds 3 --test penguins", 2, "test and folds both hold rows out."),
+        ("distill no.json penguins", 4, 'no file "no.json"'),
+        ("distill nocolumn penguins", 3, 'no column "nocolumn"'),
+        (f"distill {model} penguins -o {model}", 2, "it is also an input"),
+    ):
+        answer = run(line)
+        assert (answer.code, answer.out) == (code, ""), answer
+        assert said in answer.err, answer
