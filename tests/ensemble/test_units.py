@@ -74,3 +74,11 @@ def test_rows_that_differ_only_in_weight_keep_their_own():
     problems = [problem_for({"x": x, "y": y}, "y", sample_weight=w) for w in ([1, 0.5, 2, 0.5], [1, 2, 0.5, 0.5])]
     drawn = [p.weight[order_of(p, p.weight)].tolist() for p in problems]
     assert drawn[0] == drawn[1]
+
+
+def test_which_class_is_positive_changes_nothing():
+    problems = [problem_for("penguins", positive=name) for name in (None, "Adelie", "Chinstrap")]
+    orders = [units_of(problem).row.tolist() for problem in problems]
+    assert orders[0] == orders[1] == orders[2]
+    assert sorted(orders[0]) == list(range(344))
+    assert orders[0] != sorted(orders[0])

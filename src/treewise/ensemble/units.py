@@ -52,10 +52,17 @@ def units_of(problem: Problem) -> Units:
 def order_of(problem: Problem, weight: Ints) -> npt.NDArray[np.uint32]:
     """Return the rows in the order of the marks of what stands in them; that of equal rows does not matter."""
     mark = np.zeros(len(problem), np.uint64)
-    target = problem.raw if len(problem.raw) else problem.y
-    for values in (*problem.columns, target, weight):
+    for values in (*problem.columns, by_name(problem), weight):
         mark = stirred(mark ^ bits(values))
     return np.argsort(mark, kind="stable").astype(np.uint32)
+
+
+def by_name(problem: Problem) -> npt.NDArray[np.generic]:
+    """Return the targets; of classes their places in the order of their names, whichever the positive one is."""
+    if problem.target.task == "regression":
+        return problem.raw
+    places = np.argsort(np.argsort([str(label) for label in problem.target.classes]))
+    return places[problem.y]
 
 
 def bits(values: npt.NDArray[np.generic]) -> Marks:
