@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from treewise.criteria import CRITERIA
 from treewise.errors import ParameterError
 from treewise.estimators.inputs import (
+    Classes,
     Features,
     read_classes,
     read_features,
@@ -64,8 +65,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         options = {**params, "random_state": seed(params["random_state"]), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
-        problem = problem_for(together, together.target, task=self._task, sample_weight=weights, **options)
+        problem = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
         return Given(problem, features, len(table))
+
+    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+        """Prepare a table with its target in it."""
+        return problem_for(table, table.target, **options)
 
     def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
@@ -109,15 +114,7 @@ class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
         classes = read_classes(y, type(self).__name__)
-        names = classes.names()
-        positive = self.positive
-        changed = {
-            "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,
-            "class_weight": weights_by_name(self.class_weight, names, len(classes.labels)),
-            "priors": by_name(self.priors, names),
-            "cost": costs_by_name(self.cost, names),
-        }
-        given = self._given(X, classes.column, sample_weight, **changed)
+        given = self._given(X, classes.column, sample_weight, **self._said_of(classes))
         model = self._learn(given)
         # The model's classes are texts so far, without those of weight 0, and with the positive one last.
         number = {str(label): i for i, label in enumerate(classes.labels)}
@@ -131,16 +128,23 @@ class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
             _order=np.argsort(np.argsort(present)),
         )
 
+    def _said_of(self, classes: Classes) -> dict[str, Any]:
+        """Return what the parameters say of classes, under the names that the problem has for them."""
+        names, positive = classes.names(), self.positive
+        return {
+            "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,
+            "class_weight": weights_by_name(self.class_weight, names, len(classes.labels)),
+            "priors": by_name(self.priors, names),
+        }
+
     def _classes_at(self, places: Ints) -> npt.NDArray[Any]:
         """Return the classes at places in the model's list of them."""
         classes: npt.NDArray[Any] = self.classes_[self._order[places]]
         return classes
 
     def _in_order(self, by_class: Floats) -> Floats:
-        """Return a table with one column a class of the model with its columns in the order of ``classes_``."""
-        ordered = np.empty_like(by_class)
-        ordered[:, self._order] = by_class
-        return ordered
+        """Return a table that has one column a class of the model with its columns in the order of ``classes_``."""
+        return in_order(by_class, self._order)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithms of the probabilities; of 0 it is -inf."""
@@ -161,9 +165,16 @@ class Regressing(RegressorMixin, Estimator):  # type: ignore[misc]
         return self._become(given, self._learn(given))
 
 
+def in_order(by_class: Floats, order: Ints) -> Floats:
+    """Return a table with its columns put at other places."""
+    ordered = np.empty_like(by_class)
+    ordered[:, order] = by_class
+    return ordered
+
+
 def is_fitted_name(name: str) -> bool:
     """Tell what ``fit`` sets from what the user set."""
-    return name.endswith("_") or name in ("_features", "_order")
+    return name.endswith("_") or name in ("_features", "_order", "_grown_with")
 
 
 def check_criterion(criterion: Any, task: Task, who: str) -> None:
@@ -199,12 +210,3 @@ def by_name(given: Any, names: Mapping[object, str]) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {names.get(label, label) if isinstance(label, Hashable) else label: what for label, what in given.items()}
-
-
-def costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
-    """Write costs under the tree's names of the classes, true ones and predicted ones."""
-    if hasattr(cost, "columns") and hasattr(cost, "index"):
-        cost = cost.to_dict(orient="index")
-    if not isinstance(cost, Mapping):
-        return cost
-    return {label: by_name(row, names) for label, row in by_name(cost, names).items()}

@@ -51,7 +51,6 @@ class OfClasses(TypedDict, total=False):
     sufficient_accuracy: float
     class_weight: Mapping[Label, float] | str | None
     priors: Any
-    cost: Any
 
 
 class OneTree(Growing, total=False):
@@ -65,28 +64,76 @@ class OneTree(Growing, total=False):
 class OneTreeOfClasses(OneTree, OfClasses, total=False):
     """All that a tree for classes takes."""
 
+    cost: Any
+
+
+class ManyTrees(Growing, total=False):
+    """What every ensemble takes beside the number of trees, which comes first."""
+
+    warm_start: bool
+
+
+class Forest(ManyTrees, total=False):
+    """What a forest takes: columns are drawn anew at every node."""
+
+    max_features: int | float | str | None
+    bootstrap: bool
+    max_samples: int | float | None
+    oob_score: bool
+
+
+class ForestOfClasses(Forest, OfClasses, total=False):
+    """All that a forest for classes takes."""
+
+
+class Bags(ManyTrees, total=False):
+    """What bagging takes: columns are drawn once a tree."""
+
+    max_samples: int | float
+    max_features: int | float
+    bootstrap: bool
+    bootstrap_features: bool
+    oob_score: bool
+
+
+class BagsOfClasses(Bags, OfClasses, total=False):
+    """All that bagging for classes takes."""
+
+
+class Boosting(ManyTrees, OfClasses, total=False):
+    """All that boosting takes."""
+
+    learning_rate: float
+    resample: bool
+
 
 def parameters(options: type, *functions: Callable[..., Any], **own: Any) -> Callable[[Init], Init]:
     """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
 
-    ``own`` are defaults of parameters that no function has. As scikit-learn asks, nothing is looked at before ``fit``.
+    ``own`` are defaults of parameters that no function has. What ``__init__`` itself names stays as it is, in front. As
+    scikit-learn asks, nothing is looked at before ``fit``.
     """
     known = {p.name: p for function in reversed(functions) for p in signature(function).parameters.values()}
     known |= {name: Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in own.items()}
-    taken = [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__]
-    names = [parameter.name for parameter in taken]
-    shown = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *taken], return_annotation=None)
+    listed = [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__]
 
     def keep_in(init: Init) -> Init:
-        @wraps(init)
-        def keep(self: Any, **given: Any) -> None:
-            for name in given:
-                if name not in names:
-                    raise TypeError(f"{type(self).__name__} has no parameter {name}.{did_you_mean(name, names)}")
-            for parameter in taken:
-                setattr(self, parameter.name, given.get(parameter.name, parameter.default))
+        named = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        whole = Signature([*named, *listed], return_annotation=None)
 
-        keep.__signature__ = shown  # type: ignore[attr-defined]
+        @wraps(init)
+        def keep(self: Any, *args: Any, **given: Any) -> None:
+            for name in given:
+                if name not in whole.parameters:
+                    raise TypeError(
+                        f"{type(self).__name__} has no parameter {name}.{did_you_mean(name, whole.parameters)}"
+                    )
+            chosen = whole.bind(self, *args, **given)
+            chosen.apply_defaults()
+            for name, value in list(chosen.arguments.items())[1:]:
+                setattr(self, name, value)
+
+        keep.__signature__ = whole  # type: ignore[attr-defined]
         return keep  # type: ignore[return-value]
 
     return keep_in

@@ -6,6 +6,7 @@ On ``base.py``, which reads X and y; ``growth.py`` grows the tree. Parameters ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,8 +17,8 @@ from sklearn.utils import Bunch  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise import predict
-from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
-from treewise.estimators.inputs import validation_table
+from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing, by_name
+from treewise.estimators.inputs import Classes, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.explain.importances import impurity_decrease
 from treewise.growth import PRUNING, grow, grow_problem, pruning_for
@@ -140,6 +141,9 @@ class TreeClassifier(Classifying, TreeEstimator):
     @parameters(OneTreeOfClasses, grow)
     def __init__(self, **options: Unpack[OneTreeOfClasses]) -> None: ...
 
+    def _said_of(self, classes: Classes) -> dict[str, Any]:
+        return {**super()._said_of(classes), "cost": costs_by_name(self.cost, classes.names())}
+
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
         """Return the class of each row: the likeliest, or with costs the one of least expected cost.
 
@@ -185,3 +189,12 @@ class TreeRegressor(Regressing, TreeEstimator):
         table = self._read(X)
         values: Floats = predict.predict(self.tree_, table, estimate)
         return values
+
+
+def costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
+    """Write costs under the tree's names of the classes, true ones and predicted ones."""
+    if hasattr(cost, "columns") and hasattr(cost, "index"):
+        cost = cost.to_dict(orient="index")
+    if not isinstance(cost, Mapping):
+        return cost
+    return {label: by_name(row, names) for label, row in by_name(cost, names).items()}
