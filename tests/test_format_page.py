@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import treewise as tw
+from treewise.ensemble import members as many
+from treewise.ensemble.files import METHODS
+from treewise.ensemble.members import NAMES
 from treewise.files import dumps
 from treewise.files.header import KINDS, MOST_CHARACTERS, UNITS, column_to, target_to
-from treewise.files.layout import FORMAT, LISTS, ONLY_IN, stored_arrays
+from treewise.files.layout import FORMAT, LISTS, OF_A_TREE, ONLY_IN, stored_arrays
 from treewise.files.packing import FLOAT_TYPES, INTEGER_TYPES
 from treewise.files.reading import DTYPES, MOST_NESTED
 from treewise.nodes import KIND_NUMBERS
@@ -37,7 +40,7 @@ def words(pattern):
 def test_the_fields_are_those_of_a_file(tree):
     model = json.loads(dumps(tree))
     assert list(table("field")) == list(model)
-    assert table("field")["format"].startswith(f"| `format` | {FORMAT}.")
+    assert table("field")["format"].startswith(f"| `format` | {OF_A_TREE}, of many trees {FORMAT}.")
     for name in target_to(tree.target):
         assert f"`{name}`" in table("field")["target"]
     for encoding in tree.encodings:
@@ -72,3 +75,13 @@ def test_kinds_units_types_and_limits_are_those_of_the_code():
     assert said == {"0": "leaf", **{str(number): name.replace("_", " ") for name, number in KIND_NUMBERS.items()}}
     assert f"of {MOST_CHARACTERS:,} letters at most" in PAGE
     assert f"nested {MOST_NESTED} deep at most" in PAGE
+
+
+def test_the_arrays_of_many_trees_are_those_of_a_file():
+    said = re.findall(r"^\| ((?:`\w+` ?)+)\| ([a-z ]+) \|", PAGE.partition("| entry | one for each |")[2], re.MULTILINE)
+    each = {name: of for names, of in said for name in re.findall(r"`(\w+)`", names)}
+    written = {*NAMES, "size", "votes", "decreases"} - set(many.LISTS)
+    assert set(each) == written
+    assert {name for name, of in each.items() if of == "inner node"} == set(many.INNER)
+    assert {name for name, of in each.items() if of == "leaf"} == {*many.LEAVES, "value", "spread"}
+    assert all(f"`{method}`" in PAGE for method in METHODS)

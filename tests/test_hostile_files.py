@@ -119,10 +119,10 @@ def test_changed_line_ends_are_named():
 
 
 def test_a_newer_format_is_named_whatever_else_is_in_it():
-    for rest in ('{"format": 3, "trees": ["…"]}', '{\n"format":3}', '{ "format" : 3 ,\0\xff'):
+    for rest in ('{"format": 4, "trees": ["…"]}', '{\n"format":4}', '{ "format" : 4 ,\0\xff'):
         message = refused(rest)
         assert (
-            message == f"m.json is format 3; this treewise ({tw.__version__}) reads up to 2. pip install -U treewise."
+            message == f"m.json is format 4; this treewise ({tw.__version__}) reads up to 3. pip install -U treewise."
         )
 
 

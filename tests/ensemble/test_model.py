@@ -6,6 +6,7 @@ import pytest
 import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.ensemble.test_members import assert_same
+from treewise.ensemble import OutOfBag
 
 
 def test_members_are_trees():
@@ -30,7 +31,7 @@ def test_costs_label_the_members():
 
 def test_the_first_trees_are_an_ensemble():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
-    made = of_trees(trees, oob=0.5)
+    made = of_trees(trees, oob=OutOfBag(0.5, 3, 4))
     assert made.first(2) == of_trees(trees[:2])
     assert made.first(2).members.same_as(of_trees(trees[:2]).members)
     assert made.first(2).oob is None

@@ -6,12 +6,16 @@ together.
     members.py    the nodes of all trees, packed: only what cannot be derived, in narrow arrays
     opening.py    one of them as an ordinary tree's arrays, with everything derived again
     units.py      what bags of rows are drawn from, the same for any order of rows
+    results.py    small values that are kept with an ensemble
     model.py      ``Ensemble``: the value, and the doors to all one can do with it
+    soundness.py  are these trees?
+    files.py      all of it as one file, and back
 """
 
 from __future__ import annotations
 
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.results import OutOfBag
 
-__all__ = ["Ensemble", "Members"]
+__all__ = ["Ensemble", "Members", "OutOfBag"]

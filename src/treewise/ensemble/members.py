@@ -27,6 +27,7 @@ Ints = npt.NDArray[np.int64]
 NOT_BY_NODE = ("squared_error",)  # of numbers: what inner nodes say follows from the leaves by this criterion alone
 INNER = ("column", "cut", "cut_int", "missing", "other", "n_codes", "missing_rows")  # one entry an inner node
 LEAVES = ("stop", "rows", "n_counts", "weight")  # one entry a leaf
+LISTS = {"codes": "n_codes", "count_class": "n_counts", "count_weight": "n_counts"}  # list → how many each has of it
 FIGURES = ("value", "spread", "impurity")  # one entry a leaf, or a node where there are impurities
 DEFAULTS = {"cut_int": 0, "other": -1, "n_codes": 0, "missing_rows": 0}  # where all entries are this, none is kept
 

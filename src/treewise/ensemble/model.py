@@ -18,6 +18,7 @@ import numpy.typing as npt
 from treewise.costs import labelled
 from treewise.encode import Encoding
 from treewise.ensemble.members import Members
+from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
 from treewise.history import Step
 from treewise.nodes import Label, Target, Task
@@ -46,7 +47,7 @@ class Ensemble:
     empty_branch: Literal["parent", "root"] = "parent"
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
-    oob: Any = None  # what was estimated on rows that each tree has not seen
+    oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
     rounds: tuple[Any, ...] = ()  # of boosting, one a member
 
     # -- what it is of --------------------------------------------------------------------------------------------
@@ -149,6 +150,25 @@ class Ensemble:
     def with_(self, **changes: Any) -> Self:
         """Return the same ensemble with some fields replaced."""
         return replace(self, **changes)
+
+    # -- doors ----------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickle and copy as the text of a model file, which is checked when it comes back."""
+        from treewise.ensemble.files import dumps
+        from treewise.files import loads
+
+        return loads, (dumps(self, compact=True),)
+
+    def save(self, path: Any, compact: bool | None = None) -> None:
+        """Save the ensemble as one JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
+
+        ``compact`` packs the numbers of the nodes; by default ensembles of more than 10,000 nodes are packed.
+        ``docs/format.md`` describes the file.
+        """
+        from treewise.ensemble.files import save
+
+        save(self, path, compact)
 
 
 class Trees(Sequence[Tree]):

@@ -75,13 +75,12 @@ def in_order(height: Ints) -> Ints:
     return np.argsort(narrow, kind="stable")
 
 
-def ends_of(height: Ints) -> Ints:
-    """Return one past the last node of each node's subtree, of one tree: the next to take a place one lower."""
+def ends_of(height: Ints, start: Ints) -> Ints:
+    """Return one past the last node of each node's subtree: the next to take a place one lower, or the tree's end."""
     n = len(height)
     order = in_order(height)
-    keys = height[order] * n + order
-    place = np.searchsorted(keys, (height - 1) * n + np.arange(n))
-    return np.where(height == 0, n, order[np.minimum(place, n - 1)])
+    place = np.searchsorted(height[order] * n + order, (height - 1) * n + np.arange(n))
+    return np.where(height == 0, np.repeat(start[1:], np.diff(start)), order[np.minimum(place, n - 1)])
 
 
 # -- one tree ---------------------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def opened(one: Members, criterion: str, empty_branch: str) -> Arrays:
     inner, n = one.kind != LEAF, len(one.kind)
     branches = on(inner, one.branches, 0, np.int64)
     shape = shape_of(branches, one.start)
-    ends = ends_of(shape.height)
+    ends = ends_of(shape.height, one.start)
     leaves_before = np.append(0, np.cumsum(~inner))
     runs = leaves_before[:-1], leaves_before[ends]  # the leaves of each node's subtree
     found: dict[str, Any] = {

@@ -1,9 +1,11 @@
-"""Model files: a tree as one JSON file, and back, to the last bit.
+"""Model files: a tree, or many, as one JSON file, and back, to the last bit.
 
 Beside the exports, above the tree. ``docs/format.md`` describes the format for those who read files without us.
 
     tree ──soundness──▶ layout (header + packing) ──▶ text ──disk──▶ file     whole or not at all
     file ──disk──▶ bytes ──reading (header + packing)──▶ soundness ──▶ tree   or one sentence why not
+
+Many trees are written and read beside the rest of them, in ``treewise.ensemble.files``, by the same parts.
 
 Numbers are exact, fields stand in a fixed order, there is no time stamp: equal trees are equal files. Nothing in a file
 is ever executed, and a file that is not a sound tree never becomes one.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from treewise.errors import ModelFormatError, ParameterError, shown
 from treewise.files.disk import read_whole, write_whole
@@ -27,11 +30,14 @@ from treewise.files.header import (
     target_from,
     target_to,
 )
-from treewise.files.layout import FORMAT, plain_quartiles, text_of
+from treewise.files.layout import FORMAT, OF_A_TREE, plain_quartiles, text_of
 from treewise.files.reading import check_format, tree_of
 from treewise.files.soundness import check_nodes
 from treewise.tree import Tree
 from treewise.wording import safe
+
+if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
 
 __all__ = ["COMPACT_ABOVE", "FORMAT", "dumps", "load", "loads", "save"]
 
@@ -47,8 +53,8 @@ def save(tree: Tree, path: str | os.PathLike[str], compact: bool | None = None) 
     write_whole(path, dumps(tree, compact).encode())
 
 
-def load(path: str | os.PathLike[str]) -> Tree:
-    """Read a tree from a file made by ``tree.save``.
+def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
+    """Read what was saved: a tree from a file made by ``tree.save``, many trees from one made by ``ensemble.save``.
 
     >>> load("no/such/m.json")
     Traceback (most recent call last):
@@ -80,7 +86,7 @@ def dumps(tree: Tree, compact: bool | None = None) -> str:
     return text_of(tree, len(tree) > COMPACT_ABOVE if compact is None else compact)
 
 
-def loads(text: str | bytes, name: str = "the model") -> Tree:
+def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
     """Read the text of a model file; ``name`` is what errors call it.
 
     >>> import treewise as tw
@@ -94,7 +100,11 @@ def loads(text: str | bytes, name: str = "the model") -> Tree:
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     number = check_format(content, name)
     try:
-        return tree_of(content, number)
+        if number <= OF_A_TREE:
+            return tree_of(content, number)
+        from treewise.ensemble.files import ensemble_of
+
+        return ensemble_of(content)
     except ModelFormatError as error:
         raise ModelFormatError(f"{name} is damaged: {error}. Nothing was loaded.") from None
 

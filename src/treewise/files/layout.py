@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treewise._version import __version__
@@ -18,7 +18,8 @@ from treewise.files.packing import write_list, write_packed
 from treewise.nodes import Arrays, Task
 from treewise.tree import Tree
 
-FORMAT = 2  # the newest; a tree without quartiles is written as format 1, which had none
+FORMAT = 3  # the newest: many trees (``treewise.ensemble.files``)
+OF_A_TREE = 2  # the newest of a single tree; one without quartiles is written as format 1, which had none
 
 ONLY_IN: dict[str, Task] = {
     "label": "classification", "count_start": "classification", "count_class": "classification",
@@ -41,7 +42,12 @@ def may_fill(name: str) -> bool:
 
 def text_of(tree: Tree, compact: bool) -> str:
     """Return the text of a model file."""
-    body = "\n".join(lines_of(tree, compact)) + "\n"
+    return sealed(lines_of(tree, compact))
+
+
+def sealed(lines: Iterable[str]) -> str:
+    """Put lines together, and the checksum below them."""
+    body = "\n".join(lines) + "\n"
     return f'{body}"sha256": "{checksum(body.encode())}"}}\n'
 
 
@@ -75,7 +81,7 @@ def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
 
 def format_of(tree: Tree) -> int:
     """Return the number of the format that a tree is written in: the first that can hold it."""
-    return FORMAT if tree.quartiles else 1
+    return OF_A_TREE if tree.quartiles else 1
 
 
 def plain_quartiles(tree: Tree) -> dict[str, list[float]]:

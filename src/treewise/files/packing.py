@@ -204,7 +204,8 @@ def unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: st
         return narrow_to(array, wanted, where)
     if name == "int64" and np.any((array > EXACT) | (array < -EXACT)):
         raise ModelFormatError(f"{where} holds whole numbers past 2^53, which are not exact as doubles")
-    return array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
+        return array.astype(np.float64)
 
 
 def excerpt(text: bytes) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +71,9 @@ def tree_of(content: bytes, number: int) -> Tree:
 def check_format(content: bytes, name: str) -> int:
     """Return the format number, which stands first in every format there will be.
 
-    >>> check_format(b'{"format": 3, ', "m.json")                           # doctest: +ELLIPSIS
+    >>> check_format(b'{"format": 4, ', "m.json")                           # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    treewise.errors.ModelFormatError: m.json is format 3; this treewise (...) reads up to 2. pip install -U treewise.
+    treewise.errors.ModelFormatError: m.json is format 4; this treewise (...) reads up to 3. pip install -U treewise.
     """
     found = _BEGINNING.match(content[:200])
     if found is None:
@@ -217,15 +217,21 @@ def read_tree(lines: Lines, number: int) -> Tree:
     text(lines.value("treewise"), "treewise")
     target = target_from(lines.value("target"))
     criterion = check_criterion(lines.value("criterion"), target.task)
-    empty_branch = lines.value("empty_branch")
-    if empty_branch not in ("parent", "root"):
-        raise ModelFormatError(f"empty_branch is {shown(empty_branch)}: it must be parent or root")
+    empty_branch = read_empty_branch(lines)
     encodings = columns_from(lines.block("columns"))
     quartiles = quartiles_from(lines.value("quartiles"), encodings) if number > 1 else {}
     history = history_from(lines.block("history"), target)
     notes = notes_from(lines.value("notes"))
     arrays = read_nodes(lines, target)
     return Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
+
+
+def read_empty_branch(lines: Lines) -> Literal["parent", "root"]:
+    """Take whose distribution a branch without rows answers with."""
+    found = lines.value("empty_branch")
+    if found not in ("parent", "root"):
+        raise ModelFormatError(f"empty_branch is {shown(found)}: it must be parent or root")
+    return "root" if found == "root" else "parent"
 
 
 def read_nodes(lines: Lines, target: Target) -> Arrays:

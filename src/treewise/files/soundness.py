@@ -180,18 +180,23 @@ def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
 
 def check_branches(a: Arrays) -> None:
     """Missing and other values have a branch that exists, and every branch has its child."""
+    branches = checked_branches(a)
+    children = np.bincount(a.parent[1:], minlength=len(a))
+    bad = children != branches
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ModelFormatError(f"node {at} has {children[at]:,} children: its split has {branches[at]:,} branches")
+
+
+def checked_branches(a: Arrays) -> Ints:
+    """Return how many branches each node has, once missing and other values have one of them."""
     multiway, named = a.kind == MULTIWAY, np.diff(a.code_start)
     refuse(~multiway & (a.other != -1), "other", a.other, "only a multiway split has a branch for other levels")
     refuse(multiway & (a.other != -1) & (a.other != named), "other", a.other, "it comes after the named levels")
     own = np.where(multiway, named + (a.other >= 0), 2)
     inner = a.kind != LEAF
     refuse(inner & ((a.missing < 0) | (a.missing > own)), "missing", a.missing, "there is no such branch")
-    branches = np.where(inner, np.maximum(own, a.missing.astype(np.int64) + 1), 0)
-    children = np.bincount(a.parent[1:], minlength=len(a))
-    bad = children != branches
-    if bad.any():
-        at = int(np.argmax(bad))
-        raise ModelFormatError(f"node {at} has {children[at]:,} children: its split has {branches[at]:,} branches")
+    return np.where(inner, np.maximum(own, a.missing.astype(np.int64) + 1), 0)
 
 
 def check_cuts(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
@@ -234,13 +239,7 @@ def check_counts(a: Arrays, n_classes: int) -> None:
     """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
     many = np.diff(a.count_start)
     owner = np.repeat(np.arange(len(a)), many)
-    classes = a.count_class
-    refuse((classes < 0) | (classes >= n_classes), "count_class", classes, f"there are {n_classes:,} classes")
-    back = np.zeros(len(owner), bool)
-    back[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
-    refuse(back, "count_class", classes, "a node's classes stand in order, each once")
-    positive = (a.count_weight > 0) & np.isfinite(a.count_weight)
-    refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
+    check_class_lists(a, owner, n_classes)
     refuse((many > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
     refuse((a.stop == NO_ROWS) & (many > 0), "stop", a.stop, "a node without rows has no counts")
     known = ~np.isnan(a.impurity)
@@ -248,6 +247,17 @@ def check_counts(a: Arrays, n_classes: int) -> None:
     added = np.bincount(owner, weights=a.count_weight, minlength=len(a))
     refuse(known & (many > 0) & ~near(added, a.weight), "weight", a.weight, "the counts of the node add up to another")
     check_class_sums(a, owner, known, n_classes)
+
+
+def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
+    """The classes of each node by themselves: there are such, in order, each once, with a positive weight."""
+    classes = a.count_class
+    refuse((classes < 0) | (classes >= n_classes), "count_class", classes, f"there are {n_classes:,} classes")
+    back = np.zeros(len(owner), bool)
+    back[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
+    refuse(back, "count_class", classes, "a node's classes stand in order, each once")
+    positive = (a.count_weight > 0) & np.isfinite(a.count_weight)
+    refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
 
 
 def check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> None:
