@@ -16,17 +16,19 @@ from treewise.errors import ParameterError
 from .oracles.test_against_search import random_options, random_table
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
-NO_CLUSTER = {"cluster_cells": 0, "cluster_rows": 0}
+NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
 WAYS = {
-    "cluster": {},
-    "cluster without bounds": {"bounds": False},
+    "drawn columns": {},
+    "drawn columns without bounds": {"bounds": False},
+    "cluster": {"drawn": False},
+    "cluster without bounds": {"drawn": False, "bounds": False},
     "histograms to the end": {**NO_CLUSTER, "counted_rows": 2},
-    "histograms, then clusters": {"cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2},
+    "histograms, then clusters": {"drawn": False, "cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2},
     "histograms without bounds": {**NO_CLUSTER, "counted_rows": 2, "bounds": False},
     "histograms without subtraction": {**NO_CLUSTER, "counted_rows": 2, "subtract": False},
     "all off": {**NO_CLUSTER, "counted_rows": 2, "subtract": False, "bounds": False},
     "sorted anew at every node": {**NO_CLUSTER, "counted_rows": 2**40},
-    "three threads": {"cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2, "n_jobs": 3},
+    "three threads": {"drawn": False, "cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2, "n_jobs": 3},
 }
 
 

@@ -11,6 +11,7 @@
 #include <compare>
 #include <vector>
 
+#include "chance.hpp"
 #include "fixed.hpp"
 #include "problem.hpp"
 
@@ -24,14 +25,7 @@ struct Key {
     auto operator<=>(const Key&) const = default;
 };
 
-// A counter-based generator (splitmix64's finaliser): the same draw for the same candidate, whoever asks and when.
-inline uint64_t stir(uint64_t state, uint64_t value) {
-    uint64_t z = state + 0x9E3779B97F4A7C15u * (value + 1);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
+// The same draw for the same candidate, whoever asks and when.
 inline uint64_t draw(uint64_t node, const Key& key) {
     uint64_t h = node;
     for (int64_t part : {key.column, key.kind, key.position, key.placement}) h = stir(h, static_cast<uint64_t>(part));

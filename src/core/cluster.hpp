@@ -17,9 +17,11 @@
 #include <vector>
 
 #include "census.hpp"
+#include "cuts.hpp"
 #include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
+#include "missing.hpp"
 #include "quartiles.hpp"
 #include "sorted.hpp"
 
@@ -56,9 +58,7 @@ public:
           traits_(frame.columns.size()),
           codes_(frame.columns.size()),
           spare_(rows_.size()),
-          gone_(width_),
-          left_(width_),
-          right_(width_) {
+          missing_(frame) {
         read_targets();
         for (size_t c = 0; c < frame.columns.size(); ++c) {
             frame.columns[c].is_code() ? read_codes(c) : sort_numbers(c);
@@ -102,13 +102,14 @@ public:
 
     // -- the contest --------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& survey(Segment node, const Stat& whole) override {
+    const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
+                                      uint64_t) override {
         everything_ = false;
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node, whole);
         whole_ = &whole;
         if (census_.width()) take_census(node);
-        for (size_t c = 0; c < frame_.columns.size(); ++c) {
+        for (size_t c : columns) {
             if (node.size() > kPlenty || c % 64 == 63) tick_(0);
             if (frame_.columns[c].is_code())
                 survey_levels(c, node);
@@ -129,8 +130,8 @@ public:
     int64_t n_cuts(size_t column, Segment node) override {
         int64_t cuts = 0;
         const int64_t present = n_present(column, node);
-        for (int64_t i = 1; i < present; ++i)
-            cuts += rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
+        const auto differs = differs_in(column, node);
+        for (int64_t i = 1; i < present; ++i) cuts += differs(i);
         return cuts;
     }
     double number(size_t, int64_t key) const override { return number_of(key); }
@@ -331,72 +332,34 @@ private:
         const int64_t present = n_present(column, node);
         if (present == 0) return;
         const uint32_t* entries = lists_[column].data() + node.begin;
-        std::fill(gone_.begin(), gone_.end(), 0);
-        for (int64_t i = present; i < node.size(); ++i) add_entry(gone_.data(), entries[i]);
-        const bool own = frame_.own_branch(gone_.data());
+        std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
+        for (int64_t i = present; i < node.size(); ++i) add_entry(missing_.gone.data(), entries[i]);
         const bool constant =
             !traits_[column].varied && rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
-        const auto number = static_cast<int32_t>(column);
-        if (gone_[kRows]) levels_.scan(presence_only_, number, nullptr, 0, whole_->data(), gone_.data(), own, contest_);
-        if (constant) return;
-        const int placements = gone_[kRows] && !own ? 2 : 1;
-        for (int placement = 0; placement < placements; ++placement) {
-            std::fill(left_.begin(), left_.end(), 0);
-            right_ = *whole_;
-            if (gone_[kRows] && (placement == 0 || own)) {
-                sub(right_.data(), gone_.data(), width_);
-                if (!own) add(left_.data(), gone_.data(), width_);
-            }
-            const Around around{number, left_.data(), right_.data(), own ? gone_.data() : nullptr, 0};
-            const auto load = [&](int64_t i) { return load_of(entries[i]); };
-            const auto differs = [&](int64_t i) {
-                return rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
-            };
+        const auto load = [&](int64_t i) { return load_of(entries[i]); };
+        const auto differs = differs_in(column, node);
+        missing_.each_placement(column, *whole_, levels_, contest_, [&](const Around& around) {
+            if (constant) return;
             if constexpr (requires { Weight::unit; })
                 sorted_.scan(around, present - 1, load, weight, differs, contest_);
             else
                 sorted_.scan(
                     around, present - 1, load, [&](int64_t i) { return weight(entries[i]); }, differs, contest_);
-        }
+        });
     }
-
+    auto differs_in(size_t column, Segment node) const {
+        return [this, column, node](int64_t i) {
+            return rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
+        };
+    }
     Bucket number_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         if (lists_[column].empty()) return {};
         const uint32_t* entries = lists_[column].data() + node.begin;
-        const int64_t present = n_present(column, node);
-        places_.clear();
-        for (const Hopeful& h : contest_.survivors()) {
-            if (!everything_ && h.column == static_cast<int32_t>(column) && h.place > 0) places_.push_back(h.place);
-        }
-        for (int64_t i = 1; everything_ && i < present; ++i) {
-            if (rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i)) places_.push_back(i);
-        }
-        places_.push_back(present);
-        stats_.assign((places_.size() + 1) * width_, 0);
-        const auto begin_of = [&](size_t p) { return p ? places_[p - 1] : 0; };
-        size_t largest = 0;
-        for (size_t p = 1; p < places_.size(); ++p) {
-            if (places_[p] - begin_of(p) > places_[largest] - begin_of(largest)) largest = p;
-        }
-        int64_t* gone = stats_.data() + places_.size() * width_;
-        for (int64_t i = present; i < node.size(); ++i) add_entry(gone, entries[i]);
-        int64_t* rest = stats_.data() + largest * width_;  // what is not in the others: the longest run is not read
-        add(rest, whole_->data(), width_), sub(rest, gone, width_);
-        int64_t distinct = -1;
-        for (size_t p = 0; p < places_.size() && present; ++p) {
-            int64_t* stat = stats_.data() + p * width_;
-            if (p != largest) {
-                for (int64_t i = begin_of(p); i < places_[p]; ++i) add_entry(stat, entries[i]);
-                sub(rest, stat, width_);
-            }
-            for (int64_t i = begin_of(p); frame_.settings.random_ties && i < places_[p];
-                 ++i)  // draws know the values below
-                distinct += i == 0 || rank_at(column, node.begin + i - 1) != rank_at(column, node.begin + i);
-            const int64_t place = frame_.settings.random_ties ? distinct : places_[p] - 1;
-            out.push_back({nullptr, nullptr, stat, key_at(column, node.begin + begin_of(p)),
-                           key_at(column, node.begin + places_[p] - 1), place});
-        }
-        return {nullptr, nullptr, gone, 0, 0, 0};
+        const InOrder rows{n_present(column, node), node.size(),
+                           [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); }, differs_in(column, node),
+                           [&](int64_t i) { return key_at(column, node.begin + i); }};
+        return cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(), static_cast<int32_t>(column), *whole_,
+                          frame_.settings.random_ties, out);
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------
@@ -559,7 +522,6 @@ private:
     Pulse pulse_;
     SortedScan<S> sorted_;
     LevelScan<S> levels_;
-    const Column presence_only_{};  // a column tested by presence alone
     Quantiser quantiser_;
     std::vector<int64_t> weight_, load_;
     std::vector<uint32_t> members_;
@@ -587,11 +549,12 @@ private:
 
     // scratch
     Sorter sorter_;
-    std::vector<int64_t> keys_, places_, start_;
+    std::vector<int64_t> keys_, start_;
     LevelCounts counts_;
     std::vector<uint32_t> spare_, order_, branch_of_;
     std::vector<Row> named_;
-    Stat gone_, left_, right_, stats_;
+    Missing<S> missing_;
+    CutBuckets cuts_;
 };
 
 }  // namespace treewise

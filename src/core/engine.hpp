@@ -74,8 +74,9 @@ public:
     // Statistics of all rows of a node, with targets in the node's own units.
     virtual void whole(Segment, const int64_t* /* y */, Stat&) {}
 
-    // The columns of a node that may hold its best split.
-    virtual const std::vector<size_t>& survey(Segment node, const Stat& whole) = 0;
+    // Of these columns of a node, those that may hold its best split. key: the node's, for random cuts.
+    virtual const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
+                                              uint64_t key) = 0;
     // A column's rows between the cuts still in question, or by level; returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
     virtual void everything() {}  // from now on, and for this node, buckets leave nothing out

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "blocks.hpp"
@@ -22,17 +23,19 @@ private:
 };
 
 struct Frame {
-    Frame(const std::vector<Column>& c, const Target& t, const Settings& s)
-        : columns(c), target(t), settings(s), tables(t.n_rows, s.criterion == Criterion::entropy) {
+    // rows: those of the fit; none: all there are.
+    Frame(const std::vector<Column>& c, const Target& t, const Settings& s, const Tables& shared,
+          std::span<const uint32_t> rows = {})
+        : columns(c), target(t), settings(s), tables(shared) {
         int128 weights = 0;
         int64_t low = 0, high = 0;
-        for (int64_t r = 0; r < t.n_rows; ++r) {
+        const size_t n = rows.empty() ? static_cast<size_t>(t.n_rows) : rows.size();
+        for (size_t i = 0; i < n; ++i) {
+            const size_t r = rows.empty() ? i : rows[i];
             weights += t.weight[r];
             unit = unit && t.weight[r] == 1;
-        }
-        if (t.n_classes == 0 && t.n_rows > 0) {
-            const auto [least, most] = std::minmax_element(t.y, t.y + t.n_rows);
-            low = *least, high = *most;
+            if (t.n_classes) continue;
+            low = i ? std::min(low, t.y[r]) : t.y[r], high = i ? std::max(high, t.y[r]) : t.y[r];
         }
         quantiser = Quantiser::of(low, high, weights, s.criterion == Criterion::poisson);
     }
@@ -40,7 +43,7 @@ struct Frame {
     const std::vector<Column>& columns;
     const Target& target;
     const Settings& settings;
-    Tables tables;
+    const Tables& tables;
     bool unit = true;     // every row weighs 1
     Quantiser quantiser;  // of targets, for the engine of large nodes
 

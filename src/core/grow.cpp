@@ -1,5 +1,6 @@
 // From a problem to the nodes of its tree: which engine grows what, by whom, and the numbering at the end.
 //
+//     nodes that look at some columns only, or at random cuts: drawn.hpp, from the root to the leaves
 //     a large table      histogram.hpp from the root down, a column a worker; what becomes small is handed over …
 //     a small one        … to cluster.hpp, a subtree a worker
 //     absolute error     lists.hpp alone: medians have no score to bound, so every candidate is judged exactly
@@ -9,11 +10,27 @@
 #include "grow.hpp"
 
 #include "cluster.hpp"
+#include "drawn.hpp"
 #include "growth.hpp"
 #include "histogram.hpp"
 #include "lists.hpp"
+#include "subset.hpp"
 
 namespace treewise {
+
+class Shared {
+public:
+    Shared(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool ranked,
+           const Monitor& monitor)
+        : tables(target.n_rows, settings.criterion == Criterion::entropy) {
+        if (!ranked) return;
+        Crew crew(settings.n_jobs);
+        ranks.emplace(columns, target.n_rows, crew, [&] { monitor(0.0); });
+    }
+    Tables tables;
+    std::optional<Ranks> ranks;  // where nodes look at some columns only
+};
+
 namespace {
 
 // -- the result -------------------------------------------------------------------------------------------------------
@@ -92,9 +109,21 @@ private:
 
 class Fit {
 public:
-    Fit(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor)
-        : columns_(columns), target_(target), settings_(settings), monitor_(monitor) {
-        for (int64_t r = 0; r < target.n_rows; ++r) total_weight_ += target.weight[r];
+    // shared: what other trees read too, if there are any; rows: of the tree, none: all there are.
+    Fit(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
+        const Shared* shared = nullptr, std::span<const Row> rows = {})
+        : columns_(columns), target_(target), settings_(settings), monitor_(monitor), shared_(shared), rows_(rows) {
+        if (rows.empty()) {
+            for (int64_t r = 0; r < target.n_rows; ++r) total_weight_ += target.weight[r];
+        } else {
+            for (Row r : rows) total_weight_ += target.weight[r];
+        }
+    }
+
+    // Whether the engine for nodes that look at some columns only, or at random cuts, grows this.
+    static bool draws(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+        const bool some = settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
+        return !exactly(columns, target, settings) && settings.tuning.drawn && (some || settings.random_cuts);
     }
 
     Block run() {
@@ -113,10 +142,14 @@ private:
     static constexpr int64_t kMostClasses = 1 << 8;         // more cost less by the row: only those present count there
     static constexpr int64_t kMostRows = int64_t{1} << 31;  // that coarse counts can hold
 
+    static bool exactly(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+        const Tuning& tuning = settings.tuning;
+        return tuning.plain || !has_score(settings.criterion) || target.n_classes > kMostClasses || columns.empty() ||
+               target.n_rows >= kMostRows || (settings.random_cuts && !tuning.drawn);
+    }
     template <class Side>
     Block grow() {
-        const bool exactly = settings_.tuning.plain || !has_score(settings_.criterion) ||
-                             target_.n_classes > kMostClasses || columns_.empty() || target_.n_rows >= kMostRows;
+        const bool exactly = Fit::exactly(columns_, target_, settings_);
         if constexpr (std::derived_from<Side, Counts>) {
             if (!exactly) return target_.n_classes == 2 ? fast<Side, Shape::two>() : fast<Side, Shape::many>();
         } else if constexpr (std::derived_from<Side, Sums>) {
@@ -136,12 +169,20 @@ private:
 
     template <class Side, Shape S>
     Block fast() {
-        const Frame frame(columns_, target_, settings_);
-        if (settings_.max_leaf_nodes <= 0 && fits_cluster(target_.n_rows, frame)) {
-            std::vector<Row> rows(static_cast<size_t>(target_.n_rows));
-            std::iota(rows.begin(), rows.end(), Row{0});
+        const std::unique_ptr<const Shared> own =
+            shared_
+                ? nullptr
+                : std::make_unique<Shared>(columns_, target_, settings_, draws(columns_, target_, settings_), monitor_);
+        const Shared& shared = shared_ ? *shared_ : *own;
+        const Frame frame(columns_, target_, settings_, shared.tables, rows_);
+        if (shared.ranks) {
             const auto tick = ticker(nullptr);
-            Cluster<S> cluster(frame, std::move(rows), tick);
+            Drawn<S> drawn(frame, *shared.ranks, list_rows(), tick);
+            return grow_alone<Side>(drawn);
+        }
+        if (settings_.max_leaf_nodes <= 0 && fits_cluster(target_.n_rows, frame)) {
+            const auto tick = ticker(nullptr);
+            Cluster<S> cluster(frame, list_rows(), tick);
             if (settings_.quartiles) quartiles_ = cluster.quartiles();
             return grow_alone<Side>(cluster);
         }
@@ -181,7 +222,16 @@ private:
             [&] { monitor_(share_done()); });
     }
 
-    double share_done() const { return static_cast<double>(finished_) / static_cast<double>(target_.n_rows); }
+    std::vector<Row> list_rows() const {
+        if (!rows_.empty()) return {rows_.begin(), rows_.end()};
+        std::vector<Row> all(static_cast<size_t>(target_.n_rows));
+        std::iota(all.begin(), all.end(), Row{0});
+        return all;
+    }
+    double share_done() const {
+        const size_t n = rows_.empty() ? static_cast<size_t>(target_.n_rows) : rows_.size();
+        return static_cast<double>(finished_) / static_cast<double>(n);
+    }
     // The calling thread asks Python whether to go on; the others ask the crew.
     std::function<void(int64_t)> ticker(const Crew* crew) {
         return [this, crew](int64_t rows) {
@@ -195,6 +245,8 @@ private:
     const Target& target_;
     const Settings& settings_;
     const Monitor& monitor_;
+    const Shared* shared_;
+    std::span<const Row> rows_;
     int64_t total_weight_ = 0;
     std::vector<Quartiles> quartiles_;
     std::atomic<int64_t> finished_ = 0;  // rows in leaves
@@ -207,6 +259,21 @@ Nodes grow(const std::vector<Column>& columns, const Target& target, const Setti
     Nodes nodes = Writer(target, settings).number(fit.run());
     nodes.quartiles = fit.quartiles();
     return nodes;
+}
+
+std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+                                    const Monitor& monitor) {
+    return std::make_shared<const Shared>(columns, target, settings, Fit::draws(columns, target, settings), monitor);
+}
+
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
+           std::span<const uint32_t> rows, const Shared& shared) {
+    if (!shared.ranks) {  // the engines of whole tables
+        const Subset some(columns, target, rows);
+        return grow(some.columns(), some.target(), settings, monitor);
+    }
+    Fit fit(columns, target, settings, monitor, &shared, rows);
+    return Writer(target, settings).number(fit.run());
 }
 
 }  // namespace treewise

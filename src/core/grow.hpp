@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "problem.hpp"
@@ -37,5 +39,16 @@ struct Nodes {
 };
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor);
+
+// What all trees of a forest read: made once, for their columns, criterion and number of classes, on settings.n_jobs
+// threads. Never changed after that.
+class Shared;
+std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+                                    const Monitor& monitor);
+
+// One tree on some rows of the table: each once, in ascending order. target.weight: of this tree's rows; those of
+// others are not looked at. Several threads may each grow one.
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
+           std::span<const uint32_t> rows, const Shared& shared);
 
 }  // namespace treewise

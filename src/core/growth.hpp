@@ -72,7 +72,7 @@ public:
           desk_(desk),
           engine_(engine),
           finder_(desk, engine, columns, settings, total_weight) {
-        desk.pulse = [this] { tick_(0); };
+        desk.pulse = still_;
     }
 
     Block run() {
@@ -208,7 +208,7 @@ private:
     void search(int64_t id, const Stat* known = nullptr) {
         Draft& d = draft(id);
         sit(d.segment, known);
-        d.stop = finder_.find(d.segment, engine_.survey(d.segment, whole_), d.key, d.chosen, [this] { tick_(0); });
+        d.stop = finder_.find(d.segment, whole_, d.key, d.chosen, still_);
         if (d.stop != kInner) return tick_(d.segment.size());
         d.gain = desk_.in_users_units(d.chosen.gain, d.weight);
         d.priority = Priority::of(static_cast<double>(d.chosen.gain) * desk_.worth, -desk_.degree * desk_.scale);
@@ -309,6 +309,7 @@ private:
     const Target& target_;
     const Settings& settings_;
     const std::function<void(int64_t)>& tick_;
+    const std::function<void()> still_ = [this] { tick_(0); };
     Desk& desk_;
     Engine& engine_;
     Finder<Side> finder_;

@@ -19,6 +19,7 @@
 #include "bounds.hpp"
 #include "cluster.hpp"
 #include "levels.hpp"
+#include "missing.hpp"
 #include "rows.hpp"
 #include "sorted.hpp"
 
@@ -70,13 +71,14 @@ public:
 
     // -- the contest --------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& survey(Segment node, const Stat& whole) override {
+    const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
+                                      uint64_t) override {
         node_ = node, whole_ = &whole, everything_ = false;
         open_scores();
         for (auto& bench : benches_) bench->contest.open(by_column(), frame_.columns.size()), bench->pending.clear();
         counted_ = use_counts(node);
         const std::vector<int64_t>* held = counted_ ? &bins_.of(node, list(node)) : nullptr;
-        crew_.share(frame_.columns.size(), [&](size_t c, int w) { survey_column(c, held, *benches_[at(w)]); }, tick_);
+        crew_.share(columns.size(), [&](size_t i, int w) { survey_column(columns[i], held, *benches_[at(w)]); }, tick_);
         share_bars();
         open_bins(held);
         for (size_t w = 1; w < benches_.size(); ++w) benches_[0]->contest.join(benches_[w]->contest);
@@ -154,9 +156,7 @@ private:
             : pulse(p),
               sorted(frame.settings, frame.tables, appraiser, p),
               levels(frame.settings, appraiser, frame.n_classes()),
-              left(frame.width()),
-              right(frame.width()),
-              gone(frame.width()),
+              missing(frame),
               bin(frame.width()) {}
         Pulse pulse;
         SortedScan<S> sorted;
@@ -168,7 +168,8 @@ private:
         std::vector<int64_t> keys;    // of the gathered rows …
         std::vector<Row> found;       // … which are these …
         std::vector<uint32_t> order;  // … in this order
-        Stat left, right, gone, bin, stats;
+        Missing<S> missing;
+        Stat bin, stats;
         std::array<uint8_t, kBins> marked;
     };
 
@@ -199,39 +200,22 @@ private:
         if (is_code) return survey_levels(column, bench);
         if (!held) return survey_sorted(column, bench);
         const int64_t* cells = bins_.cells(*held, column);
-        bins_.read(cells, column, kGone, bench.gone);
+        bins_.read(cells, column, kGone, bench.missing.gone);
         if constexpr (S == Shape::sums) add_gone_sums(column, bench);
         each_placement(column, bench, [&](const Around& around) { score_edges(column, cells, around, bench); });
         each_placement(column, bench, [&](const Around& around) { bound_bins(column, cells, around, bench); });
     }
     // The missing rows' exact sum decides whether they may have a branch of their own.
     void add_gone_sums(size_t column, Bench& bench) const {
-        if (!bench.gone[kRows]) return;
-        std::fill(bench.gone.begin(), bench.gone.end(), 0);
+        if (!bench.missing.gone[kRows]) return;
+        std::fill(bench.missing.gone.begin(), bench.missing.gone.end(), 0);
         for (Row r : list(node_)) {
-            if (bins_.codes()[column].of_row[r] == kGone) add_row(bench.gone.data(), r);
+            if (bins_.codes()[column].of_row[r] == kGone) add_row(bench.missing.gone.data(), r);
         }
     }
-    // With bench.gone filled: presence, then work(around) for each place of the missing rows.
     template <class Work>
     void each_placement(size_t column, Bench& bench, const Work& work) {
-        const bool own = frame_.own_branch(bench.gone.data());
-        const auto number = static_cast<int32_t>(column);
-        if (bench.gone[kRows] == (*whole_)[kRows]) return;
-        if (bench.gone[kRows]) {
-            static const Column presence_only{};
-            bench.levels.scan(presence_only, number, nullptr, 0, whole_->data(), bench.gone.data(), own, bench.contest);
-        }
-        const int placements = bench.gone[kRows] && !own ? 2 : 1;
-        for (int placement = 0; placement < placements; ++placement) {
-            std::fill(bench.left.begin(), bench.left.end(), 0);
-            bench.right = *whole_;
-            if (bench.gone[kRows] && (placement == 0 || own)) {
-                sub(bench.right.data(), bench.gone.data(), width_);
-                if (!own) add(bench.left.data(), bench.gone.data(), width_);
-            }
-            work(Around{number, bench.left.data(), bench.right.data(), own ? bench.gone.data() : nullptr, 0});
-        }
+        bench.missing.each_placement(column, *whole_, bench.levels, bench.contest, work);
     }
 
     bool fits(const Stat& side) const {
@@ -240,16 +224,17 @@ private:
     }
     void score_edges(size_t column, const int64_t* cells, const Around& around, Bench& bench) {
         const double own = around.own ? appraiser_.scorer.side(around.own) : 0.0;
-        const int64_t present = (*whole_)[kRows] - bench.gone[kRows];
+        const int64_t present = (*whole_)[kRows] - bench.missing.gone[kRows];
         int64_t place = 0;
         for (size_t b = 0; b < kGone && place < present; ++b) {
             bins_.read(cells, column, b, bench.bin);
             if (bench.bin[kRows] == 0) continue;
             place += bench.bin[kRows];
-            add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
-            if (place == present || !fits(bench.left) || !fits(bench.right)) continue;
-            const double score =
-                appraiser_.scorer.side(bench.left.data()) + appraiser_.scorer.side(bench.right.data()) + own;
+            add(bench.missing.left.data(), bench.bin.data(), width_),
+                sub(bench.missing.right.data(), bench.bin.data(), width_);
+            if (place == present || !fits(bench.missing.left) || !fits(bench.missing.right)) continue;
+            const double score = appraiser_.scorer.side(bench.missing.left.data()) +
+                                 appraiser_.scorer.side(bench.missing.right.data()) + own;
             const auto [least, most] = appraiser_.merit(score, 2 + (around.own != nullptr), [] { return 0.0; });
             bench.contest.offer(around.column, place, least, most);
         }
@@ -259,19 +244,19 @@ private:
         for (size_t b = 0; b < kGone; ++b) {
             bins_.read(cells, column, b, bench.bin);
             if (bench.bin[kRows] == 0) continue;
-            sub(bench.right.data(), bench.bin.data(), width_);
+            sub(bench.missing.right.data(), bench.bin.data(), width_);
             if (bench.bin[kRows] > 1 && bins_.codes()[column].mixed[b]) {
                 const double most =
                     appraiser_
-                        .merit(bound(appraiser_.scorer, bench.left.data(), bench.bin.data(), bench.right.data(),
-                                     S == Shape::sums ? bins_.squares(cells, b) : 0.0) +
+                        .merit(bound(appraiser_.scorer, bench.missing.left.data(), bench.bin.data(),
+                                     bench.missing.right.data(), S == Shape::sums ? bins_.squares(cells, b) : 0.0) +
                                    own,
                                2 + (around.own != nullptr), [] { return 0.0; })
                         .most;
                 if (!frame_.settings.tuning.bounds || !bench.contest.hopeless(around.column, most))
                     bench.pending.push_back({around.column, static_cast<uint8_t>(b), most});
             }
-            add(bench.left.data(), bench.bin.data(), width_);
+            add(bench.missing.left.data(), bench.bin.data(), width_);
         }
     }
     // -- opening bins -------------------------------------------------------------------------------------------------
@@ -313,7 +298,7 @@ private:
     }
     void open_column(size_t column, const int64_t* cells, Bench& bench) {
         gather(column, node_, bench.marked.data(), bench);
-        bins_.read(cells, column, kGone, bench.gone);
+        bins_.read(cells, column, kGone, bench.missing.gone);
         if constexpr (S == Shape::sums) add_gone_sums(column, bench);
         each_placement(column, bench, [&](Around around) {
             size_t begin = 0;
@@ -326,7 +311,8 @@ private:
                     begin += at(n);
                 }
                 around.below += n;
-                add(bench.left.data(), bench.bin.data(), width_), sub(bench.right.data(), bench.bin.data(), width_);
+                add(bench.missing.left.data(), bench.bin.data(), width_),
+                    sub(bench.missing.right.data(), bench.bin.data(), width_);
             }
         });
     }
@@ -380,8 +366,9 @@ private:
     }
     void survey_sorted(size_t column, Bench& bench) {
         gather(column, node_, nullptr, bench);
-        std::fill(bench.gone.begin(), bench.gone.end(), 0);
-        if (static_cast<int64_t>(bench.found.size()) < node_.size()) count_gone(column, node_, bench.gone.data());
+        std::fill(bench.missing.gone.begin(), bench.missing.gone.end(), 0);
+        if (static_cast<int64_t>(bench.found.size()) < node_.size())
+            count_gone(column, node_, bench.missing.gone.data());
         each_placement(column, bench, [&](const Around& around) {
             scan_gathered(around, 0, static_cast<int64_t>(bench.found.size()) - 1, bench);
         });

@@ -47,9 +47,10 @@ public:
         return {order_.back().data() + node.begin, static_cast<size_t>(node.size())};
     }
     bool gives_stats() const override { return false; }
-    const std::vector<size_t>& survey(Segment node, const Stat&) override {
+    const std::vector<size_t>& survey(Segment node, const Stat&, const std::vector<size_t>& columns,
+                                      uint64_t) override {
         columns_.clear();
-        for (size_t c = 0; c < rank_.size(); ++c) {
+        for (size_t c : columns) {
             if (!constant(c, node)) columns_.push_back(c);
         }
         return columns_;

@@ -123,6 +123,7 @@ struct Target {
 struct Tuning {
     bool plain = false;               // judge every candidate exactly, from sorted lists
     bool bounds = true;               // pass over what cannot win
+    bool drawn = true;                // where nodes look at some columns only, nothing is kept in order
     bool subtract = true;             // the larger child's histogram is its parent's less the smaller's
     int64_t cluster_cells = 1 << 20;  // a node of so many cells …
     int64_t cluster_rows = 1 << 12;   // … or so few rows is sorted once for its whole subtree
@@ -136,6 +137,8 @@ struct Settings {
     bool missing_branch = false;   // missing rows get a branch of their own where they are enough
     bool empty_from_root = false;  // a branch without rows answers with the root's distribution, not its parent's
     bool random_ties = false;
+    bool random_cuts = false;  // each column a node looks at sends one test of each kind, drawn at random
+    int64_t max_features = 0;  // columns a node looks at, drawn at random (more until one can be used); 0: all
     uint64_t seed = 0;
     int64_t max_depth = -1;  // -1: no limit
     int64_t max_leaf_nodes = -1;

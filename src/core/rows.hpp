@@ -16,9 +16,10 @@ namespace treewise {
 
 class RowLists {
 public:
-    explicit RowLists(int64_t n_rows) : rows_(static_cast<size_t>(n_rows)), spare_(rows_.size()) {
+    explicit RowLists(int64_t n_rows) : RowLists(std::vector<Row>(static_cast<size_t>(n_rows))) {
         std::iota(rows_.begin(), rows_.end(), Row{0});
     }
+    explicit RowLists(std::vector<Row> rows) : rows_(std::move(rows)), spare_(rows_.size()) {}
 
     Segment all() const { return {0, static_cast<int64_t>(rows_.size())}; }
     std::span<const Row> of(Segment node) const {

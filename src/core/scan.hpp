@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,31 +36,41 @@ public:
           total_weight_(total_weight),
           left_(desk),
           right_(desk),
-          part_(desk) {}
+          part_(desk),
+          draw_(columns.size()),
+          wanted_(columns.size()) {
+        std::iota(wanted_.begin(), wanted_.end(), size_t{0});
+    }
 
     Side whole;  // the node's rows; the caller fills it
 
-    // Returns why there is no split, or kInner with the winner in `chosen`. Calls `tick` now and then, in long scans
-    // too.
-    Stop find(Segment node, const std::vector<size_t>& columns, uint64_t node_key, Chosen& chosen,
-              const std::function<void()>& tick) {
+    // Returns why there is no split, or kInner with the winner in `chosen`. stat: all rows of the node, where the
+    // engine gives statistics. Calls `tick` now and then, in long scans too.
+    Stop find(Segment node, const Stat& stat, uint64_t node_key, Chosen& chosen, const std::function<void()>& tick) {
         node_key_ = node_key;
         tick_ = &tick;
         whole_total_ = whole.total();
         bests_.clear();
         best_.emplace(settings_.random_ties, node_key_);
         seen_ = false;
-        for (size_t c : columns) {
-            look(c, node);
-            scan_column();
-            if (settings_.rule == Rule::c45) keep_best_of_column(node);
-            tick();
+        bool more = draw_columns(true);
+        size_t looked_at = 0;
+        for (;; more = draw_columns(false)) {
+            const std::vector<size_t>& columns = engine_.survey(node, stat, wanted_, node_key);
+            looked_at = columns.size();
+            for (size_t c : columns) {
+                look(c, node);
+                scan_column();
+                if (settings_.rule == Rule::c45) keep_best_of_column(node);
+                tick();
+            }
+            if (!more || best_->found() || !bests_.empty()) break;
         }
         if (settings_.rule == Rule::c45) quinlan();
         if (!best_->found()) return any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
         const Offer winner = best_->get();
         if (too_little(winner)) return kMinImpurityDecrease;
-        look(winner.key.column, node);
+        if (looked_at > 1) look(winner.key.column, node);  // else it is the one still at hand
         describe(winner, chosen);
         return kInner;
     }
@@ -76,6 +87,20 @@ private:
         bool fits = true, valid = true;
     };
 
+    // The columns to look at next: all, or as many as are asked for and then one at a time, until one of them can be
+    // used. Returns whether there are more.
+    bool draw_columns(bool first) {
+        if (!limited()) return false;
+        if (first) draw_.open(node_key_);
+        wanted_.clear();
+        const auto enough = first ? static_cast<size_t>(settings_.max_features) : 1;
+        while (wanted_.size() < enough && !draw_.empty()) wanted_.push_back(draw_.next());
+        return !draw_.empty();
+    }
+    bool limited() const {
+        return settings_.max_features > 0 && static_cast<size_t>(settings_.max_features) < columns_.size();
+    }
+
     // -- one column at one node ---------------------------------------------------------------------------------------
 
     void look(size_t column, Segment node) {
@@ -86,9 +111,10 @@ private:
         own_ = settings_.missing_branch && gone_rows() && part_.valid() && fits(part_);
     }
     // Whether there was any candidate, if only one that breaks a limit. Engines that send only what may win do not show
-    // those. For Poisson it is not enough that a column tells rows apart: both branches must have a sum.
+    // those, but for random ones. For Poisson it is not enough that a column tells rows apart: both branches must have
+    // a sum.
     bool any_candidate(Segment node) {
-        if (seen_ || !engine_.gives_stats()) return seen_;
+        if (seen_ || !engine_.gives_stats() || settings_.random_cuts) return seen_;
         if (settings_.criterion != Criterion::poisson) return engine_.tells_apart(node);
         engine_.everything();
         for (size_t c = 0; c < columns_.size() && !seen_; ++c) look(c, node), scan_column();
@@ -113,6 +139,10 @@ private:
     void scan_column() {
         if (buckets_.empty()) return;
         for (Kind kind : columns_[column_].kinds) {
+            if (settings_.random_cuts && kind != kMultiway) {
+                scan_random(kind);
+                continue;
+            }
             switch (kind) {
                 case kThreshold:
                 case kOrdinal: scan_prefixes(kind, 0); break;
@@ -245,6 +275,49 @@ private:
         }
     }
 
+    // One test of the kind, drawn at random: which buckets go to the left.
+    void scan_random(Kind kind) {
+        if (buckets_.size() < 2) return;
+        const int64_t position = draw_test(kind);
+        for (int placement = 0; placement < placements(); ++placement) {
+            gather(placement);
+            for (size_t i = 0; i < buckets_.size(); ++i) {
+                if (lefts_[i]) move(buckets_[i], right_, left_);
+            }
+            offer_two(kind, position, placement);
+        }
+    }
+    // Fills lefts_; returns the position of the test: its place among those of its kind where these are listed.
+    int64_t draw_test(Kind kind) {
+        const uint64_t random = cut_key(node_key_, column_, kind);
+        const size_t n = buckets_.size();
+        if (kind == kSubset) {
+            random_subset(random, n, lefts_);
+            return 0;
+        }
+        size_t at = below(random, kind == kOrdinal ? n - 1 : n);
+        if (kind == kThreshold) {
+            at = 0;
+            while (under_random_cut(random, buckets_[at + 1].low)) ++at;
+        }
+        lefts_.assign(n, 0);
+        std::fill(lefts_.begin() + (kind == kOneValue ? static_cast<int64_t>(at) : 0),
+                  lefts_.begin() + static_cast<int64_t>(at) + 1, 1);
+        return kind == kThreshold ? 0 : static_cast<int64_t>(at);
+    }
+    bool under_random_cut(uint64_t random, int64_t rank) const {
+        return columns_[column_].is_number() ? engine_.number(column_, rank) <= random_number(random)
+                                             : engine_.integer(column_, rank) <= random_integer(random);
+    }
+    double random_number(uint64_t random) const {
+        return random_cut(random, engine_.number(column_, buckets_.front().low),
+                          engine_.number(column_, buckets_.back().high));
+    }
+    int64_t random_integer(uint64_t random) const {
+        return random_cut(random, engine_.integer(column_, buckets_.front().low),
+                          engine_.integer(column_, buckets_.back().high));
+    }
+
     void scan_presence() {
         left_.clear();
         right_.assign(whole);
@@ -344,7 +417,8 @@ private:
     // C4.5's first step: each column sends its best test.
     void keep_best_of_column(Segment node) {
         if (best_->found()) {
-            const int64_t cuts = columns_[column_].is_code() ? 0 : engine_.n_cuts(column_, node);
+            const bool one = columns_[column_].is_code() || settings_.random_cuts;
+            const int64_t cuts = one ? 1 : engine_.n_cuts(column_, node);
             bests_.push_back({best_->get(), cuts});
         }
         best_.emplace(settings_.random_ties, node_key_);
@@ -389,7 +463,7 @@ private:
         bool swapped = false;
         switch (kind) {
             case kThreshold:
-            case kOrdinal: cut_after(winner.key.position, chosen); break;
+            case kOrdinal: cut(winner.key.position, chosen); break;
             case kOneValue: chosen.codes = {static_cast<int32_t>(buckets_[at].low)}; break;
             case kSubset: swapped = list_subset(at, chosen); break;
             case kMultiway:
@@ -407,7 +481,8 @@ private:
             chosen.missing = heaviest(chosen);
     }
 
-    void cut_after(int64_t place, Chosen& chosen) const {
+    void cut(int64_t place, Chosen& chosen) {
+        if (settings_.random_cuts && chosen.kind == kThreshold) return cut_at_random(chosen);
         size_t at = 0;
         while (buckets_[at].place != place) ++at;
         const int64_t a = buckets_[at].high, b = buckets_[at + 1].low;
@@ -420,17 +495,32 @@ private:
             chosen.cut_int = midpoint(engine_.integer(column_, a), engine_.integer(column_, b));
     }
 
+    void cut_at_random(Chosen& chosen) {
+        draw_test(kThreshold);
+        const auto right = std::find(lefts_.begin(), lefts_.end(), 0);
+        chosen.last_left = buckets_[static_cast<size_t>(right - lefts_.begin()) - 1].high;
+        const uint64_t random = cut_key(node_key_, column_, kThreshold);
+        if (columns_[column_].is_number())
+            chosen.cut = random_number(random);
+        else
+            chosen.cut_int = random_integer(random);
+    }
+
     // Lists the lighter side (the near one of equals); returns whether that is the far side.
     bool list_subset(size_t position, Chosen& chosen) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
-        if (!exhaustive() && desk_.target.n_classes > 2)
+        if (settings_.random_cuts)
+            draw_test(kSubset);
+        else if (!exhaustive() && desk_.target.n_classes > 2)
             order_by_rate(static_cast<int64_t>(position / buckets_.size()));
         else if (!exhaustive())
             order_by_rate(desk_.target.n_classes == 2 ? 1 : 0);
         const size_t prefix = desk_.target.n_classes > 2 ? position % buckets_.size() : position;
         for (size_t i = 0; i < buckets_.size(); ++i) {
-            const bool far = exhaustive() ? i > 0 && (position >> (i - 1) & 1) : i >= prefix;
+            const bool far = settings_.random_cuts ? !lefts_[i]
+                             : exhaustive()        ? i > 0 && (position >> (i - 1) & 1)
+                                                   : i >= prefix;
             sides[far].push_back(static_cast<int32_t>(buckets_[i].low));
             weight[far] += weigh(buckets_[i]);
         }
@@ -472,6 +562,8 @@ private:
     const Settings& settings_;
     int64_t total_weight_;
     Side left_, right_, part_;
+    ColumnDraw draw_;
+    std::vector<size_t> wanted_;  // the columns at hand
 
     int64_t moved_ = 0;  // rows since the last tick
 
@@ -485,8 +577,9 @@ private:
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    Bucket gone_;       // its missing rows, which are also in part_
-    bool own_ = false;  // they get a branch of their own
+    std::vector<uint8_t> lefts_;  // which of them a random test sends to the left
+    Bucket gone_;                 // its missing rows, which are also in part_
+    bool own_ = false;            // they get a branch of their own
 };
 
 }  // namespace treewise

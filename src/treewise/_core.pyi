@@ -38,6 +38,7 @@ class Target:
 class Tuning:
     plain: bool
     bounds: bool
+    drawn: bool
     subtract: bool
     cluster_cells: int
     cluster_rows: int
@@ -50,6 +51,8 @@ class Settings:
     missing_branch: bool
     empty_from_root: bool
     random_ties: bool
+    random_cuts: bool
+    max_features: int
     seed: int
     max_depth: int
     max_leaf_nodes: int

@@ -286,6 +286,8 @@ def core_settings(problem: Problem) -> _core.Settings:
     core.missing_branch = asked.missing == "branch"
     core.empty_from_root = asked.empty_branch == "root"
     core.random_ties = asked.ties == "random"
+    core.random_cuts = asked.splitter == "random"
+    core.max_features = asked.features_of(len(problem.columns))
     core.seed = asked.random_state
     core.max_depth = -1 if asked.max_depth is None else asked.max_depth
     core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes

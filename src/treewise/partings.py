@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import encode
+from treewise.chance import below, cut_key, random_integer, random_number, random_subset
 from treewise.criteria import Group, medians
 from treewise.encode import INT64_MAX, Encoding
 from treewise.nodes import KIND_NUMBERS
@@ -267,6 +268,40 @@ PARTINGS: dict[str, Callable[[Scene], Iterator[Parting]]] = {
     "subset": subsets,
     "multiway": multiways,
 }
+
+
+# -- one test of a kind, drawn at random ------------------------------------------------------------------------------
+
+
+def one_at_random(scene: Scene, kind: str, node: int) -> Iterator[Parting]:
+    """Draw one test of a kind from the node's key; a multiway test is the only one of its kind."""
+    if kind == "multiway":
+        yield from multiways(scene)
+        return
+    buckets = scene.buckets
+    if len(buckets) < 2:
+        return
+    random = cut_key(node, scene.column, PLACE[kind])
+    if kind == "threshold":
+        yield random_threshold(scene, random)
+    elif kind == "subset":
+        named = random_subset(random, len(buckets))
+        near = [b for b, listed in zip(buckets, named, strict=True) if listed]
+        far = [b for b, listed in zip(buckets, named, strict=True) if not listed]
+        sides = (reduce(add, (b.group for b in near)), reduce(add, (b.group for b in far)))
+        yield subset(scene, 0, sides, [*near, *far], len(near))
+    else:
+        listed = list(PARTINGS[kind](scene))
+        yield listed[below(random, len(listed))]
+
+
+def random_threshold(scene: Scene, random: int) -> Parting:
+    """Cut anywhere between the least and the largest value, not only half-way between neighbours."""
+    low, high = scene.buckets[0].value, scene.buckets[-1].value
+    draw: Callable[[int, Any, Any], float] = random_number if scene.encoding.kind == "number" else random_integer
+    cut = draw(random, low, high)
+    sides = [reduce(add, (b.group for b in scene.buckets if (b.value <= cut) == under)) for under in (True, False)]
+    return Parting(0, (sides[0], sides[1]), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))
 
 
 def presence(scene: Scene, kind: str) -> Split:

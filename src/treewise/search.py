@@ -22,8 +22,9 @@ from operator import add
 
 import numpy as np
 
+from treewise import chance
 from treewise.criteria import Group, Measure, log2_fixed, medians, nlogn
-from treewise.partings import PARTINGS, PLACE, Parting, Rows, group_of, look, presence
+from treewise.partings import PARTINGS, PLACE, Parting, Rows, group_of, look, one_at_random, presence
 from treewise.problem import Problem
 from treewise.settings import as_written
 from treewise.split import Split
@@ -118,8 +119,11 @@ class Judge:
 # -- candidates -------------------------------------------------------------------------------------------------------
 
 
-def candidates(judge: Judge, rows: Rows, column: int) -> Iterator[Candidate]:
-    """List every candidate of one column at a node, in the order in which ties are decided."""
+def candidates(judge: Judge, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
+    """List every candidate of one column at a node, in the order in which ties are decided.
+
+    With the node's ``key``: one of each kind, drawn at random.
+    """
     scene = look(judge.problem, column, rows)
     if not scene.buckets:
         return
@@ -127,18 +131,18 @@ def candidates(judge: Judge, rows: Rows, column: int) -> Iterator[Candidate]:
     gone = scene.missing
     own = judge.sets_apart(gone)
     for kind in kinds:
-        for parting in PARTINGS[kind](scene):
+        for parting in PARTINGS[kind](scene) if key is None else one_at_random(scene, kind, key):
             for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
-                key = (column, PLACE[kind], parting.position, placement)
-                made = judge.score(parting.make, branch, branches, gone.rows, key)
+                named = (column, PLACE[kind], parting.position, placement)
+                made = judge.score(parting.make, branch, branches, gone.rows, named)
                 if made:
                     yield made
     if gone.rows:
         present = reduce(add, (b.group for b in scene.buckets))
         split = presence(scene, kinds[0])
         sides = (present, gone) if split.missing == 1 else (gone, present)
-        key = (column, PLACE["presence"], 0, 0)
-        made = judge.score(partial(replace, split), split.missing, sides, gone.rows, key)
+        named = (column, PLACE["presence"], 0, 0)
+        made = judge.score(partial(replace, split), split.missing, sides, gone.rows, named)
         if made:
             yield made
 
@@ -200,18 +204,27 @@ def find_best_prediction(problem: Problem, rows: Rows, node: Group) -> int | flo
     return math.ldexp(float(node.total) / float(node.weight), -problem.target_scale)
 
 
-def find_best_split(problem: Problem, rows: Rows, draw: Callable[[Candidate], int] | None = None) -> Candidate | str:
+def find_best_split(problem: Problem, rows: Rows, key: int = 0) -> Candidate | str:
     """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
 
-    Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with ``draw`` the one that
-    draws the smallest number. C4.5 lets each column send its best test first.
+    Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with random ties the one that
+    draws the smallest number. C4.5 lets each column send its best test first. Where a node looks at ``max_features``
+    columns only, they are drawn in turn, until there are enough and one of them can be used. ``key``: the node's, from
+    which all that is random is drawn (``chance.py``).
     """
     problem = problem.at(rows)
+    settings = problem.settings
+    draw = (lambda c: chance.tie(key, c.key)) if settings.ties == "random" else None
     judge = Judge.of(problem, rows)
     node, measure = judge.node, judge.measure
     seen, competing, best_of_column = False, [], []
-    for column in range(len(problem.columns)):
-        listed = list(candidates(judge, rows, column))
+    n_columns = len(problem.columns)
+    enough = settings.features_of(n_columns)
+    in_turn = chance.columns_in_turn(key, n_columns) if enough < n_columns else range(n_columns)
+    for looked_at, column in enumerate(in_turn):
+        if looked_at >= enough and competing:
+            break
+        listed = list(candidates(judge, rows, column, key if settings.splitter == "random" else None))
         seen = seen or bool(listed)
         fitting = [c for c in listed if c.eligible]
         competing += fitting

@@ -52,6 +52,8 @@ class Settings:
     sufficient_accuracy: float = 1.0
     ties: str = "first"
     random_state: int = 0
+    max_features: int | float | str | None = None  # columns a node looks at, drawn at random; None: all
+    splitter: str = "best"
 
     @classmethod
     def of(cls, preset: str | None = None, **given: Any) -> Settings:
@@ -73,6 +75,8 @@ class Settings:
         one_of("missing", self.missing, ("learn", "branch", "error"))
         one_of("empty_branch", self.empty_branch, ("parent", "root"))
         one_of("ties", self.ties, ("first", "random"))
+        one_of("splitter", self.splitter, ("best", "random"))
+        features("max_features", self.max_features)
         whole("max_depth", self.max_depth, least=0, none="None for no limit")
         whole("max_leaf_nodes", self.max_leaf_nodes, least=1, none="None for no limit")
         whole("random_state", self.random_state, least=0, most=2**64 - 1)
@@ -81,6 +85,21 @@ class Settings:
         within("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
         within("min_impurity_decrease", self.min_impurity_decrease, 0.0, math.inf)
         within("sufficient_accuracy", self.sufficient_accuracy, 0.0, 1.0)
+
+    def features_of(self, columns: int) -> int:
+        """Return how many of so many columns a node looks at.
+
+        >>> [Settings(max_features=m).features_of(20) for m in (None, 3, 0.5, "sqrt", "log2")]
+        [20, 3, 10, 4, 4]
+        """
+        wanted = self.max_features
+        if wanted is None:
+            return columns
+        if isinstance(wanted, str):
+            wanted = math.isqrt(columns) if wanted == "sqrt" else columns.bit_length() - 1
+        elif isinstance(wanted, float):
+            wanted = math.floor(as_written(wanted) * columns)
+        return min(columns, max(1, wanted))
 
     def given(self) -> dict[str, Any]:
         """Return the values that differ from the defaults, for the history and for headers.
@@ -154,6 +173,19 @@ def count_or_share(name: str, value: object, least: int) -> None:
     if count is not None and least <= count <= MOST:
         return
     raise ParameterError(f"{name}={shown(value)}: must be a whole number, {least} or more, or a share between 0 and 1.")
+
+
+def features(name: str, value: object) -> None:
+    """Check how many columns a node looks at: so many, this share of them, or scikit-learn's words."""
+    if value is None or (isinstance(value, str) and value in ("sqrt", "log2")):
+        return
+    count = index(value)
+    if (count is not None and 1 <= count <= MOST) or (isinstance(value, float) and 0.0 < value <= 1.0):
+        return
+    raise ParameterError(
+        f'{name}={shown(value)}: must be "sqrt", "log2", a whole number of columns, a share of them above 0 and up to 1,'
+        " or None for all."
+    )
 
 
 def within(name: str, value: object, low: float, high: float) -> None:

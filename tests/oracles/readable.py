@@ -9,19 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from treewise.chance import stir
 from treewise.partings import group_of
 from treewise.search import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree import Tree
-
-MASK = 2**64 - 1
-
-
-def stir(state, value):
-    z = (state + 0x9E3779B97F4A7C15 * (value + 1)) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
 
 @dataclass(eq=False)
 class Built:
@@ -43,16 +34,7 @@ def look_at(problem, node):
         node.prediction = find_best_prediction(problem, node.rows, group)
     if node.stop:
         return
-    draw = None
-    if problem.settings.ties == "random":
-
-        def draw(candidate):
-            drawn = node.key
-            for part in candidate.key:
-                drawn = stir(drawn, part)
-            return drawn
-
-    found = find_best_split(problem, node.rows, draw)
+    found = find_best_split(problem, node.rows, node.key)
     if isinstance(found, str):
         node.stop = found
         return

@@ -14,6 +14,7 @@ from .readable import build, facts, facts_of
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 
 CLASSIFICATION = [c.name for c in CRITERIA.values() if c.task == "classification"]
+MAX_FEATURES = (1, 1, 2, 3, 0.5, "sqrt", "log2")
 REGRESSION = [c.name for c in CRITERIA.values() if c.task == "regression"]
 
 
@@ -81,6 +82,10 @@ def random_options(rng, data, n, regression):
         scale = rng.choice([1.0, 0.1, 1e-9])
         options["sample_weight"] = rng.integers(0 if n > 3 else 1, 4, n) * scale
         options["sample_weight"][0] = scale
+    if rng.random() < 0.4:
+        options["max_features"] = MAX_FEATURES[rng.integers(len(MAX_FEATURES))]
+    if rng.random() < 0.3:
+        options["splitter"] = "random"
     return options
 
 
