@@ -15,7 +15,7 @@ PACKAGE = Path(treewise.__file__).parent
 
 # From the ground up. A module may import from lower floors and from its own.
 FLOORS = [
-    {"_version", "errors", "wording"},
+    {"_version", "errors", "wording", "chance"},
     {"table"},
     {"sheet"},
     {"encode"},

@@ -217,7 +217,9 @@ def find_best_split(problem: Problem, rows: Rows, key: int = 0) -> Candidate | s
     draw = (lambda c: chance.tie(key, c.key)) if settings.ties == "random" else None
     judge = Judge.of(problem, rows)
     node, measure = judge.node, judge.measure
-    seen, competing, best_of_column = False, [], []
+    seen = False
+    competing: list[Candidate] = []
+    best_of_column: list[tuple[Candidate, int]] = []
     n_columns = len(problem.columns)
     enough = settings.features_of(n_columns)
     in_turn = chance.columns_in_turn(key, n_columns) if enough < n_columns else range(n_columns)

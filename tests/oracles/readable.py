@@ -14,6 +14,7 @@ from treewise.partings import group_of
 from treewise.search import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree import Tree
 
+
 @dataclass(eq=False)
 class Built:
     path: tuple  # branch numbers from the root
