@@ -9,7 +9,9 @@ import json
 import numpy as np
 
 import treewise as tw
+from tests.ensemble.made import of_trees
 from treewise.draw.text import header, view
+from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
 
 RESULTS = {
@@ -19,6 +21,8 @@ RESULTS = {
     "check": lambda tree, data: tree.check(data),
     "paths": paths,
     "summary": lambda tree, data: tree.summary(),
+    "ensemble": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]),
+    "ensemble.summary": lambda tree, data: of_trees([tree], oob=OutOfBag(0.5, 1, 2)).summary(),
     "cp_table": lambda tree, data: tree.cp_table,
     "trace": lambda tree, data: tree.trace(data),
     "trace of a node": lambda tree, data: tree.trace(data)[0],

@@ -45,12 +45,17 @@ def in_words(step: Mapping[str, Any]) -> str:
 
     >>> in_words({"did": "prune", "method": "gain", "options": {"threshold": 0.01}, "leaves": [6, 3]})
     'prune("gain", threshold=0.01): 6 → 3 leaves'
+    >>> in_words({"did": "grow", "ensemble": {"method": "forest", "n_estimators": 9}, "settings": {"max_depth": 2}})
+    'forest(n_estimators=9, max_depth=2)'
     """
-    options = {**step.get("settings", {}), **step.get("options", {})}
+    many = dict(step.get("ensemble", {}))
+    did = many.pop("method", step.get("did", "made"))
+    many.pop("table", None)  # the mark of the table it was grown on
+    options = {**many, **step.get("settings", {}), **step.get("options", {})}
     options |= {name: step[name] for name in ("priors", "cost") if name in step}
     said = [json.dumps(step["method"])] if "method" in step else []
     said += [f"{name}={option_in_words(value)}" for name, value in options.items()]
-    words = f"{step.get('did', 'made')}({', '.join(said)})"
+    words = f"{did}({', '.join(said)})"
     if "rows" in step:
         words += f" on {plural(step['rows'], 'row')}"
     if "imitates" in step:

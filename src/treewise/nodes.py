@@ -173,12 +173,7 @@ class Arrays:
     @cached_property
     def depths(self) -> npt.NDArray[np.int64]:
         """The number of tests above each node."""
-        # Each round looks twice as far up: ``depths`` counts the steps from a node to ``up``, until all are the root.
-        depths, up = (self.parent >= 0).astype(np.int64), self.parent.clip(0)
-        while up.any():
-            depths += depths[up]
-            up = up[up]
-        return depths
+        return depths_of(self.parent)
 
     @cached_property
     def for_core(self) -> dict[str, npt.NDArray[Any]]:
@@ -226,6 +221,20 @@ class Node:
     def is_leaf(self) -> bool:
         """Whether the node predicts rather than asks."""
         return self.split is None
+
+
+def depths_of(parent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the number of tests above each node; a root's parent is -1.
+
+    >>> depths_of(np.array([-1, 0, 1, 1, 0])).tolist()
+    [0, 1, 2, 2, 1]
+    """
+    # Each round looks twice as far up: ``depths`` counts the steps from a node to ``up``, until all are roots.
+    depths, up = (parent >= 0).astype(np.int64), np.where(parent >= 0, parent, np.arange(len(parent)))
+    while (more := depths[up]).any():
+        depths += more
+        up = up[up]
+    return depths
 
 
 def split_entries(split: Split, column: int, codes: Mapping[str, int]) -> dict[str, Any]:

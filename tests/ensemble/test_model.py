@@ -7,6 +7,7 @@ import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.ensemble.test_members import assert_same
 from treewise.ensemble import OutOfBag
+from treewise.history import Step
 
 
 def test_members_are_trees():
@@ -71,3 +72,47 @@ def test_repr():
     assert repr(of_trees([numbers])) == "<Ensemble forest of 1 tree · body_mass_g: a number · 1 leaf>"
     many = tw.grow({"x": list(range(6)), "y": list("abcdef")}, "y", max_depth=0)
     assert "y: a, b, c, d, … 6 classes" in repr(of_trees([many]))
+
+
+# -- in a few lines ---------------------------------------------------------------------------------------------------
+
+
+def test_summary_in_words():
+    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 2, 3)], oob=OutOfBag(0.9375, 340, 344))
+    step = {**made.history[0], "ensemble": {"method": "forest", "n_estimators": 3, "table": "ab12"}}
+    lines = str(made.with_(history=(Step(step),))).splitlines()
+    assert lines[0] == "trees   forest of 3 trees · target species: Adelie, Chinstrap, Gentoo"
+    assert lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
+    assert lines[2] == ("unseen  error 6.2 % on 340 of 344 rows, each by the trees that have not seen it (out of bag)")
+    assert lines[3].startswith("asks    flipper_length_mm ")
+    assert lines[4] == 'made    forest(n_estimators=3, criterion="entropy", max_depth=1) on 344 rows'
+    assert str(made.first(1)).splitlines()[1] == "size    leaves 2 · depth 1"
+
+
+def test_summary_as_data():
+    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 3)])
+    found = made.summary().to_dict()
+    assert found["leaves"] == {"least": 2, "median": 4.5, "most": 7}
+    assert found["depth"] == {"least": 1, "median": 2.0, "most": 3}
+    assert found["oob"] is None
+    assert sum(found["importances"].values()) == pytest.approx(1.0)
+    one = {"flipper_length_mm": 1.0}
+    taken = of_trees([made[1]]).summary().columns
+    shares = {name: (one.get(name, 0.0) + taken.get(name, 0.0)) / 2 for name in taken}
+    assert found["importances"] == pytest.approx(shares)
+    assert list(found["importances"].values()) == sorted(found["importances"].values(), reverse=True)
+
+
+def test_summary_of_numbers_and_of_nothing():
+    numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
+    said = str(of_trees([numbers], oob=OutOfBag(0.25, 10, 342)))
+    assert "unseen  R² 0.25 on 10 of 342 rows" in said
+    assert "asks    no column: it always predicts the same" in said
+    nothing = of_trees([numbers], oob=OutOfBag(float("nan"), 0, 342)).summary()
+    assert "unseen  nothing is known on 0 of 342 rows" in str(nothing)
+    assert nothing.to_dict()["oob"] == {"score": None, "rows": 0, "of": 342}
+
+
+def test_depths_of_all_trees_at_once():
+    trees = [tw.grow("penguins", max_depth=d) for d in (0, 3, 1, None)]
+    assert of_trees(trees).members.depths.tolist() == [tree.depth for tree in trees]

@@ -14,7 +14,7 @@ from treewise.draw.counts import error_in_words
 from treewise.encode import Encoding
 from treewise.errors import listing
 from treewise.history import in_words
-from treewise.nodes import LEAF, STOPS
+from treewise.nodes import LEAF, STOPS, Target
 from treewise.sheet import Heading, Sheet, Shown, Style
 from treewise.tree import Tree
 from treewise.wording import plural, safe
@@ -48,7 +48,7 @@ class Summary(Shown):
         stops = " · ".join(f"{many:,} {name}" for name, many in self.stops.items())
         needed = " · ".join(map(encoding_in_words, self.needs))
         return [
-            ("tree", " · ".join([target_in_words(tree), *size])),
+            ("tree", " · ".join([target_in_words(tree.target), *size])),
             ("leaves", stops),
             ("needs", needed or "no column: it always predicts the same"),
             ("made", " → ".join(map(in_words, tree.history)) or "written by hand"),
@@ -79,13 +79,13 @@ class Summary(Shown):
         return "\n".join(f"{strong(f'{head:<7}')} {said}" for head, said in self.lines())
 
 
-def target_in_words(tree: Tree) -> str:
+def target_in_words(target: Target) -> str:
     """Say what is predicted."""
-    name = safe(tree.target.name)
-    if tree.task == "regression":
+    name = safe(target.name)
+    if target.task == "regression":
         return f"target {name}: a number"
-    positive = f" (positive: {safe(tree.target.positive)})" if tree.target.positive is not None else ""
-    return f"target {name}: {listing([safe(label) for label in tree.classes])}{positive}"
+    positive = f" (positive: {safe(target.positive)})" if target.positive is not None else ""
+    return f"target {name}: {listing([safe(label) for label in target.classes])}{positive}"
 
 
 def encoding_in_words(encoding: Encoding) -> str:

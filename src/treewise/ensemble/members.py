@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treewise.ensemble import opening
 from treewise.errors import shown
 from treewise.files.packing import narrowest
-from treewise.nodes import LEAF, MULTIWAY, Arrays
+from treewise.nodes import LEAF, MULTIWAY, Arrays, depths_of
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -160,6 +160,13 @@ class Members:
         many = self.filled("n_codes") + (self.filled("other") >= 0)
         own = np.where(self.kind[self.kind != LEAF] == MULTIWAY, many, 2)
         return np.maximum(own, self.missing.astype(np.int64) + 1)
+
+    @cached_property
+    def depths(self) -> Ints:
+        """The number of tests on the longest path of each member."""
+        branches = np.zeros(len(self.kind), np.int64)
+        branches[self.kind != LEAF] = self.branches
+        return np.maximum.reduceat(depths_of(opening.shape_of(branches, self.start).parent), self.start[:-1])
 
     def filled(self, name: str) -> Array:
         """Return an array of inner nodes, with its default where it is empty."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from treewise.nodes import Label, Target, Task
 from treewise.settings import index
 from treewise.tree import Tree
 from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.draw.many import EnsembleSummary
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 
@@ -152,6 +155,18 @@ class Ensemble:
         return replace(self, **changes)
 
     # -- doors ----------------------------------------------------------------------------------------------------
+
+    def summary(self) -> EnsembleSummary:
+        """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made."""
+        from treewise.draw.many import EnsembleSummary
+
+        return EnsembleSummary(self)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {**self.summary()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.criteria import CRITERIA
-from treewise.nodes import LEAF, STOPS, Arrays
+from treewise.nodes import LEAF, STOPS, Arrays, depths_of
 
 if TYPE_CHECKING:
     from treewise.ensemble.members import Members
@@ -217,10 +217,7 @@ def number_figures(one: Members, runs: tuple[Ints, Ints], parent: Ints) -> dict[
 
 def levels(parent: Ints) -> list[Ints]:
     """Return the nodes of each level but the root's, the deepest level first."""
-    depth, up = (parent >= 0).astype(np.int64), parent.clip(0)
-    while up.any():
-        depth += depth[up]
-        up = up[up]
+    depth = depths_of(parent)
     order = np.argsort(depth, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[:0:-1]
 

@@ -178,9 +178,10 @@ def check_step(step: Any, where: str) -> None:
         text(step.get(key, ""), f"{where}.{key}")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
         raise ModelFormatError(f"{where} is no pruning: leaves, facts, measure, looked_at or decisions are damaged")
-    for key in ("settings", "options"):
+    for key in ("settings", "options", "ensemble"):
         if not isinstance(step.get(key, {}), dict):
             raise ModelFormatError(f"{where}.{key} is {shown(step[key])}: it must be names and values")
+    text(step.get("ensemble", {}).get("method", ""), f"{where}.ensemble.method")
     check_settings(step.get("settings", {}), f"{where}.settings")
     check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
     splits = step.get("splits", {})
