@@ -6,7 +6,7 @@ Stands below ``measure.py`` and ``paths.py``, which compare them with what a tre
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,14 @@ from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
+
+
+class Classes(Protocol):
+    """A tree, or many."""
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in order."""
 
 
 def answers(tree: Tree, table: Table, target: Any) -> Column:
@@ -133,12 +141,12 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     raise DataError(f"{what} Remove them first, or drop_missing_target=True (--drop-missing-target).")
 
 
-def class_places(tree: Tree, column: Column) -> tuple[Ints, tuple[Label, ...]]:
-    """Return each row's place among the tree's classes, then the labels it does not know; and all these."""
+def class_places(model: Classes, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+    """Return each row's place among a model's classes, then the labels it does not know; and all these."""
     _, codes, found = encode.classes(column)
-    known = {str(label): i for i, label in enumerate(tree.classes)}
-    folded = {str(label).casefold(): i for i, label in enumerate(tree.classes)}
-    places, labels = [], list(tree.classes)
+    known = {str(label): i for i, label in enumerate(model.classes)}
+    folded = {str(label).casefold(): i for i, label in enumerate(model.classes)}
+    places, labels = [], list(model.classes)
     for label in found:
         place = known.get(str(label))
         if place is None and isinstance(label, bool):

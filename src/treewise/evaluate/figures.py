@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
 LONGEST_LABEL = 24
-SEEN = "this looks like the table the tree was grown on; expect more errors on new rows"
+SEEN = "this looks like the table the {grown} on; expect more errors on new rows"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +42,7 @@ class Evaluation(Shown, ABC):
     n: int
     seen: bool  # every leaf got as many rows as in training: this looks like the training table
     missing: str  # of a tree that knows no rows: where rows with a missing value went, in words
+    many: bool = field(default=False, kw_only=True)  # trees, not one
 
     @property
     @abstractmethod
@@ -54,9 +55,14 @@ class Evaluation(Shown, ABC):
         return {"table": self.table, "target": self.target, "n": self.n, "seen": self.seen, **finite}
 
     @property
+    def grown(self) -> str:
+        """How to speak of what was grown."""
+        return "trees were grown" if self.many else "tree was grown"
+
+    @property
     def notes(self) -> list[str]:
         """What to keep in mind beside the figures."""
-        return [*[SEEN] * self.seen, *[self.missing] * bool(self.missing)]
+        return [*[SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,13 +227,13 @@ class ClassEvaluation(Evaluation):
         facts = [("error", f"{rough_percent(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
-            said = f'always "{safe(self.majority)}", {root} where the tree was grown'
+            said = f'always "{safe(self.majority)}", {root} where the {self.grown}'
             facts.append(("baseline", f"{rough_percent(self.baseline_error):>5} %   {said}"))
         facts += [("cost", said) for said in self._cost_lines()]
         facts.append(("log loss", self._log_loss_in_words()))
         for label, rows in self.unknown.items():
             many = plural(int(rows), "row") if self.weights is None else f"weight {count(rows)}"
-            facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree, so wrong'))
+            facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree{"s" * self.many}, so wrong'))
         return [*facts, *(("note", note) for note in self.notes)]
 
     def _cost_lines(self) -> list[str]:

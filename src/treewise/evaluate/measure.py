@@ -20,7 +20,7 @@ from treewise.estimates import Estimate, chances
 from treewise.evaluate.answers import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.evaluate.ranking import Ranking
-from treewise.nodes import LEAF
+from treewise.nodes import LEAF, Label
 from treewise.predict import (
     answers_of,
     apply,
@@ -39,15 +39,43 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """A tree, the rows it is compared on, and where they end."""
+class Compared:
+    """The rows that something is compared on."""
 
-    tree: Tree
     table: Table
     column: Column  # the true answers
     rows: Ints  # which rows of the table that was given these are
-    nodes: Ints  # the node each ends at
     weight: Floats | None  # of each, where rows have weights
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Compared):
+    """A tree, the rows it is compared on, and where they end."""
+
+    tree: Tree
+    nodes: Ints  # the node each ends at
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is said beside the figures."""
+
+    root: Any  # what would be predicted without a test; None where that is not known
+    seen: bool = False
+    missing: str = ""
+    estimate: str = "maximum_likelihood"
+    many: bool = False  # trees, not one
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What was said of each row: its class, and how likely its true class was held."""
+
+    labels: tuple[Label, ...]  # the classes, and then those of the table that are not among them
+    truth: Ints  # places among these
+    said: Ints
+    chance: Floats  # of the true class
+    second: Floats | None  # of two classes: the probability of the second
 
 
 def evaluate(
@@ -102,13 +130,18 @@ def compared(
 ) -> Comparison:
     """Read a table with known answers, and let the tree say where its rows end."""
     table = read(data, na_values=na_values(tree))
-    column = answers(tree, table, target)
+    here = with_answers(table, answers(tree, table, target), drop_missing_target, sample_weight)
+    tree = as_compared(tree, here.column)
+    return Comparison(**vars(here), tree=tree, nodes=np.atleast_1d(apply(tree, here.table)))
+
+
+def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> Compared:
+    """Return the rows of a table that have an answer and count."""
     weight = None if sample_weight is None else sample_weights(table, sample_weight)
     rows = rows_with_answers(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
-    tree = as_compared(tree, column)
-    return Comparison(tree, table, column, rows, np.atleast_1d(apply(tree, table)), weight)
+    return Compared(table, column, rows, weight)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
@@ -142,60 +175,74 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
 
 
 def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -> ClassEvaluation:
-    """Count what was predicted for which class, and how likely each row's class was held."""
-    tree, table, column, nodes, weight = here.tree, here.table, here.column, here.nodes, here.weight
+    """Count what a tree predicted for which class, and how likely each row's class was held."""
+    tree, nodes = here.tree, here.nodes
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, table)
+    refuse_unanswered(tree, nodes, here.table)
+    truth, labels = class_places(tree, here.column)
+    second = chances(tree, speakers, np.ones(len(nodes), np.int64), way) if len(tree.classes) == 2 else None
     said = answers_of(tree, speakers, way).astype(np.int64)
-    truth, labels = class_places(tree, column)
-    n, k = len(table), len(tree.classes)
-    cells, place, times = np.unique(truth * k + said, return_inverse=True, return_counts=True)
-    chance = chances(tree, speakers, truth, way)
-    ranking = None
-    if k == 2:
-        second = chances(tree, speakers, np.ones(n, np.int64), way)
-        ranking = Ranking.of(tree.classes[1], second, truth == 1, weight)
-    possible = chance > 0
-    losses = -np.log(chance[possible])
+    majority = tree.prediction(0) if tree.arrays.rows[0] > 0 else None
+    facts = Facts(majority, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
+    answers = Said(labels, truth, said, chances(tree, speakers, truth, way), second)
+    return class_figures(here, tree.classes, answers, facts, cost)
+
+
+def class_figures(
+    here: Compared, classes: tuple[Label, ...], found: Said, facts: Facts, cost: CostMatrix | None
+) -> ClassEvaluation:
+    """Count what was said of the rows."""
+    n, k, weight = len(here.table), len(classes), here.weight
+    cells, place, times = np.unique(found.truth * k + found.said, return_inverse=True, return_counts=True)
+    ranking = None if found.second is None else Ranking.of(classes[1], found.second, found.truth == 1, weight)
+    possible = found.chance > 0
+    losses = -np.log(found.chance[possible])
     of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
     return ClassEvaluation(
-        table=table.name,
-        target=column.name,
+        table=here.table.name,
+        target=here.column.name,
         n=n,
-        seen=seen_before(tree, nodes),
-        missing=where_missing_went(tree, table, nodes),
-        classes=tree.classes,
-        labels=labels,
+        seen=facts.seen,
+        missing=facts.missing,
+        many=facts.many,
+        classes=classes,
+        labels=found.labels,
         pairs=np.stack([cells // k, cells % k, times], axis=1),
         weights=None if weight is None else np.bincount(place, weight, len(cells)).astype(np.float64),
         effective=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
         log_loss=of_others if possible.all() else math.inf,
         impossible_rows=tuple((here.rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
-        majority=tree.prediction(0) if tree.arrays.rows[0] > 0 else None,
-        estimate=str(way),
+        majority=facts.root,
+        estimate=facts.estimate,
         cost_matrix=cost,
         ranking=ranking,
     )
 
 
 def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
-    """Measure how far the predicted values are from the true ones."""
-    tree, table, column, nodes, weight = here.tree, here.table, here.column, here.nodes, here.weight
+    """Measure how far the values that a tree predicts are from the true ones."""
+    tree, nodes = here.tree, here.nodes
     speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, table)
-    said = answers_of(tree, speakers, way)
-    truth = encode.numbers(column)
+    refuse_unanswered(tree, nodes, here.table)
+    root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
+    facts = Facts(root, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
+    return number_figures(here, answers_of(tree, speakers, way), facts)
+
+
+def number_figures(here: Compared, said: Floats, facts: Facts) -> NumberEvaluation:
+    """Measure how far what was said is from the truth."""
+    truth, weight, root = encode.numbers(here.column), here.weight, facts.root
     refuse_infinite(truth, here)
     rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
-    root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
     from_root = None if root is None else truth - root
     return NumberEvaluation(
-        table=table.name,
-        target=column.name,
-        n=len(table),
-        seen=seen_before(tree, nodes),
-        missing=where_missing_went(tree, table, nodes),
+        table=here.table.name,
+        target=here.column.name,
+        n=len(here.table),
+        seen=facts.seen,
+        missing=facts.missing,
+        many=facts.many,
         rmse=rmse,
         mae=mean(np.abs(said - truth), weight),
         r2=1 - (rmse / spread) * (rmse / spread) if truth.min() < truth.max() else None,
@@ -203,11 +250,11 @@ def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
         baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
         baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),
         weight=None if weight is None else float(weight.sum()),
-        estimate=str(way),
+        estimate=facts.estimate,
     )
 
 
-def refuse_infinite(truth: Floats, here: Comparison) -> None:
+def refuse_infinite(truth: Floats, here: Compared) -> None:
     """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
     if not np.isfinite(truth).all():
         place = int(np.argmax(~np.isfinite(truth)))
