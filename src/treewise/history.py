@@ -16,6 +16,7 @@ from treewise.wording import clip, count, figure, plural, safe
 MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
 HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
+NO_OPTIONS = ("method", "table", "errors", "training_errors", "stopped")  # of many trees: how it went
 RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
 KINDS: dict[str, Any] = {
     "node": int,
@@ -48,9 +49,8 @@ def in_words(step: Mapping[str, Any]) -> str:
     >>> in_words({"did": "grow", "ensemble": {"method": "forest", "n_estimators": 9}, "settings": {"max_depth": 2}})
     'forest(n_estimators=9, max_depth=2)'
     """
-    many = dict(step.get("ensemble", {}))
-    did = many.pop("method", step.get("did", "made"))
-    many.pop("table", None)  # the mark of the table it was grown on
+    did = step.get("ensemble", {}).get("method", step.get("did", "made"))
+    many = {name: value for name, value in step.get("ensemble", {}).items() if name not in NO_OPTIONS}
     options = {**many, **step.get("settings", {}), **step.get("options", {})}
     options |= {name: step[name] for name in ("priors", "cost") if name in step}
     said = [json.dumps(step["method"])] if "method" in step else []

@@ -181,12 +181,24 @@ def check_step(step: Any, where: str) -> None:
     for key in ("settings", "options", "ensemble"):
         if not isinstance(step.get(key, {}), dict):
             raise ModelFormatError(f"{where}.{key} is {shown(step[key])}: it must be names and values")
-    text(step.get("ensemble", {}).get("method", ""), f"{where}.ensemble.method")
+    check_many(step.get("ensemble", {}), f"{where}.ensemble")
     check_settings(step.get("settings", {}), f"{where}.settings")
     check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
     splits = step.get("splits", {})
     if not isinstance(splits, dict) or not all(isinstance(s, str) and s in SPLIT_KINDS for s in splits.values()):
         raise ModelFormatError(f"{where}.splits is {shown(splits)}: it must name columns and {', '.join(SPLIT_KINDS)}")
+
+
+def check_many(options: dict[str, Any], where: str) -> None:
+    """Check what was asked of many trees: plain values, or how their rounds went in numbers."""
+    text(options.get("method", ""), f"{where}.method")
+    many = options.get("n_estimators", 1)
+    if type(many) is not int or many < 1:
+        raise ModelFormatError(f"{where}.n_estimators is {shown(many)}: it must be a whole number, 1 or more")
+    for name, value in options.items():
+        numbers = isinstance(value, list) and all(type(item) in (int, float) for item in value)
+        if not (numbers or value is None or isinstance(value, str | bool | int | float)):
+            raise ModelFormatError(f"{where}.{safe(name[:80])} is {shown(value)}: it must be a plain value")
 
 
 def check_settings(settings: dict[str, Any], where: str) -> None:
