@@ -59,6 +59,23 @@ nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::v
     return to_dict(std::move(nodes));
 }
 
+nb::dict estimate_ends(const nb::dict& tree, Array<int64_t> parent, Array<int64_t> ends, const TargetArrays& target,
+                       const Settings& settings) {
+    const PathArrays held = make_paths(tree);
+    const auto nodes = static_cast<int64_t>(parent.size());
+    const auto view = [](const auto& a) { return std::span(a.data(), a.size()); };
+    if (held.paths.kind.size() != parent.size() || ends.size() != static_cast<size_t>(target.target.n_rows))
+        throw nb::value_error("lengths differ");
+    for (int64_t end : view(ends))
+        if (end < 0 || end >= nodes) throw nb::value_error("no such node");
+    Nodes found;
+    {
+        nb::gil_scoped_release no_python;
+        found = estimate_at(held.paths, view(parent), view(ends), target.target, settings);
+    }
+    return to_dict(std::move(found));
+}
+
 nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const PathArrays held = make_paths(tree);
     const std::vector<Column> seen = views(columns, n_rows, true);
@@ -97,6 +114,8 @@ nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& column
 void bind_trees(nb::module_& m) {
     m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Re-estimate the statistics of a tree's nodes.");
+    m.def("estimate_at", &estimate_ends, "tree"_a, "parent"_a, "ends"_a, "target"_a, "settings"_a,
+          "The same for rows of which it is known at which node they end.");
     m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
     m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "speaker"_a, "said"_a,
           "n_outputs"_a, "What each column adds to the answer for each row: rows × columns × outputs numbers.");

@@ -31,8 +31,8 @@ public:
           whole_(desk_),
           branch_(desk_) {}
 
-    Nodes run(const Monitor& monitor) {
-        sort_rows(monitor);
+    Nodes run(std::span<const int64_t> ends, const Monitor& monitor) {
+        sort_rows(ends);
         for (size_t node = 0; node < parent_.size(); ++node) {
             look_at(node);
             monitor(static_cast<double>(node) / static_cast<double>(parent_.size()));
@@ -41,10 +41,8 @@ public:
     }
 
 private:
-    void sort_rows(const Monitor& monitor) {
+    void sort_rows(std::span<const int64_t> ends) {
         const size_t n = parent_.size();
-        std::vector<int64_t> ends(target_.n_rows);
-        find_leaves(tree_, columns_, target_.n_rows, 1, monitor, ends.data());
         first_.assign(n + 1, 0);
         for (int64_t e : ends) ++first_[e + 1];
         std::inclusive_scan(first_.begin(), first_.end(), first_.begin());
@@ -114,7 +112,7 @@ private:
     void write(size_t node, std::span<const Row> rows, const Summary& s, double gain, int64_t weight,
                const std::vector<std::pair<int32_t, int64_t>>& counts) {
         int64_t missing = 0;
-        if (tree_.kind[node] != kLeaf) {
+        if (tree_.kind[node] != kLeaf && !columns_.empty()) {
             const Column& column = columns_[tree_.column[node]];
             missing = column.visit([&](auto values) {
                 return std::count_if(rows.begin(), rows.end(), [&](Row r) { return is_missing(values[r]); });
@@ -142,7 +140,7 @@ private:
 
     const Paths& tree_;
     std::span<const int64_t> parent_;
-    const std::vector<Column>& columns_;
+    const std::vector<Column>& columns_;  // none where it is known where the rows end
     const Target& target_;
     const Settings& settings_;
     Desk desk_;
@@ -157,8 +155,18 @@ private:
 
 Nodes estimate(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
                const Target& target, const Settings& settings, const Monitor& monitor) {
+    std::vector<int64_t> ends(target.n_rows);
+    find_leaves(tree, columns, target.n_rows, 1, monitor, ends.data());
     return with_side(settings.criterion, [&]<class Side>() {
-        return Estimator<Side>(tree, parent, columns, target, settings).run(monitor);
+        return Estimator<Side>(tree, parent, columns, target, settings).run(ends, monitor);
+    });
+}
+
+Nodes estimate_at(const Paths& tree, std::span<const int64_t> parent, std::span<const int64_t> ends,
+                  const Target& target, const Settings& settings) {
+    const std::vector<Column> none;
+    return with_side(settings.criterion, [&]<class Side>() {
+        return Estimator<Side>(tree, parent, none, target, settings).run(ends, [](double) {});
     });
 }
 

@@ -14,4 +14,9 @@ namespace treewise {
 Nodes estimate(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
                const Target& target, const Settings& settings, const Monitor& monitor);
 
+// The same for rows of which it is known at which node they end, without their columns: missing_rows stay 0. A row may
+// stand for several of its kind, by its weight; what it counts for as a row is then the caller's to know.
+Nodes estimate_at(const Paths& tree, std::span<const int64_t> parent, std::span<const int64_t> ends,
+                  const Target& target, const Settings& settings);
+
 }  // namespace treewise

@@ -74,6 +74,13 @@ def grow(
 def estimate(
     tree: Arrays, parent: npt.NDArray[np.int64], columns: Sequence[Column], target: Target, settings: Settings
 ) -> Arrays: ...
+def estimate_at(
+    tree: Arrays,
+    parent: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    target: Target,
+    settings: Settings,
+) -> Arrays: ...
 def quartiles(columns: Sequence[Column], weight: npt.NDArray[np.int64]) -> list[tuple[float, float] | None]: ...
 def leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
 def shapley(

@@ -122,8 +122,9 @@ class Members:
     def open(self, t: int, criterion: str = "entropy", empty_branch: Literal["parent", "root"] = "parent") -> Arrays:
         """Return one member as a tree's arrays: with parents, and what inner nodes count, derived again.
 
-        What classes count, weigh and predict is exactly what was packed; impurities and gains, and of numbers what
-        inner nodes say under ``squared_error``, are so but for rounding. What leaves say is exact always.
+        It is the tree that was packed, to the last bit, where it predicts classes and weights are whole numbers. With
+        other weights impurities and gains are the same but for rounding; of numbers gains, and under
+        ``squared_error`` impurities and what inner nodes say. What leaves say is exact always.
         """
         if not 0 <= t < len(self):
             raise IndexError(f"no member {shown(t)}: there are 0 to {len(self) - 1}")

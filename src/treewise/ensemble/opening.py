@@ -5,7 +5,8 @@ Stands below ``members.py``. Without a loop over nodes:
     parents      Nodes in pre-order are the steps of a stack: each takes the uppermost open place, and an inner node
                  opens one a branch. Who opened a place, and who took it, alternate in time; so sorted by height, and
                  then by time, the openings and the takings of all places stand side by side.
-    sums         A subtree is a run of nodes, and its leaves a run of leaves: what a node counts is a difference of two
+    classes      The core re-estimates a tree from rows; the counts of the leaves are handed to it as such.
+    sums         A subtree is a run of nodes, and its leaves a run of leaves: what a node has is a difference of two
                  running sums, of integers, or doubles that are integers in units of a power of two: exact.
     means        Combined level by level from the leaves up, since differences of running sums would cancel.
 """
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from treewise import _core
 from treewise.criteria import CRITERIA
-from treewise.nodes import LEAF, STOPS, Arrays, depths_of
+from treewise.nodes import LEAF, Arrays, depths_of
 
 if TYPE_CHECKING:
     from treewise.ensemble.members import Members
@@ -26,9 +28,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-CELLS = 1 << 22  # counts that are held at once
 TINY = 1e-14  # gains of less than this share of the impurity are rounding: none
-NO_ROWS = STOPS.index("no_rows")
 
 
 class Shape(NamedTuple):
@@ -108,16 +108,14 @@ def opened(one: Members, criterion: str, empty_branch: str) -> Arrays:
         "rows": within(runs, one.rows.astype(np.int64)),
         "missing_rows": on(inner, one.filled("missing_rows"), 0, np.int64),
     }
+    blank = dict.fromkeys(("weight", "impurity", "gain", "value", "spread"), np.empty(0))
+    blank |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
+    blank |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
     if len(one.n_counts):
-        found |= class_figures(one, runs, criterion)
-        found["label"] = answers_of_empty(found["label"], found["stop"], shape.parent, empty_branch)
-        found |= {"value": np.empty(0), "spread": np.empty(0)}
+        blank |= class_figures(one, Arrays(**{**blank, **found}), criterion, empty_branch)
     else:
-        found |= number_figures(one, runs, shape.parent)
-        found |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
-        found |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
-    if "gain" not in found:
-        found["gain"] = gains(shape.parent, found["weight"], found["impurity"])
+        blank |= number_figures(one, runs, shape.parent)
+    found = {**blank, **found}
     for array in found.values():
         array.flags.writeable = False
     return Arrays(**found)
@@ -131,61 +129,40 @@ def on(where: npt.NDArray[np.bool_], entries: npt.NDArray[Any], elsewhere: float
 
 
 def within(runs: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Add up the entries of each node's leaves (one row of entries a leaf)."""
-    sums = np.concatenate([np.zeros((1, *entries.shape[1:]), entries.dtype), np.cumsum(entries, axis=0)])
+    """Add up the entries of each node's leaves."""
+    sums = np.append(entries[:0].sum(), np.cumsum(entries))
     found: npt.NDArray[Any] = sums[runs[1]] - sums[runs[0]]
     return found
 
 
-def class_figures(one: Members, runs: tuple[Ints, Ints], criterion: str) -> dict[str, Any]:
-    """What every node counts, and what follows from that."""
-    n, leaves = len(runs[0]), len(one.n_counts)
-    owner = np.repeat(np.arange(leaves), one.n_counts)
-    classes, which = np.unique(one.count_class, return_inverse=True)
-    step = max(1, CELLS // n)
-    found: list[tuple[Ints, Ints, Floats]] = []
-    for first in range(0, len(classes), step):
-        some = (which >= first) & (which < first + step)
-        table = np.zeros((leaves, min(step, len(classes) - first)))
-        table[owner[some], which[some] - first] = one.count_weight[some]
-        counts = within(runs, table)
-        at, cls = np.nonzero(counts)
-        found.append((at, classes[first + cls], counts[at, cls]))
-    at, counted, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(at, kind="stable")
-    return count_figures(at[order], counted[order], weights[order], n, criterion)
+def class_figures(one: Members, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
+    """What every node counts and says, by the core: each count of a leaf is handed over as a row of that weight."""
+    leaves = np.flatnonzero(one.kind == LEAF)
+    weight, scale = in_units(one.count_weight.astype(np.float64))
+    n_classes = int(one.count_class.max()) + 1
+    labels = one.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
+    target = _core.Target(labels, np.empty(0), weight, n_classes, 0, scale)
+    settings = _core.Settings()
+    settings.criterion = _core.Criterion[CRITERIA[criterion].core or criterion]
+    settings.empty_from_root = empty_branch == "root"
+    ends = np.repeat(leaves, one.n_counts)
+    found = _core.estimate_at(blank.for_core, blank.parent, ends, target, settings)
+    names = ("weight", "impurity", "gain", "label", "count_start", "count_class", "count_weight")
+    return {name: found[name] for name in names}
 
 
-def count_figures(at: Ints, classes: Ints, weights: Floats, n: int, criterion: str) -> dict[str, Any]:
-    """Weight, label and impurity of each node, of its counts one after another."""
-    weight = np.bincount(at, weights, n)
-    most = np.zeros(n)
-    np.maximum.at(most, at, weights)
-    label = np.full(n, -1, np.int32)
-    best = np.flatnonzero(weights == most[at])[::-1]  # of equals the first is written last
-    label[at[best]] = classes[best]
-    share = weights / weight[at]
-    measure = CRITERIA[criterion].core or criterion
-    if measure == "entropy":
-        impurity = np.bincount(at, -share * np.log2(share), n) + 0.0
-    else:
-        at_most = np.bincount(at, share * share, n) if measure == "gini" else most / np.where(weight > 0, weight, 1.0)
-        impurity = np.where(weight > 0, 1.0 - at_most, 0.0)
-    return {
-        "weight": weight,
-        "impurity": impurity,
-        "label": label,
-        "count_start": np.append(0, np.cumsum(np.bincount(at, minlength=n))),
-        "count_class": classes.astype(np.int32),
-        "count_weight": weights,
-    }
+def in_units(weights: Floats) -> tuple[Ints, int]:
+    """Return weights as whole numbers w·2^scale, as ``treewise.integers`` has them: those that are whole stay so.
 
-
-def answers_of_empty(label: npt.NDArray[np.int32], stop: Any, parent: Ints, empty_branch: str) -> Any:
-    """Let branches without rows say what their parent or the root says."""
-    empty = np.flatnonzero((stop == NO_ROWS) & (parent >= 0))
-    label[empty] = label[0 if empty_branch == "root" else parent[empty]]
-    return label
+    >>> in_units(np.array([2.0, 6.0])), in_units(np.array([0.25, 1.5]))
+    ((array([2, 6]), 0), (array([1, 6]), 2))
+    """
+    fraction, exponent = np.frexp(weights)
+    whole = np.ldexp(fraction, 53).astype(np.int64)
+    last_bit = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    scale = -int(np.min(exponent - 53 + last_bit))
+    scale = scale if weights.sum() > 2.0**53 else max(0, scale)
+    return np.ldexp(weights, scale).astype(np.int64), scale
 
 
 def number_figures(one: Members, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
@@ -193,7 +170,7 @@ def number_figures(one: Members, runs: tuple[Ints, Ints], parent: Ints) -> dict[
     weight = within(runs, one.weight.astype(np.float64))
     if one.by_node:
         kept = {name: getattr(one, name).astype(np.float64) for name in ("value", "spread", "impurity")}
-        return {"weight": weight, **kept}
+        return {"weight": weight, "gain": gains(parent, weight, kept["impurity"]), **kept}
     leaf = one.kind == LEAF
     value, spread = on(leaf, one.value, 0.0, np.float64), on(leaf, one.spread, 0.0, np.float64)
     largest = max(np.abs(one.value).max(initial=0.0), np.abs(one.spread).max(initial=0.0))
