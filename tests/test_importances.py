@@ -17,7 +17,8 @@ from tests.tables import quick
 from treewise.errors import DataError, ParameterError
 from treewise.estimates import Estimate
 from treewise.evaluate.measure import compared
-from treewise.explain.importances import impurity_decrease, rise, trial_of
+from treewise.explain.importances import impurity_decrease
+from treewise.explain.permutation import rise, trial_of
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))

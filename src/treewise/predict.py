@@ -8,14 +8,15 @@ columns the tree asks about are needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise import _core, encode
 from treewise.criteria import logarithm
+from treewise.encode import Encoding
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
 from treewise.estimates import Estimate, chances, nodes_that_answer, shares, values
 from treewise.intervals import check_confidence, student_half_width, wilson_intervals
@@ -162,12 +163,32 @@ def subtree_sizes(tree: Tree) -> list[int]:
 # -- tables for trees -------------------------------------------------------------------------------------------------
 
 
-def as_row(tree: Tree, data: Any) -> Any:
+class Grown(Protocol):
+    """What was grown on a table: a tree, or many."""
+
+    @property
+    def encodings(self) -> tuple[Encoding, ...]:
+        """What each column is."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names, in order."""
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """The texts that meant "missing"."""
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """How it came to be."""
+
+
+def as_row(model: Grown, data: Any) -> Any:
     """Take a row of a pandas dataframe, ``df.iloc[3]``, for the dict that it is; leave everything else alone."""
     if type(data).__name__ != "Series":
         return data
     names = list(data.index) if hasattr(data, "index") and hasattr(data, "items") else []
-    if set(tree.columns) & set(names):
+    if set(model.columns) & set(names):
         return dict(data.items())
     raise DataError(
         "cannot predict a Series without the names of columns. A row is df.iloc[3] in pandas,"
@@ -175,26 +196,26 @@ def as_row(tree: Tree, data: Any) -> Any:
     )
 
 
-def read_for(tree: Tree, data: Any) -> tuple[Table, bool]:
+def read_for(model: Grown, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
         # What a row does not say is missing for now; `refuse_unsaid` complains if its path asks for it.
-        return read([{**dict.fromkeys(tree.columns), **data}], name="the row", na_values=na_values(tree)), True
+        return read([{**dict.fromkeys(model.columns), **data}], name="the row", na_values=na_values(model)), True
     if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
-        if len(data) != len(tree.columns):
+        if len(data) != len(model.columns):
             raise DataError(
-                f"the row has {len(data)} values; the tree was given {len(tree.columns)} columns:"
-                f" {listing(tree.columns)}."
+                f"the row has {len(data)} values; the {'tree was' if isinstance(model, Tree) else 'trees were'} given"
+                f" {len(model.columns)} columns: {listing(model.columns)}."
             )
-        return read([dict(zip(tree.columns, data, strict=True))], name="the row", na_values=na_values(tree)), True
+        return read([dict(zip(model.columns, data, strict=True))], name="the row", na_values=na_values(model)), True
     if (
         isinstance(data, np.ndarray)
         and data.ndim == 2
-        and data.shape[1] == len(tree.columns)
+        and data.shape[1] == len(model.columns)
         and data.dtype.names is None
     ):
-        return read(data, columns=tree.columns, na_values=na_values(tree)), False
-    return read(data, na_values=na_values(tree)), False
+        return read(data, columns=model.columns, na_values=na_values(model)), False
+    return read(data, na_values=na_values(model)), False
 
 
 def refuse_unsaid(tree: Tree, data: Any, nodes: Ints) -> None:
@@ -217,54 +238,67 @@ def is_cell(value: object) -> bool:
 
 def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
     """Encode the columns the tree asks about; the others stay None."""
-    used = set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())
-    table.convert(tree.columns[i] for i in used)
+    asked = tree.arrays.column
+    used = set(asked[tree.arrays.kind != LEAF].tolist())
+    return encoded_columns(tree, table, used, lambda i: f"node {int(np.flatnonzero(asked == i)[0])}")
+
+
+def encoded_columns(
+    model: Grown, table: Table, used: set[int], who_asks: Callable[[int], str]
+) -> list[npt.NDArray[Any] | None]:
+    """Encode the columns that are used; the others stay None. ``who_asks`` says who wants one that is not there."""
+    table.convert(model.columns[i] for i in used)
+    refusing = refuses_missing(model)
     arrays: list[npt.NDArray[Any] | None] = []
-    for i, encoding in enumerate(tree.encodings):
+    for i, encoding in enumerate(model.encodings):
         if i not in used:
             arrays.append(None)
             continue
         if encoding.name not in table.columns:
-            node = int(np.flatnonzero(tree.arrays.column == i)[0])
             raise ColumnError(
-                f'{table.name} has no column "{safe(encoding.name)}", which node {node} asks for.'
+                f'{table.name} has no column "{safe(encoding.name)}", which {who_asks(i)} asks for.'
                 f"{did_you_mean(encoding.name, table.columns)} (Extra columns are fine; order does not matter.)"
             )
         values = encode.apply(encoding, table[encoding.name], table.name)
-        if refuses_missing(tree):
+        if refusing:
             gone = np.flatnonzero(encode.is_missing(encoding, values))
             if len(gone):
                 raise DataError(
                     f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name},'
-                    ' and the tree was grown with missing="error". Fill it, or leave that row out.'
+                    f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with"
+                    ' missing="error". Fill it, or leave that row out.'
                 )
         arrays.append(values)
     return arrays
 
 
-def na_values(tree: Tree) -> tuple[str, ...]:
-    """Return the texts that meant "missing" when the tree was grown: they still do."""
-    return tree.na_values
+def na_values(model: Grown) -> tuple[str, ...]:
+    """Return the texts that meant "missing" when the model was grown: they still do."""
+    return model.na_values
 
 
-def refuses_missing(tree: Tree) -> bool:
-    """Tell whether the tree was grown to refuse missing values."""
-    return any(step.get("settings", {}).get("missing") == "error" for step in tree.history)
+def refuses_missing(model: Grown) -> bool:
+    """Tell whether the model was grown to refuse missing values."""
+    return any(step.get("settings", {}).get("missing") == "error" for step in model.history)
 
 
 def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: int) -> Ints:
     """Walk every row down the tree, in the core."""
-    empty = np.empty(0)
-    wrapped = [
-        _core.Column(empty if values is None else values, len(encoding.levels))
-        for encoding, values in zip(tree.encodings, columns, strict=True)
-    ]
     try:
-        return _core.leaves(tree.arrays.for_core, wrapped, n_rows)
+        return _core.leaves(tree.arrays.for_core, for_core(tree.encodings, columns), n_rows)
     except MemoryError:
         raise MemoryError(
             f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."
         ) from None
+
+
+def for_core(encodings: Sequence[Encoding], columns: Iterable[npt.NDArray[Any] | None]) -> list[_core.Column]:
+    """Wrap encoded columns for the core; those that nobody asks for are empty."""
+    empty = np.empty(0)
+    return [
+        _core.Column(empty if values is None else values, len(encoding.levels))
+        for encoding, values in zip(encodings, columns, strict=True)
+    ]
 
 
 def refuse_unanswered(tree: Tree, nodes: Ints, table: Table) -> None:

@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss, precision
 
 import treewise as tw
 from tests.draw.names import hostile_table
+from tests.ensemble.made import of_trees
 from treewise.cli import pictures
 from treewise.draw import plots
 from treewise.draw.paper import content, form_of, said, save
@@ -31,6 +32,8 @@ def every_picture():
     yield "impurity", lambda ax=None: tw.draw_impurity(ax=ax)
     root = tw.candidates("penguins")
     yield "gains", lambda ax=None: root.draw("bill_length_mm", ax)
+    many = of_trees([tw.grow("noisy", max_depth=depth) for depth in (1, 2, 3)])
+    yield "stages", lambda ax=None: many.draw_stages("noisy", test="noisy", ax=ax)
     yield "gains of categories", lambda ax=None: root.draw("island", ax)
 
 

@@ -156,7 +156,6 @@ def distill(
         other = asked["validation"]
         asked["validation"] = lesson(who, other, read(other, na_values=markers), target, given.name).table
     wanted = pruning_for(options.get("preset"), **asked)
-    given, options = given.that_count(options)
     problem = given.problem(who, **options, random_state=random_state)
 
     def grow(rows: Problem, for_good: bool = True) -> Tree:
@@ -210,7 +209,8 @@ def by_folds(problem: Problem, grow: Callable[..., Tree], number: Said, progress
 def answered(problem: Problem, said: Said, given: Lesson, tree: Tree) -> Answers:
     """Put side by side what teacher and student say of the rows of a problem."""
     teacher = problem.raw if problem.target.task == "regression" else problem.y.astype(np.int64)
-    return Answers(teacher, said, given.true_answers(tree), weights_of(problem))
+    truth = given.true_answers(tree)
+    return Answers(teacher, said, None if truth is None else truth[problem.rows], weights_of(problem))
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:

@@ -21,7 +21,6 @@ from treewise.evaluate.answers import class_places
 from treewise.growth import problem_for
 from treewise.problem import Problem
 from treewise.problem.roles import names_in, take_target
-from treewise.problem.weights import sample_weights
 from treewise.table import Column, Table
 from treewise.table.column import Columns
 from treewise.tree import Tree
@@ -43,39 +42,17 @@ class Lesson:
         """What the teacher says."""
         return self.table[self.name]
 
-    def rows(self, kept: npt.NDArray[np.bool_]) -> Lesson:
-        """Return some of the rows."""
-        if kept.all():
-            return self
-        rows = np.flatnonzero(kept)
-        return Lesson(self.table.take(rows), self.name, None if self.truth is None else self.truth.take(rows))
-
     def answered_rows(self) -> Lesson:
         """Return the rows that the teacher has an answer for."""
         there = ~self.answers.is_missing()
         if not there.any():
             raise DataError(f"the teacher answers for no row of {self.table.name}: there is nothing to imitate.")
-        return self.rows(there)
-
-    def that_count(self, options: dict[str, Any]) -> tuple[Lesson, dict[str, Any]]:
-        """Return the rows that are learned from: of positive weight and, where that is asked for, answered."""
-        given = options.get("sample_weight")
-        weight = sample_weights(self.table, given)
-        kept = weight > 0
-        if options.get("drop_missing_target"):
-            kept &= ~self.answers.is_missing()
-        if not kept.any() or kept.all():
-            return self, options  # growing says what is wrong
-        named = given is None or isinstance(given, str)
-        return self.rows(kept), options if named else {**options, "sample_weight": weight[kept]}
+        rows = np.flatnonzero(there)
+        return Lesson(self.table.take(rows), self.name, None if self.truth is None else self.truth.take(rows))
 
     def problem(self, who: Teacher, **options: Any) -> Problem:
         """Prepare it for growing; the history of the tree is to say who it imitates."""
         ready = problem_for(self.table, self.name, **options)
-        if len(ready) < len(self.table):
-            raise ParameterError(
-                "class_weight: a class of weight 0 cannot be imitated. Leave its rows out of the table."
-            )
         return replace(ready, asked={**ready.asked, "imitates": who.about})
 
     def teacher_answers(self, tree: Tree) -> Answers:

@@ -9,35 +9,23 @@ Two answers to two questions; ``Importances.method`` says which one it is, and s
                         at random (Breiman 2001). On rows the tree has not seen, that is what it owes to the column;
                         columns that say the same stand in for each other in growth, so it is about this tree.
 
-Stands on ``evaluate``, whose tables with known answers it takes, and ``sheet.py``, which shows what was found.
+Stands on ``sheet``, which shows what was found; ``permutation.py`` beside it does the second.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
-from treewise.costs import cost_of, losses
 from treewise.criteria import criterion_named
 from treewise.errors import DataError, ParameterError, listing
-from treewise.estimates import Estimate, chances
-from treewise.evaluate.answers import class_places
-from treewise.evaluate.measure import Comparison, compared, refuse_infinite, seen_before
-from treewise.explain.crew import Progress, in_threads
-from treewise.growth import workers
-from treewise.intervals import check_confidence
 from treewise.loss_sums import size_of_numbers
 from treewise.nodes import LEAF
-from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.settings import one_of, whole
 from treewise.sheet import Heading, Sheet, Shown
 from treewise.tree import Tree
 from treewise.wording import figure, number, percent, plural, safe
@@ -48,9 +36,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MEASURES = {"classification": ("error", "cost", "log_loss"), "regression": ("rmse", "mae")}
 SAID = {"error": "error", "cost": "cost a row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
-MOST_REPEATS = 100_000
 
 
 @dataclass(frozen=True)
@@ -63,11 +49,11 @@ class ColumnImportance:
     decrease: float | None = None  # of impurity, per row of the table, in the criterion's unit
     low: float | None = None  # of the rise: the interval for other rows like these
     high: float | None = None
-    repeats: tuple[float, ...] = ()  # the rise of every shuffle
+    repeats: tuple[float, ...] = ()  # the rise of every shuffle; or of an ensemble the share in each tree
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation from one shuffle to the next; None for a single one."""
+        """The standard deviation from one shuffle (or tree) to the next; None for a single one."""
         if len(self.repeats) < 2:
             return None
         unit = size_of_numbers(rises := np.array(self.repeats))
@@ -95,6 +81,7 @@ class Importances(Shown):
     repeats: int = 0
     confidence: float = 0.95
     seen: bool = False  # whether these look like the rows the tree was grown on
+    trees: int = 0  # of an ensemble; 0 for a tree
 
     def __getitem__(self, column: str) -> ColumnImportance:
         """Return one column's."""
@@ -144,6 +131,8 @@ def importances(tree: Tree, data: Any = None, **options: Any) -> Importances:
     """Return how much each column matters; without data from the tree alone (``Tree.importances``)."""
     given = {name: value for name, value in options.items() if value is not None}
     if data is not None:
+        from treewise.explain.permutation import on_data
+
         return on_data(tree, data, **given)
     for name in given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
@@ -191,172 +180,20 @@ def ranked(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
     return tuple(sorted(found, key=lambda each: (-each.importance, each.splits == 0)))
 
 
-# -- permutation ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A tree on rows with known answers, to be tried again with one column shuffled."""
-
-    tree: Tree
-    columns: Sequence[npt.NDArray[Any] | None]
-    truth: npt.NDArray[Any]
-    weight: Floats  # in shares of all
-    measure: str
-    way: Estimate
-    unit: float = 1.0  # of numbers: a power of two of their size, so that squares neither overflow nor vanish
-
-    def losses_at(self, nodes: Ints) -> Floats:
-        """Return what each row loses when these nodes answer: its error, its cost, its squared error, …"""
-        tree = self.tree
-        speakers = nodes_that_speak(tree, nodes)
-        if self.measure == "log_loss":
-            chance = chances(tree, speakers, self.truth, self.way)
-            if not chance.all():
-                raise DataError(
-                    "log_loss is infinite: a leaf gives no chance to a class that came up."
-                    ' estimate="laplace" (--estimate laplace) leaves every class one.'
-                )
-            return np.asarray(-np.log(chance), np.float64)
-        said = answers_of(tree, speakers, self.way)
-        if tree.task == "regression":
-            off = np.asarray(said / self.unit - self.truth / self.unit, np.float64)
-            return np.abs(off) if self.measure == "mae" else off**2
-        return losses(self.truth, said, tree.task, cost_of(tree) if self.measure == "cost" else None)
-
-    def shuffled(self, column: int, seed: Sequence[int]) -> Floats:
-        """Return what each row loses when the values of one column are dealt out anew."""
-        values = self.columns[column]
-        assert values is not None
-        dealt = values[np.random.default_rng(seed).permutation(len(values))]
-        columns = [dealt if i == column else other for i, other in enumerate(self.columns)]
-        return self.losses_at(find_nodes(self.tree, columns, len(values)))
-
-    def total(self, values: Floats) -> float:
-        """Return the weighted mean; without the threads of a matrix product, so the same everywhere."""
-        return float(np.sum(self.weight * values))
-
-    def mean(self, losses: Floats) -> float:
-        """Return the measure, in the trial's unit: a weighted mean, of squares its root."""
-        mean = self.total(losses)
-        return math.sqrt(mean) if self.measure == "rmse" else mean
-
-
-def on_data(
-    tree: Tree,
-    data: Any,
-    target: Any = None,
-    *,
-    measure: str | None = None,
-    repeats: int = 10,
-    random_state: int = 0,
-    sample_weight: Any = None,
-    drop_missing_target: bool = False,
-    estimate: Any = None,
-    confidence: float = 0.95,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Importances:
-    """Return how much worse a tree does on a table when a column is shuffled, for each (``Tree.importances``)."""
-    whole("repeats", repeats, least=1, most=MOST_REPEATS)
-    whole("random_state", random_state, least=0, most=2**64 - 1)
-    check_confidence(confidence)
-    threads = workers(n_jobs)
-    here = compared(tree, data, target, drop_missing_target, sample_weight)
-    trial = trial_of(here, measure, Estimate.of(estimate))
-    before = trial.losses_at(here.nodes)
-    used = np.flatnonzero(split_counts(trial.tree)).tolist()
-
-    def work(piece: int, _: Progress) -> Floats:
-        column, repeat = used[piece // repeats], piece % repeats
-        return trial.shuffled(column, (random_state, column, repeat))
-
-    done = in_threads(work, len(used) * repeats, threads, progress)
-    splits = split_counts(tree)
-    rises = {column: rise(trial, before, islice(done, repeats), confidence) for column in used}
-    found = [
-        ColumnImportance(name, int(splits[i]), **rises[i])
-        if i in rises
-        else ColumnImportance(name, 0, 0.0, None, 0.0, 0.0, (0.0,) * repeats)  # never asked about: nothing can change
-        for i, name in enumerate(tree.columns)
-    ]
-    return Importances(
-        "permutation",
-        here.column.name,
-        ranked(found),
-        table=here.table.name,
-        n=len(here.table),
-        measure=trial.measure,
-        baseline=trial.mean(before) * trial.unit,
-        repeats=repeats,
-        confidence=confidence,
-        seen=seen_before(trial.tree, here.nodes),
-    )
-
-
-def trial_of(here: Comparison, measure: str | None, way: Estimate) -> Trial:
-    """Make ready what is tried: the columns encoded once, the true answers, the weights."""
-    tree, table = here.tree, here.table
-    known = MEASURES[tree.task]
-    usual = "cost" if tree.task == "classification" and cost_of(tree) is not None else known[0]
-    name = usual if measure is None else measure
-    one_of("measure", name, known)
-    if name == "cost" and cost_of(tree) is None:
-        raise ParameterError('measure="cost": the tree has no costs; tree.with_cost(…) gives it some.')
-    refuse_unanswered(tree, here.nodes, table)
-    truth: npt.NDArray[Any]
-    unit = 1.0
-    if tree.task == "regression":
-        truth = encode.numbers(here.column)
-        refuse_infinite(truth, here)
-        unit = size_of_numbers(truth)
-    else:
-        truth = class_places(tree, here.column)[0]
-    weight = np.ones(len(table)) if here.weight is None else here.weight / here.weight.max()
-    return Trial(tree, encoded(tree, table), truth, weight / weight.sum(), name, way, unit)
-
-
-def rise(trial: Trial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
-    """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
-
-    The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,
-    since a row's difference is the mean over the shuffles, that other shuffles would. For the RMSE by linearisation.
-    One row says nothing of others. Shuffles are added up as they come, so that there may be many.
-    """
-    start, each, mean_after = trial.mean(before), [], np.zeros(len(before))
-    for losses_after in after:
-        each.append(trial.mean(losses_after) - start)
-        mean_after += losses_after
-    mean_after /= len(each)
-    change = mean_after - before
-    if trial.measure == "rmse":
-        end = math.sqrt(trial.total(mean_after))
-        change = mean_after / (2 * end or 1.0) - before / (2 * start or 2 * end or 1.0)
-    raised = math.fsum(each) / len(each)
-    repeats = tuple(one * trial.unit for one in each)
-    if len(before) < 2:
-        return {"importance": raised * trial.unit, "low": None, "high": None, "repeats": repeats}
-    centred = change - trial.total(change)
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
-    found = {"importance": raised, "low": raised - half, "high": raised + half}
-    return {**{name: value * trial.unit for name, value in found.items()}, "repeats": repeats}
-
-
 # -- shown ------------------------------------------------------------------------------------------------------------
 
 
 def impurity_sheet(found: Importances) -> Sheet:
     """Lay out the impurity decrease, with its bias named."""
     unit = f" ({found.unit} a row)" if found.unit else " a row"
-    headings = (
-        Heading("column"),
-        Heading("splits", "whole"),
-        Heading("importance", "share", title="share %"),
-        Heading("decrease", "number", title=f"impurity taken away{unit}"),
-    )
-    rows = [(c.column, c.splits, c.importance, c.decrease) for c in found.columns]
+    last = Heading("decrease", "number", title=f"impurity taken away{unit}")
+    if found.trees:
+        last = Heading("spread", "share", title="± over trees")
+    headings = (Heading("column"), Heading("splits", "whole"), Heading("importance", "share", title="share %"), last)
+    rows = [(c.column, c.splits, c.importance, c.spread if found.trees else c.decrease) for c in found.columns]
+    mean = f", the mean of {plural(found.trees, 'tree')}" if found.trees else ""
     return Sheet(
-        f"Impurity decrease by column, for {safe(found.target)}",
+        f"Impurity decrease by column, for {safe(found.target)}{mean}",
         headings,
         rows,
         below=(

@@ -24,7 +24,7 @@ from treewise import _core
 from treewise.errors import ColumnError, DataError, did_you_mean
 from treewise.estimates import Estimate, shares, values
 from treewise.explain.row.words import named
-from treewise.nodes import LEAF, MULTIWAY, Label
+from treewise.nodes import LEAF, MULTIWAY, Label, Target
 from treewise.predict import as_row, encoded, nodes_that_speak, read_for
 from treewise.sheet import Heading, Sheet, Shown
 from treewise.tree import Tree
@@ -61,6 +61,14 @@ class ShapValues(Shown):
     columns: tuple[str, ...]
     classes: tuple[Label, ...]  # none for numbers
     target: str
+
+    @classmethod
+    def of(cls, found: Floats, base: Floats, single: bool, columns: tuple[str, ...], target: Target) -> ShapValues:
+        """Make them of (rows, columns, outputs) numbers, of numbers one output, and a base for each output."""
+        values = found[0] if single else found
+        if target.task == "regression":
+            return cls(values[..., 0], float(base[0]), columns, (), target.name)
+        return cls(values, base, columns, target.classes, target.name)
 
     @property
     def single(self) -> bool:
@@ -127,21 +135,8 @@ def shap(tree: Tree, data: Any, estimate: Any = None) -> ShapValues:
         _core.Column(np.empty(0) if cells is None else cells, len(encoding.levels))
         for encoding, cells in zip(tree.encodings, encoded(tree, table), strict=True)
     ]
-    outputs = spread.said.shape[1]
-    found = _core.shapley(
-        tree.arrays.for_core,
-        wrapped,
-        len(table),
-        spread.share,
-        spread.stay,
-        spread.speaker,
-        spread.said.ravel(),
-        outputs,
-    ).reshape(len(table), len(tree.columns), outputs)
-    base = spread.base(tree)
-    if tree.task == "regression":
-        return ShapValues((found[0] if single else found)[..., 0], float(base[0]), tree.columns, (), tree.target.name)
-    return ShapValues(found[0] if single else found, base, tree.columns, tree.classes, tree.target.name)
+    found = spread.shapley(tree, wrapped, len(table))
+    return ShapValues.of(found, spread.base(tree), single, tree.columns, tree.target)
 
 
 def refuse_unfit(tree: Tree) -> None:
@@ -204,6 +199,13 @@ class Spread:
         else:
             said = shares(tree, everyone, way)
         return cls(share, stay, nodes_that_speak(tree, everyone), np.ascontiguousarray(said))
+
+    def shapley(self, tree: Tree, columns: Sequence[_core.Column], n_rows: int) -> Floats:
+        """Return the values of all rows: (rows, columns, outputs)."""
+        outputs = self.said.shape[1]
+        how = (self.share, self.stay, self.speaker, self.said.ravel(), outputs)
+        found = _core.shapley(tree.arrays.for_core, columns, n_rows, *how)
+        return found.reshape(n_rows, len(tree.columns), outputs)
 
     def base(self, tree: Tree) -> Floats:
         """Return the answer for a row of which nothing is known: the mean over the ends."""

@@ -8,6 +8,7 @@ impurity.py    entropy and 2·gini of two classes (chapter 8, figure 8.4)  ``tw.
 gains.py       what every threshold of a column would gain at a node     ``tree.trace(data)[0].draw("age")``
 ranking.py     ROC, precision and recall, calibration of two classes     ``tree.evaluate(test).draw("roc")``
 importances.py which columns matter, as bars                             ``tree.importances().draw()``
+stages.py      the error of an ensemble as trees are added              ``ensemble.draw_stages(data)``
 confusion.py   true classes against predicted ones                       ``tree.evaluate(test).draw()``
 """
 

@@ -1,0 +1,170 @@
+"""How far the trees of an ensemble agree, row by row; the rows they quarrel about most come first.
+
+Stands on ``panel.py``. Of classes, what counts is the class each tree says, by its vote; of numbers, how far apart the
+values are. A row on which trees quarrel lies near a border, or is like few rows the trees have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from treewise.ensemble import Ensemble
+from treewise.explain.many.panel import Floats, Ints, Panel, Progress
+from treewise.nodes import Label
+from treewise.sheet import Heading, Sheet, Shown
+from treewise.wording import plural, rough_percent, safe
+
+MOST_ROWS = 20  # that are printed
+MOST_CLASSES = 8  # whose shares are printed
+
+
+@dataclass(frozen=True)
+class RowAgreement:
+    """What the trees say of one row: the answer, and the say of the trees for each class; of numbers their spread."""
+
+    row: int  # from 1
+    answer: Label | float
+    share: float | None  # of the say that is for the answer; None for numbers
+    shares: dict[Label, float]  # of the say for each class
+    spread: float | None = None  # of numbers: the standard deviation over the trees …
+    low: float | None = None  # … the smallest and the largest value of a tree
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Shown, Sequence[RowAgreement]):
+    """The rows of a table, those the trees quarrel about most first. ``print`` it, index it, or ``.to_frame()``.
+
+    ``share`` and ``shares``, or ``values``, ``spread``, ``low`` and ``high``, are in the order of the table.
+    """
+
+    table: str
+    target: str
+    trees: int
+    classes: tuple[Label, ...]
+    answers: Sequence[Any]  # of the ensemble, in the order of the table
+    shares: Floats  # rows × classes; of numbers empty
+    spread: Floats  # of numbers
+    low: Floats
+    high: Floats
+    places: Ints  # of the answers among the classes
+
+    @property
+    def share(self) -> Floats:
+        """How much of the say is for the answer, row by row: 1 where the trees are of one mind."""
+        rows: Floats = self.shares[np.arange(len(self.places)), self.places]
+        return rows
+
+    @cached_property
+    def order(self) -> Ints:
+        """The rows (from 0), the most disputed first."""
+        return np.argsort(self.share if self.classes else -self.spread, kind="stable")
+
+    @property
+    def unanimous(self) -> int:
+        """How many rows the trees are of one mind about."""
+        if not self.classes:
+            return int((self.low == self.high).sum())
+        return int((np.count_nonzero(self.shares, axis=1) == 1).sum())
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @overload
+    def __getitem__(self, place: int) -> RowAgreement: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RowAgreement]: ...
+    def __getitem__(self, place: int | slice) -> RowAgreement | list[RowAgreement]:
+        rows = self.order[place]
+        return [self.of(int(row)) for row in rows] if isinstance(place, slice) else self.of(int(rows))
+
+    def of(self, row: int) -> RowAgreement:
+        """Return what the trees say of one row of the table (from 0)."""
+        if not self.classes:
+            ends = float(self.spread[row]), float(self.low[row]), float(self.high[row])
+            return RowAgreement(row + 1, self.answers[row], None, {}, *ends)
+        each = dict(zip(self.classes, self.shares[row].tolist(), strict=True))
+        return RowAgreement(row + 1, self.answers[row], float(self.share[row]), each)
+
+    def sheet(self) -> Sheet:
+        """Return every row, the most disputed first."""
+        what = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
+        below = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
+        return Sheet(what, self._headings(), Lines(self), below=below, of="row", most=MOST_ROWS)
+
+    def _headings(self) -> tuple[Heading, ...]:
+        head = (Heading("row", "whole"), Heading("answer", "label"))
+        if not self.classes:
+            spread = (Heading("spread", "number"), Heading("low", "number", "least"), Heading("high", "number", "most"))
+            return (*head, *spread)
+        only: Any = None if len(self.classes) <= MOST_CLASSES else "data"
+        each = [
+            Heading(f"share of {label}", "number", f"{label} %", rough_percent, only=only) for label in self.classes
+        ]
+        return (*head, Heading("share", "share", "agree %"), *each)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        head = {"table": self.table, "target": self.target, "trees": self.trees, "unanimous": self.unanimous}
+        return {**head, "rows": self.sheet().records()}
+
+
+class Lines(Sequence[Sequence[Any]]):
+    """The rows of the sheet, each made when it is looked at."""
+
+    def __init__(self, found: Agreement) -> None:
+        self.found = found
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(map(line, self.found[place])) if isinstance(place, slice) else line(self.found[place])
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return map(line, self.found)
+
+
+def line(row: RowAgreement) -> list[Any]:
+    """Return the cells of one row."""
+    if row.share is None:
+        return [row.row, row.answer, row.spread, row.low, row.high]
+    return [row.row, row.answer, row.share, *row.shares.values()]
+
+
+def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Agreement:
+    """Return how far the trees agree on each row of a table, or on a single row (``Ensemble.agreement``)."""
+    panel, classes = Panel.of(ensemble, data), ensemble.classes
+    about = (panel.table.name, ensemble.target.name, len(ensemble), classes)
+    if ensemble.task == "regression":
+        values, spread, low, high = of_numbers(panel, progress)
+        return Agreement(*about, values, np.empty(0), spread, low, high, np.empty(0, np.int64))
+    tally, total = np.zeros((2, len(panel), len(classes)))
+    rows = np.arange(len(panel))
+    for say, said in zip(ensemble.votes.tolist(), panel.said(progress), strict=True):
+        tally[rows, said.answer] += say
+        total += said.adds
+    places, none = total.argmax(axis=1), np.empty(0)
+    answers = [classes[place] for place in places.tolist()]
+    return Agreement(*about, answers, tally / tally.sum(axis=1, keepdims=True), none, none, none, places)
+
+
+def of_numbers(panel: Panel, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
+    """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
+    total, mean, squares = np.zeros((3, len(panel)))
+    low, high = np.full(len(panel), np.inf), np.full(len(panel), -np.inf)
+    for many, said in enumerate(panel.said(progress), start=1):  # Welford's way: nothing cancels
+        value = said.answer
+        total += value
+        off = value - mean
+        mean += off / many
+        squares += off * (value - mean)
+        np.minimum(low, value, out=low)
+        np.maximum(high, value, out=high)
+    many = len(panel.ensemble)
+    return (total / many).tolist(), np.sqrt(squares / many), low, high

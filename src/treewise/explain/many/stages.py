@@ -1,0 +1,164 @@
+"""The error of an ensemble after one tree, two trees, …: how many trees it takes.
+
+Stands on ``panel.py``. Trees are asked in order and what they say is added up, so that every stage costs one tree. Of
+boosting the bound that the training error cannot exceed stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from treewise.ensemble import Ensemble
+from treewise.evaluate.measure import root_mean_square
+from treewise.explain.many.panel import Panel, Progress, true_answers, with_known_answers
+from treewise.sheet import Heading, Sheet, Shown
+from treewise.wording import figure, plural, rough_percent, safe
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+
+MOST_STAGES = 30  # that are printed
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How the first so many trees do together: the share of wrong rows, of numbers the RMSE."""
+
+    trees: int
+    training: float  # on the table that was given
+    test: float | None  # on the other one
+    bound: float | None  # of boosting: the training error is at most this
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stages(Shown, Sequence[Stage]):
+    """The error after each tree. ``print`` it, index it (``stages[0]`` is one tree), ``.draw()`` it."""
+
+    table: str  # the name of the table, and how many rows it has …
+    rows: int
+    test: str | None  # … and of the other one
+    test_rows: int
+    target: str
+    method: str
+    measure: str  # "error" or "rmse"
+    stages: tuple[Stage, ...]
+    oob: float | None = None  # the error estimated on rows that trees have not seen, of all trees
+
+    def __len__(self) -> int:
+        return len(self.stages)
+
+    @overload
+    def __getitem__(self, place: int) -> Stage: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Stage, ...]: ...
+    def __getitem__(self, place: int | slice) -> Stage | tuple[Stage, ...]:
+        return self.stages[place]
+
+    @property
+    def best(self) -> Stage:
+        """The stage of least error, on the test table where there is one; of equals the fewest trees."""
+        return min(self.stages, key=lambda stage: stage.training if stage.test is None else stage.test)
+
+    def draw(self, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
+        """Draw the errors over the number of trees, on ``ax`` or a figure of its own; ``path`` saves it too."""
+        from treewise.draw.plots.stages import draw_stages
+
+        return draw_stages(self, ax, path)
+
+    def sheet(self) -> Sheet:
+        """Return every stage."""
+        percent = self.measure == "error"
+        unit = "error %" if percent else "RMSE"
+        written: dict[str, Any] = {"kind": "share", "write": rough_percent} if percent else {"kind": "number"}
+        tested: Any = None if self.test is not None else "data"
+        bounded: Any = None if self.stages[0].bound is not None else "data"
+        headings = (
+            Heading("trees", "whole"),
+            Heading("training", title=unit, **written),
+            Heading("test", title=f"test {unit}", only=tested, **written),
+            Heading("bound", title="at most %", only=bounded, kind="share", write=lambda b: rough_percent(min(1.0, b))),
+        )
+        rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
+        title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
+        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES)
+
+    @property
+    def said_rows(self) -> str:
+        """Which rows the errors are of."""
+        first = f"{safe(self.table)} ({plural(self.rows, 'row')})"
+        return first if self.test is None else f"{first}; test: {safe(self.test)} ({plural(self.test_rows, 'row')})"
+
+    def said(self, error: float) -> str:
+        """Write an error."""
+        return f"{rough_percent(error)} %" if self.measure == "error" else figure(error)
+
+    def _notes(self) -> Iterator[str]:
+        best = self.best
+        on, error = ("", best.training) if best.test is None else (" on the test rows", best.test)
+        yield f"Least{on} after {plural(best.trees, 'tree')}: {self.said(error)}."
+        if self.oob is not None:
+            yield f"Out of bag, all trees: {self.said(self.oob)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        head = {"table": self.table, "rows": self.rows, "test": self.test, "test_rows": self.test_rows}
+        head |= {"target": self.target, "method": self.method}
+        return {**head, "measure": self.measure, "out_of_bag": self.oob, "stages": self.sheet().records()}
+
+
+def stages(
+    ensemble: Ensemble,
+    data: Any,
+    target: Any = None,
+    test: Any = None,
+    sample_weight: Any = None,
+    progress: Progress | None = None,
+) -> Stages:
+    """Return the error after each tree on a table whose answers are known, and on another (``Ensemble.stages``)."""
+    parts = 1 if test is None else 2
+    told = [None if progress is None else part_of(progress, i, parts) for i in range(parts)]
+    name, rows, errors = errors_on(ensemble, data, target, sample_weight, told[0])
+    other, others, tested = (None, 0, None) if test is None else errors_on(ensemble, test, target, None, told[-1])
+    bounds = [r.bound for r in ensemble.rounds] or [None] * len(ensemble)
+    found = tuple(
+        Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
+    )
+    measure = "rmse" if ensemble.task == "regression" else "error"
+    about = (name, rows, other, others, ensemble.target.name, ensemble.method, measure)
+    return Stages(*about, found, oob_error(ensemble))
+
+
+def part_of(progress: Progress, place: int, parts: int) -> Progress:
+    """Return what tells the share of one part of the work as one of all."""
+    return lambda share: progress((place + share) / parts)
+
+
+def oob_error(ensemble: Ensemble) -> float | None:
+    """Return the error that was estimated while growing; of numbers only R² is kept."""
+    if ensemble.oob is None or ensemble.task == "regression":
+        return None
+    return 1.0 - ensemble.oob.score
+
+
+def errors_on(
+    ensemble: Ensemble, data: Any, target: Any, sample_weight: Any, progress: Progress | None
+) -> tuple[str, int, list[float]]:
+    """Return the name of a table, how many of its rows count, and the error on them after each tree."""
+    here = with_known_answers(ensemble, data, target, sample_weight)
+    truth, weight, panel = true_answers(ensemble, here), here.weight, Panel.on(ensemble, here.table)
+    numbers = ensemble.task == "regression"
+    total = np.zeros((len(panel), len(ensemble.classes) or 1))
+    errors = []
+    for many, said in enumerate(panel.said(progress), start=1):
+        total += said.adds
+        if numbers:
+            errors.append(root_mean_square(total[:, 0] / many - truth, weight))
+        else:
+            errors.append(float(np.average(total.argmax(axis=1) != truth, weights=weight)))
+    return here.table.name, len(here.table), errors

@@ -1,0 +1,285 @@
+"""Reading an ensemble: agreement, Shapley values, importances, stages and words, each against its definition."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from tests.forms import CHECKS
+from tests.outlets import forms
+from tests.test_shap import by_subsets, decoded, odd_rows, some_table
+from treewise.ensemble import Ensemble
+from treewise.explain.importances import impurity_decrease
+from treewise.explain.many.shap import spread_of
+from treewise.table import read
+
+from .made import of_trees
+
+OPTIONS = [
+    {"categorical": "multiway", "missing": "branch", "max_depth": 3},
+    {"categorical": "subset", "criterion": "gini", "max_depth": 4},
+    {"categorical": "any", "max_leaf_nodes": 6},
+    {"categorical": "multiway", "kinds": {"c": {"p", "q", "r", "s", "absent"}}, "empty_branch": "root", "max_depth": 3},
+]
+
+
+def bagged(table, target, trees=5, method="forest", seed=0, votes=None, **options) -> Ensemble:
+    """Trees on rows drawn with replacement, which differ; of boosting with votes that differ too."""
+    rng, n = np.random.default_rng(seed), len(read(table))
+    drawn = [np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(trees)]
+    made = of_trees([tw.grow(table, target, sample_weight=weight, **options) for weight in drawn], method)
+    if method == "adaboost":
+        made = made.with_(votes=rng.random(trees) + 0.1)
+    return made if votes is None else made.with_(votes=np.array(votes))
+
+
+def says(ensemble, rows):
+    """What the trees say together, by definition: the mean of shares or values; of boosting the shares of the votes."""
+    if not ensemble.classes:
+        return np.mean([tree.predict(rows) for tree in ensemble], axis=0)
+    if ensemble.method != "adaboost":
+        return np.mean([tree.predict_proba(rows) for tree in ensemble], axis=0)
+    classes = np.array(ensemble.classes)
+    votes = [
+        vote * (tree.predict(rows)[:, None] == classes) for vote, tree in zip(ensemble.votes, ensemble, strict=True)
+    ]
+    return np.sum(votes, axis=0) / ensemble.votes.sum()
+
+
+def answers_of(ensemble, rows):
+    said = says(ensemble, rows)
+    return np.array(ensemble.classes)[said.argmax(axis=1)] if ensemble.classes else said
+
+
+def ensembles():
+    table = some_table(3)
+    for i, options in enumerate(OPTIONS):
+        yield bagged(table, "y", method="adaboost" if i % 2 else "forest", ignore=["score"], **options), table
+    yield bagged(table, "score", ignore=["y"], max_depth=4), table
+
+
+ENSEMBLES = list(ensembles())
+IDS = [f"{e.method} {e.task}" for e, _ in ENSEMBLES]
+each_ensemble = pytest.mark.parametrize(("ensemble", "table"), ENSEMBLES, ids=IDS)
+
+
+# -- Shapley values ---------------------------------------------------------------------------------------------------
+
+
+@each_ensemble
+def test_shapley_values_are_those_of_the_definition(ensemble, table):
+    rows = {name: cells[:4] for name, cells in odd_rows(table, 1).items()}
+    found = ensemble.shap(rows)
+    values = found.values if ensemble.classes else found.values[..., None]
+    say = ensemble.votes / ensemble.votes.sum()
+    for r in range(4):
+        expected = sum(
+            share * by_subsets(tree, spread_of(ensemble, tree), decoded(tree, rows)[r])
+            for share, tree in zip(say, ensemble, strict=True)
+        )
+        np.testing.assert_allclose(values[r], expected, atol=1e-12)
+
+
+@each_ensemble
+def test_shapley_values_add_up_to_the_answer(ensemble, table):
+    rows = odd_rows(table, 2)
+    found = ensemble.shap(rows)
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), says(ensemble, rows), atol=1e-9)
+    one = ensemble.shap({name: cells[0] for name, cells in rows.items()})
+    np.testing.assert_array_equal(one.values, found.values[0])
+    assert one.single
+
+
+def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there():
+    ensemble, table = ENSEMBLES[0]
+    told = []
+    ensemble.shap(odd_rows(table, 1), progress=told.append)
+    assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
+    with pytest.raises(tw.ColumnError, match='the row has no column "c", which a tree asks for'):
+        ensemble.shap({"x": 1, "z": 0.5, "b": True})
+
+
+# -- agreement --------------------------------------------------------------------------------------------------------
+
+
+@each_ensemble
+def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
+    rows = odd_rows(table, 4)
+    found = ensemble.agreement(rows)
+    said = np.array([tree.predict(rows) for tree in ensemble])
+    answers = answers_of(ensemble, rows)
+    assert sorted(row.row for row in found) == list(range(1, 13))
+    for row in found:
+        column = said[:, row.row - 1]
+        assert row.answer == (answers[row.row - 1] if ensemble.classes else pytest.approx(answers[row.row - 1]))
+        if ensemble.classes:
+            each = {c: ensemble.votes[column == c].sum() / ensemble.votes.sum() for c in ensemble.classes}
+            assert row.shares == pytest.approx(each)
+            assert row.share == pytest.approx(each[row.answer])
+        else:
+            assert row.spread == pytest.approx(np.std(column))
+            assert (row.low, row.high) == (column.min(), column.max())
+    disputed = [-row.share if ensemble.classes else row.spread for row in found]
+    assert disputed == sorted(disputed, reverse=True)
+    same = sum(len(set(column.tolist())) == 1 for column in said.T)
+    assert found.unanimous == same
+    assert f"{same} row" in str(found)
+
+
+def test_trees_that_are_all_the_same_are_of_one_mind():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    found = of_trees([tree] * 7).agreement("penguins")
+    assert found.unanimous == len(found) == 344
+    assert set(found.share) == {1.0}
+    assert [row.row for row in found[:3]] == [1, 2, 3]
+    assert found.of(5).answer == found.answers[5]
+
+
+# -- importances ------------------------------------------------------------------------------------------------------
+
+
+@each_ensemble
+def test_importances_are_the_mean_of_the_trees(ensemble, table):
+    shares = np.array([d / d.sum() for d in (impurity_decrease(tree) for tree in ensemble)])
+    mean = np.average(shares, axis=0, weights=ensemble.votes)
+    found = ensemble.importances()
+    for i, name in enumerate(ensemble.columns):
+        each = found[name]
+        assert each.importance == pytest.approx(mean[i])
+        assert each.spread == pytest.approx(np.std(shares[:, i], ddof=1))
+        assert each.splits == sum(int((tree.arrays.column[tree.arrays.kind > 0] == i).sum()) for tree in ensemble)
+    assert [c.importance for c in found.columns] == pytest.approx(sorted(mean.tolist(), reverse=True))
+    assert found.trees == 5
+    assert "the mean of 5 trees" in str(found)
+
+
+def test_importances_of_trees_that_ask_nothing():
+    alone = of_trees([tw.grow("penguins", max_depth=0)] * 2).importances()
+    assert {c.importance for c in alone.columns} == {0.0}
+    some = of_trees([tw.grow("penguins", max_depth=0), tw.grow("penguins", max_depth=1)]).importances()
+    assert some["flipper_length_mm"].importance == 1.0
+
+
+# -- stages -----------------------------------------------------------------------------------------------------------
+
+
+@each_ensemble
+def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
+    found = ensemble.stages(table)
+    truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
+    assert [stage.trees for stage in found] == [1, 2, 3, 4, 5]
+    for stage in found:
+        said = answers_of(ensemble.first(stage.trees), table)
+        off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
+        assert stage.training == pytest.approx(off)
+        assert stage.test is None
+        assert stage.bound is None
+    assert found.best.training == min(stage.training for stage in found)
+    weight = np.arange(60.0)
+    weighed = ensemble.stages(table, sample_weight=weight)[-1].training
+    if ensemble.classes:
+        assert weighed == pytest.approx(np.average(answers_of(ensemble, table) != truth, weights=weight))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a round of boosting says, as far as a stage listens."""
+
+    bound: float
+
+
+def boosted():
+    ensemble = ENSEMBLES[1][0]
+    return ensemble.with_(rounds=tuple(Bound(1.2 * 0.8**i) for i in range(5)))
+
+
+def test_stages_on_other_rows_with_the_bound_of_boosting():
+    ensemble, told = boosted(), []
+    assert ensemble.method == "adaboost"
+    found = ensemble.stages(some_table(3), test=some_table(8), progress=told.append)
+    assert found[-1].test == ensemble.stages(some_table(8))[-1].training
+    assert found.best.test == min(stage.test for stage in found)
+    assert found[1].bound == pytest.approx(0.96)
+    assert "Least on the test rows after" in str(found)
+    assert "at most %" in str(found)
+    assert "100.0" in str(found)  # a bound above 1 says nothing
+    assert told == [pytest.approx(0.1 * i) for i in range(1, 11)]
+    with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
+        ensemble.stages(some_table(3), sample_weight=[-1.0] * 60)
+    with pytest.raises(tw.ColumnError, match='no column "y"'):
+        ensemble.stages({"x": [1.0]})
+
+
+def test_stages_are_drawn(tmp_path):
+    found = boosted().stages(some_table(3), test=some_table(8))
+    ax = found.draw(path=tmp_path / "stages.png")
+    assert (tmp_path / "stages.png").read_bytes().startswith(b"\x89PNG")
+    lines = [line.get_ydata() for line in ax.lines]
+    np.testing.assert_allclose(lines[0], [100 * s.training for s in found])
+    np.testing.assert_allclose(lines[1], [100 * s.test for s in found])
+    np.testing.assert_allclose(lines[2], [100 * min(1, s.bound) for s in found])
+    assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * found.best.test, found.best.trees)
+    assert ax.get_legend().get_texts()[1].get_text() == "test: the table, 60 rows"
+    with pytest.raises(tw.ParameterError, match=r"a picture ends in \.png, \.svg or \.pdf"):
+        boosted().draw_stages(some_table(3), path=tmp_path / "stages.gif")
+    assert ENSEMBLES[4][0].draw_stages(some_table(3)).get_ylabel() == "RMSE"
+    one = of_trees([tw.grow("penguins", max_depth=1)]).draw_stages("penguins")
+    assert len(one.lines) == 2
+
+
+# -- one row in words -------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_in_words():
+    forest = of_trees([tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3, 4)])
+    row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
+    found = forest.explain(row)
+    assert found.sentences == (
+        "species = Chinstrap: 2 of 3 trees say so, the mean of their probabilities is 71.2 %.",
+        "Of a row of which nothing is known they say 19.8 %.",
+        "For it: bill_length_mm = 50 (+33.7 points), flipper_length_mm = 190 (+14.0 points),"
+        " island = Dream (+3.7 points).",
+    )
+    chance = says(forest, read([row]))[0, 1]
+    assert found.base + sum(r.adds for r in found.reasons) == pytest.approx(chance)
+    assert found.answer == pytest.approx(chance)
+    assert forest.explain(read([row])).to_dict() == found.to_dict()
+    voted = forest.with_(method="adaboost", votes=np.array([3.0, 1.0, 1.0])).explain(row)
+    assert voted.sentences[0] == "species = Adelie: it has 60.0 % of the votes of 3 trees."
+    assert any(sentence.startswith("Against it: ") for sentence in voted.sentences)
+
+
+def test_a_number_in_words():
+    ensemble, table = ENSEMBLES[4]
+    row = {name: cells[0] for name, cells in odd_rows(table, 5).items()}
+    found = ensemble.explain(row)
+    assert found.answer == pytest.approx(says(ensemble, read([row]))[0])
+    assert found.base + sum(r.adds for r in found.reasons) == pytest.approx(found.answer)
+    assert "the mean of 5 trees, which say from" in found.sentences[0]
+    assert any(sentence.startswith(("Raised by", "Lowered by")) for sentence in found.sentences)
+
+
+def test_explain_is_for_one_row():
+    with pytest.raises(tw.DataError, match=r"explain is for one row, and penguins has 344\. Take one of them"):
+        of_trees([tw.grow("penguins", max_depth=1)]).explain("penguins")
+
+
+# -- shown ------------------------------------------------------------------------------------------------------------
+
+
+@each_ensemble
+def test_forms(ensemble, table):
+    rows = odd_rows(table, 6)
+    one = {name: cells[1] for name, cells in rows.items()}
+    for found in (
+        ensemble.agreement(rows),
+        ensemble.importances(),
+        ensemble.shap(rows),
+        ensemble.stages(table),
+        ensemble.explain(one),
+    ):
+        for form, text in forms(found):
+            CHECKS[form](text)
+    assert len(ensemble.agreement(rows).to_frame()) == 12
+    assert len(ensemble.stages(table).to_frame()) == 5
