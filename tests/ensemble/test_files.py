@@ -138,6 +138,7 @@ def test_a_file_is_small():
     [
         ({"cut": np.full(3, np.nan)}, "nodes.cut[0] is nan: nothing can be compared with it"),
         ({"rows": np.zeros(2, np.int64)}, "nodes.rows has 2 entries: 4 are needed"),
+        ({"n_counts": np.array([1, -1, 2, 2])}, "nodes.n_counts[1] is -1: it cannot be negative"),
         ({"value": np.zeros(4)}, "nodes.value has 4 entries: 0 are needed"),
         ({"kind": np.array([1, 1, 0, 0, 1, 0, 1], np.uint8)}, "nodes.column has 3 entries: 4 are needed"),
         ({"kind": np.array([0, 1, 0, 1, 1, 0, 0], np.uint8)}, "nodes.kind[0]: tree 0 has more or fewer nodes"),

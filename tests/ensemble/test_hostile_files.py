@@ -47,6 +47,14 @@ def medians():
     return of_trees([tw.grow(table, "y", task="regression", criterion="absolute_error", max_depth=d) for d in (1, 3)])
 
 
+def xor():
+    return of_trees([tw.grow("xor")])
+
+
+def one_leaf():
+    return of_trees([tw.grow("xor", max_depth=0)])
+
+
 MODELS = {"small": small, "subsets": subsets, "regression": regression, "medians": medians}
 
 
@@ -120,6 +128,17 @@ CRAFTED = {
     "rows below": (changed("rows", 0, -1), "no table has so many rows"),
     "2^53 rows": (changed("rows", 0, 2**53), "no table has so many rows"),
     "more missing than their branch": (changed("missing_rows", 0, 99), "the branch they take has fewer rows"),
+    "missing rows below": (changed("missing_rows", 0, -1), "nodes.missing_rows[0] is -1"),
+    "a spread that is none": (changed("spread", 0, NAN, regression), "nodes.spread[0] is nan"),
+    "rows past counting": (with_nodes(xor, rows=[2**52, 2**52, 1, 1]), "the tree has no rows, or too many"),
+    "no rows at all": (
+        with_nodes(one_leaf, stop=[1], rows=[0], n_counts=[0], count_class=[], count_weight=[]),
+        "nodes.size[0] is 1: the tree has no rows",
+    ),
+    "a leaf that counts for another": (
+        with_nodes(xor, n_counts=[0, 2, 1, 1], count_class=[0, 1, 1, 0]),
+        "nodes.n_counts[0] is 0: a leaf counts the classes of its rows, if it has any",
+    ),
     "a vote that is none": (changed("votes", 1, INF), "nodes.votes[1]: a vote is a finite number"),
     "a negative decrease": (changed("decreases", 2, -1.0), "nodes.decreases[2]: it cannot be negative"),
     "a value that is none": (changed("value", 0, NAN, regression), "nodes.value[0] is nan"),
@@ -160,8 +179,7 @@ def test_crafted_files_are_refused_with_what_is_wrong(name):
 
 def test_a_test_that_no_row_reaches():
     """Both leaves of a split are said to be empty, and all that follows from that is right."""
-    made = of_trees([tw.grow("xor")])
-    parts = taken_apart(dumps(made))
+    parts = taken_apart(dumps(xor()))
     nodes = parts["nodes"]
     nodes["stop"][:2], nodes["rows"][:2], nodes["n_counts"][:2] = [1, 1], [0, 0], [0, 0]
     del nodes["count_class"][:2], nodes["count_weight"][:2]

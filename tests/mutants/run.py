@@ -44,6 +44,7 @@ QUICK = ["tests/test_killers.py", "tests/test_engines_wide.py", SMALL, SEARCH]
 PREDICTION = ["tests/test_core.py", "tests/test_predict.py", "tests/test_edit.py", "tests/textbook"]
 LONG = ["tests/oracles/test_against_exact.py", "tests/test_grow.py", "tests/test_properties.py"]
 FILES = ["tests/test_hostile_files.py", "tests/test_files.py"]
+FILES += ["tests/ensemble/test_hostile_files.py", "tests/ensemble/test_files.py"]
 LENGTHY = ["test_mutants_are_refused_or_are_trees", "test_a_kill_at_any_moment_leaves_a_whole_file"]
 LISTS = {
     "core": [QUICK, PREDICTION, ["tests/test_engines.py"], LONG],
