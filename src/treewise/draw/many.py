@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from treewise.draw.summary import target_in_words
 from treewise.ensemble import Ensemble, OutOfBag
+from treewise.explain.many.importances import importances
 from treewise.history import in_words
 from treewise.sheet import Heading, Sheet, Shown, Style
 from treewise.wording import figure, plural, rough_percent, safe
@@ -62,14 +63,8 @@ class EnsembleSummary(Shown):
 
     @property
     def columns(self) -> dict[str, float]:
-        """Each column's share of the impurity that is taken away, averaged over the trees; the largest first."""
-        taken = self.ensemble.decreases
-        total = taken.sum(axis=1, keepdims=True)
-        by_tree = np.divide(taken, total, out=np.zeros_like(taken), where=total > 0)
-        shares = by_tree.mean(axis=0)
-        shares /= shares.sum() or 1.0
-        order = np.argsort(-shares, kind="stable")
-        return {self.ensemble.columns[c]: float(shares[c]) for c in order if shares[c] > 0}
+        """The importance of each column that is asked about, the largest first (``ensemble.importances()``)."""
+        return {each.column: each.importance for each in importances(self.ensemble).columns if each.importance > 0}
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
