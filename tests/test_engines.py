@@ -19,6 +19,7 @@ TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
 WAYS = {
     "drawn columns": {},
+    "drawn columns, counted": {"drawn_rows": 2},
     "drawn columns without bounds": {"bounds": False},
     "cluster": {"drawn": False},
     "cluster without bounds": {"drawn": False, "bounds": False},
@@ -91,6 +92,22 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     assert len(plain["parent"]) > 100
     for tuning in ({}, {"cluster_cells": 2**12, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
         assert not difference(plain, nodes(problem, **tuning)), tuning
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01}, {"ties": "random"}])
+def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criterion, limits):
+    for seed, n in enumerate((300, 1500, 6000)):
+        rng = np.random.default_rng([seed, len(criterion)])
+        data = wide_table(rng, n)
+        signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(3 * np.array(data["x"])) + rng.normal(size=n)
+        data["y"] = (signal > 0.3).tolist()
+        for weight in (None, 1 + rng.poisson(1.0, n), rng.integers(1, 2000, n), rng.random(n)):
+            options = {"criterion": criterion, "max_features": 3, "random_state": seed, "sample_weight": weight}
+            problem = growth.problem_for(data, "y", **options, **limits)
+            plain = nodes(problem, plain=True)
+            for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
+                assert not difference(plain, nodes(problem, **tuning)), (seed, tuning)
 
 
 def test_weights_of_many_sizes_lose_nobody():

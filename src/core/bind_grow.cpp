@@ -167,6 +167,7 @@ void bind_growing(nb::module_& m) {
         .def_rw("plain", &Tuning::plain)
         .def_rw("bounds", &Tuning::bounds)
         .def_rw("drawn", &Tuning::drawn)
+        .def_rw("drawn_rows", &Tuning::drawn_rows)
         .def_rw("subtract", &Tuning::subtract)
         .def_rw("cluster_cells", &Tuning::cluster_cells)
         .def_rw("cluster_rows", &Tuning::cluster_rows)

@@ -12,39 +12,70 @@
 
 namespace treewise {
 
+TREEWISE_VECTORS void count_before(const uint32_t* numbers, size_t n, uint32_t* places) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t here = numbers[i];
+        uint32_t before = 0;
+        for (size_t j = 0; j < i; ++j) before += numbers[j] <= here;
+        for (size_t j = i + 1; j < n; ++j) before += numbers[j] < here;
+        places[i] = before;
+    }
+}
+
 TREEWISE_VECTORS void sweep_gini(const Sweep& s, const double* inverse) {
+    const double sum = s.sum, all = static_cast<double>(s.all), before = static_cast<double>(s.before) + 1;
+    if (s.weight) {
+        for (int64_t k = 0; k < s.n; ++k) {
+            const double m = s.weight[k], a = s.prefix[k], b = m - a, n = all - m, c = sum - a, d = n - c;
+            const double here = std::max(m, 1.0), there = std::max(n, 1.0);  // an empty side scores 0
+            s.out[k] = ((a * a + b * b) * there + (c * c + d * d) * here) / (here * there);
+        }
+        return;
+    }
     const double* here = inverse + s.before + 1;
-    const double* there = inverse + (s.rows - s.before - 1);
-    const double sum = s.sum, rows = static_cast<double>(s.rows), before = static_cast<double>(s.before) + 1;
+    const double* there = inverse + (s.all - s.before - 1);
     for (int64_t k = 0; k < s.n; ++k) {
         const double m = before + static_cast<double>(k), a = s.prefix[k], b = m - a;
-        const double c = sum - a, d = (rows - m) - c;
+        const double c = sum - a, d = (all - m) - c;
         s.out[k] = (a * a + b * b) * here[k] + (c * c + d * d) * there[-k];
     }
 }
 
 TREEWISE_VECTORS void sweep_entropy(const Sweep& s, const double* nlogn) {
     const auto sum = static_cast<int32_t>(s.sum);
-    const auto rows = static_cast<int32_t>(s.rows), before = static_cast<int32_t>(s.before) + 1;
-    for (int64_t k = 0; k < s.n; ++k) {
-        const int32_t m = before + static_cast<int32_t>(k), a = static_cast<int32_t>(s.prefix[k]), c = sum - a,
-                      n = rows - m;
-        s.out[k] = nlogn[a] + nlogn[m - a] - nlogn[m] + nlogn[c] + nlogn[n - c] - nlogn[n];
+    const auto all = static_cast<int32_t>(s.all), before = static_cast<int32_t>(s.before) + 1;
+    const auto score = [&](int32_t m, int32_t a) {
+        const int32_t c = sum - a, n = all - m;
+        return nlogn[a] + nlogn[m - a] - nlogn[m] + nlogn[c] + nlogn[n - c] - nlogn[n];
+    };
+    if (s.weight) {
+        for (int64_t k = 0; k < s.n; ++k)
+            s.out[k] = score(static_cast<int32_t>(s.weight[k]), static_cast<int32_t>(s.prefix[k]));
+        return;
     }
+    for (int64_t k = 0; k < s.n; ++k)
+        s.out[k] = score(before + static_cast<int32_t>(k), static_cast<int32_t>(s.prefix[k]));
 }
 
 TREEWISE_VECTORS void sweep_error(const Sweep& s) {
-    const double rows = static_cast<double>(s.rows), before = static_cast<double>(s.before) + 1;
+    const double all = static_cast<double>(s.all), before = static_cast<double>(s.before) + 1;
     for (int64_t k = 0; k < s.n; ++k) {
-        const double m = before + static_cast<double>(k), a = s.prefix[k], c = s.sum - a;
-        s.out[k] = std::max(a, m - a) + std::max(c, rows - m - c);
+        const double m = s.weight ? s.weight[k] : before + static_cast<double>(k), a = s.prefix[k], c = s.sum - a;
+        s.out[k] = std::max(a, m - a) + std::max(c, all - m - c);
     }
 }
 
 TREEWISE_VECTORS void sweep_squares(const Sweep& s, const double* inverse) {
+    const double sum = s.sum, all = static_cast<double>(s.all);
+    if (s.weight) {
+        for (int64_t k = 0; k < s.n; ++k) {
+            const double m = s.weight[k], a = s.prefix[k], c = sum - a;
+            s.out[k] = a * a / m + c * c / (all - m);
+        }
+        return;
+    }
     const double* here = inverse + s.before + 1;
-    const double* there = inverse + (s.rows - s.before - 1);
-    const double sum = s.sum;
+    const double* there = inverse + (s.all - s.before - 1);
     for (int64_t k = 0; k < s.n; ++k) {
         const double a = s.prefix[k], c = sum - a;
         s.out[k] = a * a * here[k] + c * c * there[-k];

@@ -1,5 +1,5 @@
-// Scores of many neighbouring cuts at once, for rows of unit weight: plain loops over arrays, which compilers turn into
-// vector instructions. The same scores as Run's (scores.hpp), give or take the last bit, which `delta` covers.
+// Scores of many neighbouring cuts at once, for rows of small weights: plain loops over arrays, which compilers turn
+// into vector instructions. The same scores as Run's (scores.hpp), give or take the last bit, which `delta` covers.
 
 #pragma once
 
@@ -22,15 +22,20 @@ private:
     std::vector<double> table_;
 };
 
-// Both sides of a run: `rows` of them in all, with `sum` ones (or sum of targets about the mean); `before` rows are on
-// the left already. prefix[k]: ones (or sum) on the left after k + 1 more rows.
+// Both sides of a run: of weight `all`, with `sum` ones (or sum of targets about the mean); a weight of `before` is on
+// the left already. prefix[k]: ones (or sum) on the left after k + 1 more rows; weight[k]: what the left weighs then,
+// or no such array where each row weighs 1.
 struct Sweep {
     int64_t n;  // cuts
-    int64_t before, rows;
+    int64_t before, all;
     double sum;
     const double* prefix;
+    const double* weight;
     double* out;
 };
+
+// The place of each of up to 64 numbers among them, were they in order; of equal ones the earlier comes first.
+void count_before(const uint32_t* numbers, size_t n, uint32_t* places);
 
 void sweep_gini(const Sweep& sweep, const double* inverse);
 void sweep_entropy(const Sweep& sweep, const double* nlogn);

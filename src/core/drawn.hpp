@@ -1,8 +1,14 @@
 // The engine of forests: a node looks at a few columns, drawn anew at each, so no list is kept in order.
 //
 // A node is a segment of the list of rows. Of each drawn column its rows are put in order by their ranks (ranks.hpp),
-// which all trees share; every cut is scored, and what may win is handed over as buckets. With random cuts nothing is
-// sorted: the least and the largest value say where the cut lies, and one more look what it parts.
+// which all trees share; every cut is scored, and what may win is handed over as buckets. Larger nodes of two classes
+// are counted instead (coarse.hpp), and only a column that may win is put in order. With random cuts nothing is sorted:
+// the least and the largest value say where the cut lies, and one more look what it parts.
+//
+// An entry of the list is a row's number with, where they fit, its class and weight beside it, so that nothing but
+// ranks is looked up:
+//
+//     entry   [ class | weight | row ]
 
 #pragma once
 
@@ -11,11 +17,13 @@
 #include <vector>
 
 #include "chance.hpp"
+#include "coarse.hpp"
 #include "cuts.hpp"
 #include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
 #include "missing.hpp"
+#include "order.hpp"
 #include "ranks.hpp"
 #include "rows.hpp"
 #include "sorted.hpp"
@@ -31,18 +39,22 @@ public:
           width_(frame.width()),
           appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
           pulse_([&tick] { tick(0); }),
-          rows_(std::move(rows)),
+          entries_(packed(rows)),
           sorted_(frame.settings, frame.tables, appraiser_, pulse_),
           levels_(frame.settings, appraiser_, frame.n_classes()),
           missing_(frame) {}
 
-    Segment all() const override { return rows_.all(); }
-    std::span<const Row> rows(Segment node) override { return rows_.of(node); }
+    Segment all() const override { return entries_.all(); }
+    std::span<const Row> rows(Segment node) override {
+        named_.assign(entries_.of(node).begin(), entries_.of(node).end());
+        for (Row& row : named_) row &= row_mask_;
+        return named_;
+    }
     bool gives_stats() const override { return true; }
     void whole(Segment node, const int64_t* y, Stat& stat) override {
         y_ = y;
         stat.assign(width_, 0);
-        for (Row r : rows_.of(node)) add_row(stat.data(), r);
+        for (uint32_t e : entries_.of(node)) add_entry(stat.data(), e);
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------
@@ -53,7 +65,15 @@ public:
         if (frame_.settings.random_cuts) return columns;
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node);
-        for (size_t c : columns) frame_.columns[c].is_code() ? survey_levels(c, node) : survey_numbers(c, node);
+        gather(columns, node);
+        n_coarse_ = 0;
+        for (size_t i = 0; i < columns.size(); ++i) {
+            if (frame_.columns[columns[i]].is_code())
+                survey_levels(columns[i], node);
+            else if (!count_numbers(columns[i], node, gathered_[i].data()))
+                survey_numbers(columns[i], node, gathered_[i].data());
+        }
+        for (size_t i = 0; i < n_coarse_; ++i) open(coarse_[i]);
         return contest_.close();
     }
     void everything() override { everything_ = true; }
@@ -71,32 +91,80 @@ public:
     double number(size_t column, int64_t rank) const override { return number_of(ranks_.key(column, rank)); }
     int64_t integer(size_t column, int64_t rank) const override { return integer_of(ranks_.key(column, rank)); }
     bool tells_apart(Segment node) const override {
-        const auto rows = rows_.of(node);
-        const uint32_t* first = ranks_.of(rows[0]);
+        const auto entries = entries_.of(node);
+        const uint32_t* first = ranks_.of(row_of(entries[0]));
         const size_t n = frame_.columns.size();
-        return std::any_of(rows.begin(), rows.end(),
-                           [&](Row r) { return !std::equal(first, first + n, ranks_.of(r)); });
+        return std::any_of(entries.begin(), entries.end(),
+                           [&](uint32_t e) { return !std::equal(first, first + n, ranks_.of(row_of(e))); });
     }
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const auto column = at(chosen.column);
-        rows_.part(node, sizes, [&](Row r) -> uint32_t {
-            const uint32_t rank = ranks_.of(r)[column];
-            return rank == kNoRank ? static_cast<uint32_t>(chosen.missing) : chosen.branch(rank);
+        const auto rank = [this, column = at(chosen.column)](uint32_t e) { return ranks_.of(row_of(e))[column]; };
+        const auto missing = static_cast<uint32_t>(chosen.missing);
+        if (chosen.kind == kThreshold) {
+            const auto last = static_cast<uint32_t>(chosen.last_left);
+            return entries_.part(node, sizes, [&](uint32_t e) -> uint32_t {
+                const uint32_t r = rank(e);
+                return r == kNoRank ? missing : r > last;
+            });
+        }
+        entries_.part(node, sizes, [&](uint32_t e) -> uint32_t {
+            const uint32_t r = rank(e);
+            return r == kNoRank ? missing : chosen.branch(r);
         });
     }
 
 private:
+    static constexpr int64_t kMoment = 64;  // rows: fewer are no time
+    static constexpr int kMostWeightBits = 10;
+    static constexpr size_t kPiece = 256;  // rows whose ranks stay at hand
+
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
-    void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, y_, frame_.quantiser); }
+
+    // -- entries ------------------------------------------------------------------------------------------------------
+
+    std::vector<uint32_t> packed(std::vector<Row>& rows) {
+        const Target& target = frame_.target;
+        if (S == Shape::sums) return std::move(rows);
+        int64_t heaviest = 1;
+        for (Row r : rows) heaviest = std::max(heaviest, target.weight[r]);
+        const int for_classes = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, target.n_classes - 1)));
+        const int for_weights = std::bit_width(static_cast<uint64_t>(heaviest));
+        const int for_rows = 32 - for_classes - for_weights;
+        if (for_weights > kMostWeightBits || target.n_rows > int64_t{1} << for_rows) return std::move(rows);
+        row_bits_ = for_rows, class_shift_ = 32 - for_classes;
+        row_mask_ = (1u << for_rows) - 1, weight_mask_ = (1u << for_weights) - 1;
+        for (Row& r : rows) {
+            const auto label = static_cast<uint32_t>(target.label[r]), weight = static_cast<uint32_t>(target.weight[r]);
+            r |= label << class_shift_ | weight << for_rows;
+        }
+        if constexpr (S == Shape::two) {  // by what stands above the row
+            trios_.resize(size_t{1} << (32 - for_rows));
+            for (uint32_t above = 0; above < trios_.size(); ++above)
+                trios_[above] = Trio::of_row(above & weight_mask_, above >> for_weights);
+        }
+        return std::move(rows);
+    }
+    Row row_of(uint32_t entry) const { return entry & row_mask_; }
+    int64_t class_of(uint32_t entry) const {
+        return weight_mask_ ? int64_t{entry >> class_shift_} : int64_t{frame_.target.label[entry]};
+    }
+    int64_t weight_of(uint32_t entry) const {
+        return weight_mask_ ? int64_t{entry >> row_bits_ & weight_mask_} : frame_.target.weight[entry];
+    }
+    void add_entry(int64_t* stat, uint32_t entry) const {
+        if constexpr (S == Shape::sums) return frame_.add_row(stat, entry, y_, frame_.quantiser);
+        const int64_t w = weight_of(entry);
+        ++stat[kRows], stat[kWeight] += w, stat[kCounts + at(class_of(entry))] += w;
+    }
 
     void open_scores(Segment node) {
         double low = 0, high = 0;
         if constexpr (S == Shape::sums) {
             const int64_t* y = frame_.target.y;
-            const auto rows = rows_.of(node);
+            const auto rows = entries_.of(node);
             const auto [least, most] =
                 std::minmax_element(rows.begin(), rows.end(), [&](Row a, Row b) { return y[a] < y[b]; });
             low = frame_.quantiser.back(y[*least]), high = frame_.quantiser.back(y[*most]);
@@ -106,32 +174,75 @@ private:
 
     // -- numbers ------------------------------------------------------------------------------------------------------
 
-    // The rows of a node in order of a column: rank above, row below; the missing ones last.
-    struct Ordered {
-        const uint64_t* entries;
-        int64_t present, n;
-        uint32_t rank(int64_t i) const { return static_cast<uint32_t>(entries[i] >> 32); }
-        Row row(int64_t i) const { return static_cast<Row>(entries[i]); }
-        bool differs(int64_t i) const { return rank(i - 1) != rank(i); }
-    };
-    Ordered in_order(size_t column, Segment node) {
-        entries_.resize(at(node.size()));
-        size_t i = 0;
-        for (Row r : rows_.of(node)) entries_[i++] = uint64_t{ranks_.of(r)[column]} << 32 | r;
-        std::sort(entries_.begin(), entries_.end());
-        const auto gone = std::lower_bound(entries_.begin(), entries_.end(), uint64_t{kNoRank} << 32);
-        return {entries_.data(), gone - entries_.begin(), node.size()};
+    // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does.
+    void gather(const std::vector<size_t>& columns, Segment node) {
+        const auto entries = entries_.of(node);
+        if (gathered_.size() < columns.size()) gathered_.resize(columns.size());
+        for (size_t i = 0; i < columns.size(); ++i) {
+            if (gathered_[i].size() < entries.size()) gathered_[i].resize(entries.size());
+        }
+        for (size_t begin = 0; begin < entries.size(); begin += kPiece) {
+            const size_t end = std::min(entries.size(), begin + kPiece);
+            for (size_t i = 0; i < columns.size(); ++i) {
+                uint32_t* out = gathered_[i].data();
+                for (size_t k = begin; k < end; ++k) out[k] = ranks_.of(row_of(entries[k]))[columns[i]];
+            }
+        }
     }
 
-    void survey_numbers(size_t column, Segment node) {
-        const Ordered rows = in_order(column, node);
-        pulse_();
+    // Larger nodes of two classes: counts in buckets. Returns whether that was possible.
+    bool count_numbers(size_t column, Segment node, const uint32_t* ranks) {
+        if constexpr (S == Shape::two) {
+            const bool able = weight_mask_ && frame_.settings.rule == Rule::gain && frame_.settings.tuning.bounds &&
+                              Trio::hold((*whole_)[kWeight]) && (*whole_)[kWeight] <= frame_.tables.inverses.most();
+            if (!able || node.size() <= frame_.settings.tuning.drawn_rows) return false;
+            if (coarse_.size() == n_coarse_) coarse_.emplace_back();
+            const auto trio = [trios = trios_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
+            if (!coarse_[n_coarse_].count(entries_.of(node).data(), ranks, at(node.size()), trio)) return false;
+            coarse_[n_coarse_++].survey(static_cast<int32_t>(column), *whole_, sorted_, contest_);
+            pulse_();
+            return true;
+        }
+        return false;
+    }
+    void open(Coarse& coarse) {
+        if constexpr (S == Shape::two)
+            coarse.open(
+                *whole_, sorted_, [&](uint32_t e) { return class_of(e); }, [&](uint32_t e) { return weight_of(e); },
+                contest_);
+    }
+
+    // The rows of a node in order of a column: rank above, entry below; the missing ones last.
+    struct Ordered {
+        const uint64_t* keys;
+        int64_t present, n;
+        uint32_t rank(int64_t i) const { return static_cast<uint32_t>(keys[i] >> 32); }
+        uint32_t entry(int64_t i) const { return static_cast<uint32_t>(keys[i]); }
+        bool differs(int64_t i) const { return rank(i - 1) != rank(i); }
+    };
+    Ordered in_order(Segment node, const uint32_t* ranks) {
+        const auto n = at(node.size());
+        const uint64_t* keys = order_.sort(entries_.of(node).data(), ranks, n);
+        const uint64_t* gone = keys + n;
+        if (keys[n - 1] >> 32 == kNoRank) gone = std::lower_bound(keys, keys + n, uint64_t{kNoRank} << 32);
+        return {keys, gone - keys, node.size()};
+    }
+    Ordered in_order(size_t column, Segment node) {
+        one_[0] = column;
+        gather(one_, node);
+        return in_order(node, gathered_[0].data());
+    }
+
+    void survey_numbers(size_t column, Segment node, const uint32_t* ranks) {
+        const Ordered rows = in_order(node, ranks);
+        if (node.size() > kMoment) pulse_();
         std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
-        for (int64_t i = rows.present; i < rows.n; ++i) add_row(missing_.gone.data(), rows.row(i));
+        for (int64_t i = rows.present; i < rows.n; ++i) add_entry(missing_.gone.data(), rows.entry(i));
         const Target& target = frame_.target;
         const auto load = [&](int64_t i) {
-            if constexpr (S == Shape::sums) return frame_.quantiser(target.y[rows.row(i)], target.weight[rows.row(i)]);
-            return int64_t{target.label[rows.row(i)]};
+            const uint32_t e = rows.entry(i);
+            if constexpr (S == Shape::sums) return frame_.quantiser(target.y[e], target.weight[e]);
+            return class_of(e);
         };
         const auto differs = [&](int64_t i) { return rows.differs(i); };
         missing_.each_placement(column, *whole_, levels_, contest_, [&](const Around& around) {
@@ -140,13 +251,13 @@ private:
                 sorted_.scan(around, rows.present - 1, load, UnitWeight{}, differs, contest_);
             else
                 sorted_.scan(
-                    around, rows.present - 1, load, [&](int64_t i) { return target.weight[rows.row(i)]; }, differs,
+                    around, rows.present - 1, load, [&](int64_t i) { return weight_of(rows.entry(i)); }, differs,
                     contest_);
         });
     }
     Bucket number_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         const Ordered o = in_order(column, node);
-        const InOrder rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_row(stat, o.row(i)); },
+        const InOrder rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
                            [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
         return cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(), static_cast<int32_t>(column), *whole_,
                           frame_.settings.random_ties, out);
@@ -154,20 +265,20 @@ private:
     // Below and above a random cut.
     Bucket halves(size_t column, Segment node, std::vector<Bucket>& out) {
         uint32_t low = kNoRank, high = 0;
-        for (Row r : rows_.of(node)) {
-            const uint32_t rank = ranks_.of(r)[column];
+        for (uint32_t e : entries_.of(node)) {
+            const uint32_t rank = ranks_.of(row_of(e))[column];
             if (rank != kNoRank) low = std::min(low, rank), high = std::max(high, rank);
         }
         if (low == kNoRank) return {};  // all are missing
         const int64_t last = low < high ? last_under_cut(column, low, high) : high;
         stats_.assign(3 * width_, 0);
         int64_t *left = stats_.data(), *right = left + width_, *gone = right + width_;
-        for (Row r : rows_.of(node)) {
-            const uint32_t rank = ranks_.of(r)[column];
+        for (uint32_t e : entries_.of(node)) {
+            const uint32_t rank = ranks_.of(row_of(e))[column];
             if (rank == kNoRank)
-                add_row(gone, r);
+                add_entry(gone, e);
             else if (rank <= last)
-                add_row(left, r);
+                add_entry(left, e);
         }
         out.push_back({nullptr, nullptr, left, low, last, 0});
         if (low < high) {
@@ -195,12 +306,12 @@ private:
         return S == Shape::many && (width_ > 64 || at(frame_.columns[column].n_levels) * width_ > (1u << 20));
     }
     void count_levels(size_t column, Segment node) {
-        const Row* rows = rows_.of(node).data();
+        const uint32_t* entries = entries_.of(node).data();
         const auto n_levels = at(frame_.columns[column].n_levels);
         counts_.count(
             node.size(), n_levels, width_,
-            [&](int64_t i) { return std::min<size_t>(ranks_.of(rows[i])[column], n_levels); },
-            [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); });
+            [&](int64_t i) { return std::min<size_t>(ranks_.of(row_of(entries[i]))[column], n_levels); },
+            [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
     }
     void survey_levels(size_t column, Segment node) {
         const auto number = static_cast<int32_t>(column);
@@ -226,7 +337,7 @@ private:
     Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out) {
         const Ordered rows = in_order(column, node);
         named_.resize(at(node.size()));
-        for (size_t i = 0; i < named_.size(); ++i) named_[i] = rows.row(static_cast<int64_t>(i));
+        for (size_t i = 0; i < named_.size(); ++i) named_[i] = row_of(rows.entry(static_cast<int64_t>(i)));
         for (int64_t i = 0, j = 0; i < rows.present; i = j) {
             while (j < rows.present && rows.rank(j) == rows.rank(i)) ++j;
             const int64_t code = rows.rank(i);
@@ -241,14 +352,22 @@ private:
     size_t width_;
     Appraiser<S> appraiser_;
     Pulse pulse_;
-    RowLists rows_;
+    int row_bits_ = 32, class_shift_ = 32;  // of an entry: where the weight begins, and the class
+    uint32_t row_mask_ = ~0u;
+    uint32_t weight_mask_ = 0;  // 0: an entry is the row alone
+    std::vector<Trio> trios_;   // what a row adds, by what its entry has above the row
+    RowLists entries_;
     SortedScan<S> sorted_;
     LevelScan<S> levels_;
     Missing<S> missing_;
     CutBuckets cuts_;
     Contest contest_;
     LevelCounts counts_;
-    std::vector<uint64_t> entries_;
+    Order order_;
+    std::vector<Coarse> coarse_;
+    size_t n_coarse_ = 0;                          // of the node at hand
+    std::vector<std::vector<uint32_t>> gathered_;  // ranks, of the columns at hand
+    std::vector<size_t> one_{0};
     std::vector<Row> named_;
     Stat stats_;
 

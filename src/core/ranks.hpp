@@ -44,11 +44,13 @@ private:
         }
         std::vector<uint32_t> order(all);
         Sorter().sort(keys, order, pulse);
+        std::vector<uint32_t> ranks(order.size());
         for (uint32_t row : order) {
             const int64_t key = keys[row];
             if (key != kNoKey && (keys_[c].empty() || keys_[c].back() != key)) keys_[c].push_back(key);
-            cell[row * width_] = key == kNoKey ? kNoRank : static_cast<uint32_t>(keys_[c].size() - 1);
+            ranks[row] = key == kNoKey ? kNoRank : static_cast<uint32_t>(keys_[c].size() - 1);
         }
+        for (size_t r = 0; r < ranks.size(); ++r) cell[r * width_] = ranks[r];  // row by row, for the cache's sake
     }
 
     size_t width_;

@@ -4,9 +4,9 @@
 // (histogram.hpp). A cut with i rows of the run on its left scores what Run says after i steps. Whether the values on
 // both sides of it differ at all is asked only of cuts that would be good enough.
 //
-// Two classes of unit weight are by far the most common, and there a block of 64 rows can be passed over at once: among
-// all ways to order a block's rows, the score is convex in (rows, ones) moved to the left, so that none does better
-// than "all ones first", "all others first" or the block's end.
+// Two classes of small weights are by far the most common, and there a block of 64 rows can be passed over at once:
+// among all ways to order a block's rows, the score is convex in (weight, ones) moved to the left, so that none does
+// better than "all ones first", "all others first" or the block's end.
 //
 //         ones ▲      ┌──────● end of block
 //              │      │     /          every order of the block's rows is a path from the start to the end;
@@ -35,6 +35,14 @@ struct Around {
     int64_t below;         // present rows below the run
 };
 
+// What lies left of each of several cuts.
+struct Edges {
+    std::vector<int64_t> rows;
+    std::vector<double> weight, ones;
+
+    void resize(size_t n) { rows.resize(n), weight.resize(n), ones.resize(n); }
+};
+
 template <Shape S>
 class SortedScan {
 public:
@@ -57,9 +65,56 @@ public:
         }
     }
 
+    // -- cuts whose sums are known, of a node of two classes whose rows are all present -------------------------------
+
+    // What a score must reach to be worth a look: merit = (score − whole + delta)·share.
+    double enough(int32_t column, const Contest& contest) const {
+        return contest.bar(column) / appraiser_.merit_of_gain(1.0, 2) - appraiser_.delta(2) + appraiser_.scorer.whole();
+    }
+    // Offers these cuts, as far as they may win; the last leaves nothing on the right.
+    void edges(int32_t column, const Stat& whole, const Edges& at, Contest& contest) {
+        const size_t n = at.rows.size() - 1;
+        scores_.resize(n);
+        score(whole, at.weight.data(), at.ones.data(), n, scores_.data());
+        const int64_t least = std::max<int64_t>(1, settings_.min_samples_leaf), most = whole[kRows] - least;
+        double bar = enough(column, contest);
+        for (size_t k = 0; k < n; ++k) {
+            if (scores_[k] < bar || at.rows[k] < least || at.rows[k] > most) continue;
+            const auto weight = static_cast<int64_t>(at.weight[k]);
+            if (weight < settings_.min_leaf_weight || whole[kWeight] - weight < settings_.min_leaf_weight) continue;
+            const auto [low, high] = appraiser_.merit(scores_[k], 2, [] { return 0.0; });
+            contest.offer(column, at.rows[k], low, high);
+            bar = enough(column, contest);
+        }
+    }
+    // The best score any order of the rows between two neighbouring cuts could give.
+    void within(const Stat& whole, const Edges& at, std::vector<double>& bounds) {
+        const size_t n = at.rows.size();
+        bounds.resize(n), scores_.resize(n), weight_.resize(n), ones_.resize(n);
+        for (const bool ones_first : {true, false}) {
+            double weight = 0, ones = 0;
+            for (size_t b = 0; b < n; ++b) {
+                const double here = at.ones[b] - ones;
+                weight_[b] = ones_first ? weight + here : at.weight[b] - here;
+                ones_[b] = ones_first ? at.ones[b] : ones;
+                weight = at.weight[b], ones = at.ones[b];
+            }
+            score(whole, weight_.data(), ones_.data(), n, ones_first ? bounds.data() : scores_.data());
+        }
+        for (size_t b = 0; b < n; ++b) bounds[b] = std::max(bounds[b], scores_[b]);
+    }
+
 private:
     static constexpr int64_t kBlock = 64;
     static constexpr size_t kBlocks = kBetweenPulses / kBlock;
+
+    void score(const Stat& whole, const double* weight, const double* ones, size_t n, double* out) const {
+        const double sum = static_cast<double>(whole[kCounts + 1]);
+        const Sweep all{static_cast<int64_t>(n), 0, whole[kWeight], sum, ones, weight, out};
+        if (settings_.criterion == Criterion::gini) sweep_gini(all, tables_.inverses.data());
+        if (settings_.criterion == Criterion::entropy) sweep_entropy(all, tables_.logs.data());
+        if (settings_.criterion == Criterion::error) sweep_error(all);
+    }
 
     template <Criterion C>
     struct Pass {
@@ -83,9 +138,9 @@ private:
             run.start(around.left, around.right);
             int64_t i = 0;
             for (; i < first - 1 && i < last; ++i) run.step(load(i), weight(i));
-            if constexpr (requires { Weight::unit; } && (S == Shape::two || C == Criterion::squared_error)) {
+            if constexpr (S == Shape::two || C == Criterion::squared_error) {
                 if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.inverses.most())
-                    return sweep(i, last, load, differs);
+                    return sweep(i, last, load, weight, differs);
             }
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocks == 0) pulse();
@@ -97,35 +152,40 @@ private:
             }
         }
 
-        // Blocks of rows of unit weight: first whether any cut of the block could win, then all of them at once.
-        template <class Load, class Differs>
-        void sweep(int64_t i, int64_t last, const Load& load, const Differs& differs) {
+        // Blocks of rows of small weights: first whether any cut of the block could win, then all of them at once.
+        template <class Load, class Weight, class Differs>
+        void sweep(int64_t i, int64_t last, const Load& load, const Weight& weight, const Differs& differs) {
             const double mean = appraiser.scorer.mean(), share = appraiser.merit_of_gain(1.0, filled);
-            const double all = run.left_weight() + run.right_weight();
-            const double sum = static_cast<double>(run.left_load() + run.right_load()) - mean * all;
-            double prefix[kBlock], scores[kBlock];
+            const int64_t all = run.left_weight() + run.right_weight();
+            const double sum =
+                static_cast<double>(run.left_load() + run.right_load()) - mean * static_cast<double>(all);
+            constexpr bool kUnit = requires { Weight::unit; };
+            double prefix[kBlock], weights[kBlock], scores[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocks == 0) pulse();
                 const int64_t n = std::min(kBlock, last - i);
                 // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
                 const double enough =
                     contest.bar(around.column) / share - appraiser.delta(filled) + appraiser.scorer.whole() - own;
-                int64_t sum_here = 0;
                 if constexpr (S == Shape::two) {
-                    for (int64_t k = 0; k < n; ++k) sum_here += load(i + k);
-                    if (settings.tuning.bounds && n == kBlock && most_within(sum_here) < enough) {
-                        run.skip(n, sum_here), i += n;
-                        continue;
+                    if (settings.tuning.bounds && n == kBlock) {
+                        int64_t rows = 0, ones = 0;  // by weight
+                        for (int64_t k = 0; k < n; ++k)
+                            rows += weight(i + k), ones += moved(load(i + k), weight(i + k));
+                        if (most_within(rows, ones) < enough) {
+                            run.skip(rows, ones), i += n;
+                            continue;
+                        }
                     }
                 }
-                int64_t running = run.left_load();
-                double m = static_cast<double>(run.left_weight());
+                int64_t sum_here = run.left_load(), weight_here = run.left_weight();
                 for (int64_t k = 0; k < n; ++k) {
-                    running += load(i + k);
-                    if constexpr (S == Shape::sums) m += 1;
-                    prefix[k] = static_cast<double>(running) - (S == Shape::sums ? mean * m : 0.0);
+                    weight_here += weight(i + k);
+                    sum_here += moved(load(i + k), weight(i + k));
+                    weights[k] = static_cast<double>(weight_here);
+                    prefix[k] = static_cast<double>(sum_here) - (S == Shape::sums ? mean * weights[k] : 0.0);
                 }
-                const Sweep block{n, run.left_weight(), run.left_weight() + run.right_weight(), sum, prefix, scores};
+                const Sweep block{n, run.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
                 if constexpr (C == Criterion::gini) sweep_gini(block, tables.inverses.data());
                 if constexpr (C == Criterion::entropy) sweep_entropy(block, tables.logs.data());
                 if constexpr (C == Criterion::error) sweep_error(block);
@@ -133,31 +193,33 @@ private:
                 double most = scores[0];
                 for (int64_t k = 1; k < n; ++k) most = std::max(most, scores[k]);
                 for (int64_t k = 0; most >= enough && k < n; ++k) {
-                    if (scores[k] >= enough) offer(i + k + 1, scores[k], run.left_weight() + k + 1, all, differs);
+                    if (scores[k] >= enough)
+                        offer(i + k + 1, scores[k], static_cast<int64_t>(weights[k]), all, differs);
                 }
-                run.skip(n, running - run.left_load()), i += n;
+                run.skip(weight_here - run.left_weight(), sum_here - run.left_load()), i += n;
             }
         }
+        static int64_t moved(int64_t load, int64_t weight) { return S == Shape::two ? load * weight : load; }
         template <class Differs>
-        void offer(int64_t i, double score, int64_t left_weight, double all, const Differs& differs) {
+        void offer(int64_t i, double score, int64_t left_weight, int64_t all, const Differs& differs) {
             const auto [least, most] = appraiser.merit(score + own, filled, [] { return 0.0; });
             if (contest.hopeless(around.column, most) || !differs(i)) return;
             const auto least_weight = settings.min_leaf_weight;
-            if (left_weight < least_weight || static_cast<int64_t>(all) - left_weight < least_weight) return;
+            if (left_weight < least_weight || all - left_weight < least_weight) return;
             contest.offer(around.column, around.below + i, least, most);
         }
         // The best score any order of a block's rows could give.
-        double most_within(int64_t ones) const {
+        double most_within(int64_t rows, int64_t ones) const {
             const int64_t m = run.left_weight(), a = run.left_load(), n = run.right_weight(), b = run.right_load();
             const auto side = [&](int64_t weight, int64_t of_them) {
                 const auto x = static_cast<double>(of_them), y = static_cast<double>(weight - of_them);
                 if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.inverses.data()[weight];
                 return appraiser.scorer.template two<C>(weight, of_them);
             };
-            const auto at = [&](int64_t rows, int64_t of_them) {
-                return side(m + rows, a + of_them) + side(n - rows, b - of_them);
+            const auto at = [&](int64_t moved, int64_t of_them) {
+                return side(m + moved, a + of_them) + side(n - moved, b - of_them);
             };
-            return std::max({at(ones, ones), at(kBlock - ones, 0), at(kBlock, ones)});
+            return std::max({at(ones, ones), at(rows - ones, 0), at(rows, ones)});
         }
 
         template <class Differs>
@@ -189,6 +251,7 @@ private:
     const Tables& tables_;
     const Appraiser<S>& appraiser_;
     Pulse pulse_;
+    std::vector<double> scores_, weight_, ones_;  // scratch
 };
 
 struct UnitWeight {

@@ -39,6 +39,7 @@ class Tuning:
     plain: bool
     bounds: bool
     drawn: bool
+    drawn_rows: int
     subtract: bool
     cluster_cells: int
     cluster_rows: int
