@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = ["CONTRIBUTING.md", "ARCHITECTURE.md"]
-FOLDERS = [ROOT, ROOT / "src/treewise", ROOT / "src/core", ROOT / "tests", ROOT / "src/treewise/explain/trace"]
+PARTS = ("", "src/treewise", "src/core", "tests", "src/treewise/explain/trace", "src/treewise/ensemble")
+FOLDERS = [ROOT / part for part in PARTS]
 
 
 # -- names ---------------------------------------------------------------------------------------------------------

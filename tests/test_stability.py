@@ -16,10 +16,8 @@ from treewise.explain.stability.resamples import (
     Reference,
     Search,
     drawn,
-    resampled,
-    within_bounds,
 )
-from treewise.folds import part
+from treewise.folds import part, resampled, within_bounds
 from treewise.growth import grow_problem, problem_for
 from treewise.predict import find_nodes
 

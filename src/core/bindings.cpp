@@ -29,6 +29,7 @@ NB_MODULE(_core, m) {
     bind_growing(m);
     bind_trees(m);
     bind_pruning(m);
+    bind_forests(m);
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "The threshold between two neighbouring numbers.");

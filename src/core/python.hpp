@@ -9,6 +9,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -83,6 +84,7 @@ nb::dict to_dict(Nodes&& nodes);  // as nodes.py (Arrays) names them
 
 void bind_growing(nb::module_& m);  // bind_grow.cpp: columns, target, settings → a tree
 void bind_trees(nb::module_& m);    // bind_trees.cpp: a finished tree and rows
+void bind_forests(nb::module_& m);  // bind_forest.cpp: many trees
 void bind_pruning(nb::module_& m);  // bind_prune.cpp: sums from the leaves up
 
 }  // namespace treewise

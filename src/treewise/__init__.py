@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from treewise.draw.regions import draw_regions as draw_regions
     from treewise.draw.regions import draw_regions_grid as draw_regions_grid
     from treewise.encode import Encoding as Encoding
+    from treewise.ensemble.bagging import bagging as bagging
+    from treewise.ensemble.forests import extra_trees as extra_trees
+    from treewise.ensemble.forests import forest as forest
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
     from treewise.errors import ModelFormatError as ModelFormatError
@@ -70,6 +73,9 @@ _HOMES = {
     "grow": "growth",
     "candidates": "explain.trace",
     "stump": "explain.stump",
+    "forest": "ensemble.forests",
+    "extra_trees": "ensemble.forests",
+    "bagging": "ensemble.bagging",
     "curve": "curves",
     "against": "rivals",
     "distill": "distilling",

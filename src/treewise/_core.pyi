@@ -67,8 +67,32 @@ class Settings:
     quartiles: bool
     tuning: Tuning
 
+class Plan:
+    def __init__(
+        self,
+        seed: int,
+        drawn: int,
+        replace: bool,
+        units: npt.NDArray[np.uint32],
+        weight: npt.NDArray[np.int64],
+        weight_scale: int,
+        columns_drawn: int,
+        replace_columns: bool,
+    ) -> None: ...
+    def limit_shares(self, split: tuple[int, int], leaf: tuple[int, int], leaf_weight: tuple[int, int]) -> None: ...
+
 Arrays = dict[str, npt.NDArray[Any]]
 
+def forest(
+    columns: Sequence[Column],
+    target: Target,
+    settings: Settings,
+    plan: Plan,
+    first: int,
+    trees: int,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[list[Arrays], npt.NDArray[np.float64]]: ...
+def bag(plan: Plan, tree: int, columns: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
 def grow(
     columns: Sequence[Column], target: Target, settings: Settings, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]: ...  # arrays, and "quartiles" as below if the settings ask for them

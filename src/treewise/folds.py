@@ -1,7 +1,8 @@
-"""Parts of a problem: some of its rows, and folds that are held out in turn.
+"""Parts of a problem: some of its rows, rows drawn again, and folds that are held out in turn.
 
-Stands on ``problem``, below everything that judges growth on rows it has not seen: curves, comparisons with other
-models. A part keeps the encodings, units and weights of the whole, so that all its trees speak of the same columns.
+Stands on ``problem``, below everything that grows on some of the rows: curves, comparisons with other models,
+resamples, the trees of an ensemble. A part keeps the encodings, units and weights of the whole, so that all its trees
+speak of the same columns.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from treewise.settings import index, whole
 Ints = npt.NDArray[np.int64]
 
 USUAL_FOLDS = 10
+LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 
 
 def part(problem: Problem, rows: Ints) -> Problem:
@@ -32,6 +34,27 @@ def part(problem: Problem, rows: Ints) -> Problem:
         repeats=None if problem.repeats is None else problem.repeats.take(rows),
         rows=np.asarray(problem.rows)[rows],
     )
+
+
+def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
+    """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
+
+    Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
+    instead: a copy of a row that was grown on is no judge.
+    """
+    if not as_weights:
+        return within_bounds(part(problem, np.repeat(np.arange(len(times)), times)))
+    rows = np.flatnonzero(times)
+    some = part(problem, rows)
+    return within_bounds(replace(some, weight=some.weight * times[rows]))
+
+
+def within_bounds(problem: Problem) -> Problem:
+    """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
+    while float(problem.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
+        weight = np.maximum(1, np.asarray(problem.weight) >> 8)
+        problem = replace(problem, weight=weight, weight_scale=problem.weight_scale - 8)
+    return problem
 
 
 def fold_numbers(problem: Problem, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:

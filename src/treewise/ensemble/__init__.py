@@ -5,6 +5,9 @@ together.
 
     members.py    the nodes of all trees, packed: only what cannot be derived, in narrow arrays
     opening.py    one of them as an ordinary tree's arrays, with everything derived again
+    bags.py       which rows and columns each tree is grown on
+    growing.py    many trees at once, and more of them; oob.py: how good they are on rows they have not seen
+    bagging.py    trees on bags of rows and of columns; forests.py: random forests and extra-trees
     units.py      what bags of rows are drawn from, the same for any order of rows
     results.py    small values that are kept with an ensemble
     model.py      ``Ensemble``: the value, and the doors to all one can do with it

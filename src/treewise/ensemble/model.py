@@ -157,6 +157,19 @@ class Ensemble(Reading):
 
     # -- doors ----------------------------------------------------------------------------------------------------
 
+    def grow_more(self, data: Any, n: int, *, sample_weight: Any = None, n_jobs: int | None = None) -> Ensemble:
+        """Return the ensemble with n further trees: what asking for all of them at once gives.
+
+        ``data`` is the table it was grown on; another one is refused. Weights given as an array are to be given again.
+
+        >>> import treewise as tw
+        >>> tw.forest("penguins", n_estimators=3).grow_more("penguins", 2) == tw.forest("penguins", n_estimators=5)
+        True
+        """
+        from treewise.ensemble.growing import grow_more
+
+        return grow_more(self, data, n, sample_weight, n_jobs)
+
     def summary(self) -> EnsembleSummary:
         """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made."""
         from treewise.draw.many import EnsembleSummary

@@ -45,16 +45,20 @@ def units_of(problem: Problem) -> Units:
         return Units(order_of(problem, np.asarray(problem.weight)), problem.weight, problem.weight_scale)
     written_out, scale = scale_weights(np.repeat(repeats.factor, repeats.times))
     weight = written_out[np.cumsum(repeats.times) - 1]  # of equal rows all weigh the same
-    order = order_of(problem, weight)
+    order = order_of(problem, weight, repeats.times)
     return Units(np.repeat(order, repeats.times[order]), weight, scale)
 
 
-def order_of(problem: Problem, weight: Ints) -> npt.NDArray[np.uint32]:
-    """Return the rows in the order of the marks of what stands in them; that of equal rows does not matter."""
+def order_of(problem: Problem, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
+    """Return the rows in the order of the marks of what stands in them; equal rows in that of how often they are there.
+
+    That of rows equal in both does not matter.
+    """
     mark = np.zeros(len(problem), np.uint64)
     for values in (*problem.columns, by_name(problem), weight):
         mark = stirred(mark ^ bits(values))
-    return np.argsort(mark, kind="stable").astype(np.uint32)
+    order = np.argsort(mark, kind="stable") if times is None else np.lexsort((times, mark))
+    return order.astype(np.uint32)
 
 
 def by_name(problem: Problem) -> npt.NDArray[np.generic]:

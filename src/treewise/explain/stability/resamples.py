@@ -15,7 +15,7 @@ The rows are always those of the whole table, sent down both trees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise import encode
 from treewise.explain.trace.candidate import in_order_of_rows
-from treewise.folds import part
+from treewise.folds import resampled
 from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.predict import answers_of, find_nodes, nodes_that_speak
 from treewise.problem import Problem
@@ -36,7 +36,6 @@ Floats = npt.NDArray[np.float64]
 Grow = Callable[[Problem], Tree]
 
 ABOUT_THE_SAME = 0.5  # of the rows that pass through either of two nodes, how many must pass through both
-LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 NEARLY = 1e-9  # what sums of weights may be off by
 TINY = float(np.finfo(float).tiny)
 NOTHING = -2  # instead of a column: no node has about the same rows
@@ -50,28 +49,6 @@ def drawn(n: int, random_state: int, number: int) -> Ints:
     """
     rows = np.random.default_rng((random_state, number)).integers(0, n, n)
     return np.bincount(rows, minlength=n)
-
-
-def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
-    """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
-
-    Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
-    instead: a copy of a row that was grown on is no judge.
-    """
-    if not as_weights:
-        return within_bounds(part(problem, np.repeat(np.arange(len(times)), times)))
-    rows = np.flatnonzero(times)
-    some = part(problem, rows)
-    return within_bounds(replace(some, weight=some.weight * times[rows]))
-
-
-def within_bounds(problem: Problem) -> Problem:
-    """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
-    total = float(problem.weight.sum(dtype=np.float64))
-    if total < LARGEST_WEIGHT:
-        return problem
-    weight = np.maximum(1, np.asarray(problem.weight) >> 8)
-    return replace(problem, weight=weight, weight_scale=problem.weight_scale - 8)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,239 @@
+"""Growing many trees: what was asked → bags → the core → an Ensemble; and more trees of the same.
+
+Stands between the doors (``forests.py``, ``bagging.py``) and the core (``src/core/forest.cpp``), as ``growth.py`` does
+for one tree. A member is exactly the tree that ``grow`` grows on the rows of its bag, a row that was drawn twice
+weighing twice: limits count different rows, and limits that are shares are shares of the bag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core
+from treewise._version import __version__
+from treewise.ensemble.bags import Bags, columns_to_draw, rows_to_draw
+from treewise.ensemble.members import Members
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.oob import out_of_bag
+from treewise.errors import DataError, ParameterError, shown
+from treewise.files.packing import plain_nan
+from treewise.growth import (
+    PRUNING,
+    Progress,
+    core_columns,
+    core_settings,
+    core_target,
+    out_of_memory,
+    problem_for,
+    pruning_for,
+    workers,
+)
+from treewise.history import Step
+from treewise.problem import Problem, conform
+from treewise.settings import Settings, whole
+
+Floats = npt.NDArray[np.float64]
+Method = Literal["forest", "extra_trees", "bagging"]
+
+MOST_TREES = 10**6
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is asked of many trees beside the options of each.
+
+    >>> Recipe("bagging", 10, max_samples=0.5).given()
+    {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
+    """
+
+    method: Method
+    n_estimators: int
+    bootstrap: bool = True  # rows are drawn with replacement
+    max_samples: int | float | None = None  # rows drawn for a tree; None: as many as there are
+    max_features: int | float = 1.0  # columns drawn for a whole tree
+    bootstrap_features: bool = False
+    oob_score: bool = False
+
+    def __post_init__(self) -> None:
+        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
+        for name in ("bootstrap", "bootstrap_features", "oob_score"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ParameterError(f"{name}={shown(getattr(self, name))}: must be True or False.")
+
+    def given(self) -> dict[str, Any]:
+        """Return what the history keeps: method, number of trees, and what differs from the defaults."""
+        usual = Recipe(self.method, self.n_estimators)
+        kept = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
+        return {"method": self.method, "n_estimators": int(self.n_estimators), **kept}
+
+    def bags(self, problem: Problem) -> Bags:
+        """Return how the rows and columns of each tree are drawn."""
+        columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
+        every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
+        every_column = columns >= len(problem.columns) and not self.bootstrap_features
+        bags = Bags(
+            problem,
+            drawn=0 if every_row else rows,
+            replace=bool(self.bootstrap),
+            columns_drawn=0 if every_column else columns,
+            replace_columns=bool(self.bootstrap_features),
+        )
+        if self.oob_score and not bags.drawn:
+            raise ParameterError(
+                "oob_score=True: without bootstrap every tree sees every row. Give bootstrap=True, or a max_samples"
+                " below 1.0."
+            )
+        return bags
+
+
+def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Problem:
+    """Prepare a table under the options of ``grow``, but for those that one tree alone can have."""
+    asked = dict(options)
+    wanted = pruning_for(asked.get("preset"), **{name: asked.pop(name) for name in PRUNING if name in asked})
+    if wanted is not None and wanted.method is not None:
+        raise ParameterError(
+            'pruning: the trees of an ensemble are not pruned. Leave it out (with preset="c45": pruning="none"), or'
+            " limit them by max_depth, min_samples_leaf or max_leaf_nodes."
+        )
+    if asked.pop("cost", None) is not None:
+        raise ParameterError(
+            "cost: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
+            " class_weight=…"
+        )
+    return problem_for(data, target, **asked)
+
+
+def grow_ensemble(
+    problem: Problem, recipe: Recipe, progress: Progress | None = None, n_jobs: int | None = None
+) -> Ensemble:
+    """Grow the trees of an ensemble on a prepared problem; ``progress`` is told the share of them that is grown."""
+    bags, asked = recipe.bags(problem), problem.settings
+    members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
+    step = Step(
+        did="grow",
+        ensemble={**recipe.given(), "table": fingerprint(problem)},
+        treewise=__version__,
+        rows=len(problem),
+        settings=asked.given(),
+        **problem.asked,
+    )
+    assert asked.criterion is not None
+    made = Ensemble(
+        recipe.method,
+        problem.encodings,
+        problem.target,
+        members,
+        np.ones(len(members)),
+        decreases,
+        asked.criterion,
+        asked.empty_branch,
+        history=(step,),
+        notes=problem.notes,
+    )
+    return judged(made, recipe, bags)
+
+
+def grow_members(
+    bags: Bags, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
+) -> tuple[Members, Floats]:
+    """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
+    problem = bags.problem
+    settings = core_settings(problem)
+    settings.n_jobs = workers(n_jobs)
+    given = (core_columns(problem), core_target(problem), settings, bags.plan)
+    try:
+        grown, decreases = _core.forest(*given, first, trees, progress)
+        members = Members.of(grown, problem.settings.criterion or "")
+    except MemoryError:
+        raise out_of_memory(problem) from None
+    decreases.flags.writeable = False
+    return members, decreases.reshape(trees, len(problem.columns))
+
+
+def judged(ensemble: Ensemble, recipe: Recipe, bags: Bags) -> Ensemble:
+    """Add what the rows that trees have not seen say of it, if that was asked for."""
+    if not recipe.oob_score:
+        return ensemble
+    return ensemble.with_(oob=out_of_bag(ensemble, bags.problem, bags).summary)
+
+
+# -- more trees -------------------------------------------------------------------------------------------------------
+
+
+def recipe_of(ensemble: Ensemble) -> tuple[Recipe, Mapping[str, Any]]:
+    """Read how an ensemble was made from its history: the recipe, and the step."""
+    made = next((step for step in ensemble.history if step.get("did") == "grow"), {})
+    said = {name: value for name, value in made.get("ensemble", {}).items() if name in Recipe.__dataclass_fields__}
+    if "method" not in said or "n_estimators" not in said:
+        raise ParameterError("grow_more: the ensemble does not say how it was grown, so it cannot be grown further.")
+    return Recipe(**said), made
+
+
+def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> Problem:
+    """Prepare the table an ensemble was grown on once more; another one is refused."""
+    _, made = recipe_of(ensemble)
+    asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
+    problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight)
+    if fingerprint(problem) != made["ensemble"].get("table"):
+        weights = " and weights" if made.get("sample_weight_array") else ""
+        raise DataError(
+            f"{problem.table_name} is not the table these trees were grown on. Give that one, with the same"
+            f" rows{weights} in the same order; or grow anew on this one."
+        )
+    return problem
+
+
+def grow_more(
+    ensemble: Ensemble,
+    data: Any,
+    n: int,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Ensemble:
+    """Return the ensemble with n further trees: what asking for all of them at once would have given."""
+    whole("n", n, least=1, most=MOST_TREES - len(ensemble))
+    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight), n, n_jobs, progress)
+
+
+def more_of_problem(
+    ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
+) -> Ensemble:
+    """Return the ensemble with n further trees, grown on its own problem."""
+    recipe, made = recipe_of(ensemble)
+    bags = recipe.bags(problem)
+    members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
+    total = len(ensemble) + n
+    more = ensemble.with_(
+        members=ensemble.members.joined(members),
+        votes=np.ones(total),
+        decreases=np.concatenate([ensemble.decreases, decreases]),
+        history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
+    )
+    return judged(more, recipe, bags)
+
+
+def fingerprint(problem: Problem) -> str:
+    """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
+
+    >>> from treewise.growth import problem_for
+    >>> fingerprint(problem_for("xor"))
+    '3d9504c7ff558323'
+    """
+    found = hashlib.blake2b(digest_size=8)
+    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
+        found.update(encoding.name.encode())
+        found.update(
+            plain_nan(np.asarray(values, np.float64)) + 0.0
+            if values.dtype.kind == "f"
+            else np.ascontiguousarray(values)
+        )
+    found.update(np.ascontiguousarray(problem.raw if len(problem.raw) else problem.y))
+    found.update(np.ascontiguousarray(problem.weight))
+    return found.hexdigest()

@@ -1,0 +1,84 @@
+"""Out of bag: how good an ensemble is on its own rows, each answered for by the trees that have not seen it.
+
+Stands on ``bags.py``, which knows who has seen what. Where as many rows are drawn as there are, about 37 % of the trees
+have not seen a row (Breiman 1996, "Out-of-bag estimation").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.ensemble.bags import Bags
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.results import OutOfBag
+from treewise.estimates import Estimate, shares
+from treewise.nodes import Target
+from treewise.predict import find_nodes, nodes_that_speak
+from treewise.problem import Problem
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the trees that have not seen a row say of it, for every row that counts, in the table's order."""
+
+    target: Target
+    said: Floats  # rows × classes: mean shares; or one value a row. NaN where every tree has seen the row
+    trees: Ints  # how many trees answer for each row
+    score: float  # share of right answers by weight; of numbers R²
+
+    @property
+    def summary(self) -> OutOfBag:
+        """The score, and how many rows it stands on."""
+        return OutOfBag(self.score, int(np.count_nonzero(self.trees)), len(self.trees))
+
+    @property
+    def predictions(self) -> npt.NDArray[Any]:
+        """The class of each row, or its value; None or NaN where every tree has seen the row."""
+        if self.target.task == "regression":
+            return self.said
+        labels = np.array([*self.target.classes, None], object)
+        return labels[np.where(self.trees > 0, best_class(self.said), len(labels) - 1)]
+
+
+def out_of_bag(ensemble: Ensemble, problem: Problem, bags: Bags) -> Answers:
+    """Ask of each row the trees that have not seen it."""
+    trees = np.zeros(len(problem), np.int64)
+    sums = np.zeros((len(problem), max(1, len(problem.target.classes))))
+    for t, tree in enumerate(ensemble):
+        rows = np.flatnonzero(bags.times(t) == 0)
+        ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
+        reached, place = np.unique(nodes_that_speak(tree, ends), return_inverse=True)
+        said = shares(tree, reached, Estimate()) if problem.target.classes else tree.arrays.value[reached, None]
+        sums[rows] += said[place]
+        trees[rows] += 1
+    said = np.full(sums.shape, np.nan)
+    np.divide(sums, trees[:, None], out=said, where=trees[:, None] > 0)
+    if problem.target.task == "regression":
+        said = said[:, 0]
+    return Answers(problem.target, said, trees, score(problem, said, trees > 0))
+
+
+def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_]) -> float:
+    """Return the share of right answers by weight, or R²; NaN where there is nothing to judge by."""
+    weight = np.asarray(problem.weight, np.float64)[covered]
+    if not len(weight):
+        return np.nan
+    if problem.target.task == "classification":
+        return float(np.average(best_class(said[covered]) == problem.y[covered], weights=weight))
+    truth = problem.raw[covered]
+    spread = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
+    missed = np.average((truth - said[covered]) ** 2, weights=weight)
+    return float(1 - missed / spread) if spread > 0 else np.nan
+
+
+def best_class(said: Floats) -> Ints:
+    """Return the class with the largest share, of equals the first; 0 where nothing is said."""
+    found: Ints = np.argmax(np.where(np.isnan(said), -1.0, said), axis=1)
+    return found

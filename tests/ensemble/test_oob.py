@@ -1,0 +1,84 @@
+"""Out of bag: each row is answered for by the trees that have not seen it, and by no others."""
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.ensemble.bagging import bagging
+from treewise.ensemble.growing import Recipe, grow_ensemble, grow_more
+from treewise.ensemble.oob import out_of_bag
+from treewise.growth import problem_for
+
+
+def by_hand(ensemble, bags, table, columns):
+    """Ask each tree about each row it has not seen, one by one."""
+    said = np.full((len(table[columns[0]]), max(1, len(ensemble.classes))), np.nan)
+    for r in range(len(said)):
+        row = {name: table[name][r] for name in columns}
+        trees = [t for t in range(len(ensemble)) if bags.times(t)[r] == 0]
+        answers = [ensemble[t].predict_proba(row) if ensemble.classes else ensemble[t].predict(row) for t in trees]
+        if answers:
+            said[r] = np.sum(answers, axis=0) / len(answers)
+    return said
+
+
+@pytest.mark.parametrize("target", ["kind", "size"])
+def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
+    rng = np.random.default_rng(1)
+    x, z = rng.normal(size=25).round(1), rng.choice(list("abc"), 25)
+    table = {"x": x.tolist(), "z": z.tolist(), "kind": np.where(x + rng.normal(size=25) > 0, "yes", "no").tolist()}
+    table["size"] = (x * 3 + rng.normal(size=25)).round(2).tolist()
+    other = "size" if target == "kind" else "kind"
+    weight = rng.integers(1, 3, 25).astype(float) / 2
+    problem = problem_for(table, target, ignore=[other], sample_weight=weight)
+    recipe = Recipe("bagging", 6, oob_score=True)
+    ensemble, bags = grow_ensemble(problem, recipe), recipe.bags(problem)
+    found = out_of_bag(ensemble, problem, bags)
+    expected = by_hand(ensemble, bags, table, ["x", "z"])
+    np.testing.assert_array_equal(found.said.reshape(expected.shape), expected)
+    covered = ~np.isnan(expected[:, 0])
+    assert found.trees.tolist() == [sum(bags.times(t)[r] == 0 for t in range(6)) for r in range(25)]
+    if target == "kind":
+        right = np.array(ensemble.classes)[np.argmax(expected[covered], axis=1)] == np.array(table["kind"])[covered]
+        assert found.score == pytest.approx(np.average(right, weights=weight[covered]), abs=1e-15)
+        assert all((said is None) != known for said, known in zip(found.predictions, covered, strict=True))
+    else:
+        truth, said, w = np.array(table["size"])[covered], expected[covered, 0], weight[covered]
+        spread = np.average((truth - np.average(truth, weights=w)) ** 2, weights=w)
+        assert found.score == pytest.approx(1 - np.average((truth - said) ** 2, weights=w) / spread, abs=1e-12)
+        assert found.predictions is found.said
+    assert (ensemble.oob.score, ensemble.oob.rows, ensemble.oob.of) == (found.score, covered.sum(), 25)
+
+
+def test_the_score_is_there_only_where_it_was_asked_for():
+    assert bagging("penguins", n_estimators=3).oob is None
+    scored = bagging("penguins", n_estimators=30, oob_score=True)
+    assert 0.9 < scored.oob.score <= 1
+    assert scored.oob.of == 344
+    assert scored.first(5).oob is None
+    assert grow_more(bagging("penguins", n_estimators=20, oob_score=True), "penguins", 10).oob == scored.oob
+
+
+def test_a_sample_without_replacement_leaves_rows_out_too():
+    scored = bagging("penguins", n_estimators=5, bootstrap=False, max_samples=0.5, oob_score=True)
+    assert scored.oob.rows == pytest.approx(344 * (1 - 0.5**5), abs=12)
+
+
+def test_out_of_bag_is_about_as_good_as_on_new_rows():
+    """It judges on 2,000 rows, so it is off by at most three standard errors of such a count."""
+    world = tw.datasets.sampler(noise=0.1)
+    grown = bagging(world.sample(2000, seed=1), n_estimators=40, oob_score=True, min_samples_leaf=5)
+
+    def says(table):
+        votes = np.mean([tree.predict_proba(table) for tree in grown], axis=0)
+        return np.array(grown.classes)[np.argmax(votes, axis=1)]
+
+    assert 1 - grown.oob.score == pytest.approx(world.true_error(says), abs=3 * np.sqrt(0.15 * 0.85 / 2000))
+
+
+def test_rows_that_every_tree_has_seen_are_not_judged():
+    table = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}
+    grown = bagging(table, "y", n_estimators=1, bootstrap=False, max_samples=2, oob_score=True)
+    assert (grown.oob.rows, grown.oob.of) == (1, 3)
+    same = bagging({"x": [1.0, 2.0], "y": [5.5, 5.5]}, "y", n_estimators=4, task="regression", oob_score=True)
+    assert np.isnan(same.oob.score)  # R² of targets that are all the same
