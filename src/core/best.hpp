@@ -45,7 +45,9 @@ struct Offer {
 // and reaches no higher never can, so few are kept.
 class Best {
 public:
-    Best(bool random, uint64_t node) : random_(random), node_(node) {}
+    explicit Best(bool random) : random_(random) {}
+    // Forgets what was offered; node: the key of the node whose candidates come next.
+    void open(uint64_t node) { node_ = node, front_.clear(); }
 
     void offer(const Offer& o) {
         const int128 reach = o.merit + o.slack;
@@ -77,7 +79,7 @@ private:
         }
     };
     bool random_;
-    uint64_t node_;
+    uint64_t node_ = 0;
     int128 bar_ = 0;  // what the best is sure to reach
     std::vector<Entry> front_;
 };

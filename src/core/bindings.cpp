@@ -15,7 +15,8 @@ namespace {
 
 // The competition by itself, for tests: the place of the winner among (merit, slack, column, position).
 int64_t winner(const std::vector<std::vector<int64_t>>& offers, bool random, uint64_t node) {
-    Best best(random, node);
+    Best best(random);
+    best.open(node);
     for (const auto& o : offers) best.offer({.merit = o.at(0), .key = {o.at(2), 0, o.at(3), 0}, .slack = o.at(1)});
     const Key key = best.get().key;
     const auto won = [&](const auto& o) { return o[2] == key.column && o[3] == key.position; };

@@ -9,6 +9,8 @@
 
 #include "grow.hpp"
 
+#include <optional>
+
 #include "cluster.hpp"
 #include "drawn.hpp"
 #include "growth.hpp"
@@ -41,6 +43,7 @@ public:
 
     Nodes number(const Block& grown) {
         root_ = &grown.drafts[0];
+        make_room(grown);
         std::vector<Place> stack{{&grown, 0, -1}};
         while (!stack.empty()) {
             Place at = stack.back();
@@ -50,7 +53,7 @@ public:
             const auto number = static_cast<int64_t>(nodes_.parent.size());
             write(*at.block, *d, at.parent);
             if (d->first_child < 0) continue;
-            for (int64_t c = d->first_child + d->chosen.n_branches; c-- > d->first_child;)
+            for (int64_t c = d->first_child + at.block->chosen(*d).n_branches; c-- > d->first_child;)
                 stack.push_back({at.block, c, number});
         }
         return std::move(nodes_);
@@ -62,10 +65,25 @@ private:
         int64_t draft, parent;
     };
 
+    // For the nodes that were drafted here; those below, drafted by others, as they come.
+    void make_room(const Block& grown) {
+        const size_t n = grown.drafts.size();
+        nodes_.parent.reserve(n), nodes_.kind.reserve(n), nodes_.column.reserve(n), nodes_.cut.reserve(n);
+        nodes_.cut_int.reserve(n), nodes_.missing.reserve(n), nodes_.other.reserve(n), nodes_.code_start.reserve(n + 1);
+        nodes_.stop.reserve(n), nodes_.rows.reserve(n), nodes_.missing_rows.reserve(n), nodes_.weight.reserve(n);
+        nodes_.impurity.reserve(n), nodes_.gain.reserve(n), nodes_.count_start.reserve(n + 1);
+        if (target_.n_classes) {
+            nodes_.label.reserve(n), nodes_.count_class.reserve(grown.counts.size());
+            nodes_.count_weight.reserve(grown.counts.size());
+        } else {
+            nodes_.value.reserve(n), nodes_.spread.reserve(n);
+        }
+    }
     void write(const Block& block, const Draft& d, int64_t parent) {
         const bool inner = d.first_child >= 0;
-        const Chosen none;
-        const Chosen& chosen = inner ? d.chosen : none;
+        static const Parted none;
+        const Parted& split = inner ? block.splits[static_cast<size_t>(d.split)] : none;
+        const Chosen& chosen = split.chosen;
         nodes_.parent.push_back(parent);
         nodes_.kind.push_back(chosen.kind);
         nodes_.column.push_back(chosen.column);
@@ -80,7 +98,7 @@ private:
         nodes_.missing_rows.push_back(chosen.missing_rows);
         nodes_.weight.push_back(std::ldexp(static_cast<double>(d.weight), -target_.weight_scale));
         nodes_.impurity.push_back(d.summary.impurity);
-        nodes_.gain.push_back(inner ? d.gain : 0.0);
+        nodes_.gain.push_back(split.gain);
         const bool empty = d.stop == kNoRows;  // answers with what its parent or the root says
         const Draft& said = !empty                      ? d
                             : settings_.empty_from_root ? *root_

@@ -36,28 +36,37 @@ struct Priority {
     }
 };
 
+// The split of an inner node.
+struct Parted {
+    Chosen chosen;
+    double gain = 0.0;
+    Priority priority;  // for best-first growth
+};
+
 struct Block;
 
+// A node; half of them are leaves and large trees have many, so what only inner nodes have is kept apart.
 struct Draft {
     int64_t parent = -1;
     int64_t first_child = -1;
     Segment segment;
-    int64_t depth = 0;
-    uint64_t key = 0;  // for random ties: depends on the seed and the path
-    Priority priority;
-    Stop stop = kInner;
-    Chosen chosen;
-    Summary summary;
+    uint64_t key = 0;  // for what is drawn at random: depends on the seed and the path
     int64_t weight = 0;
-    double gain = 0.0;
+    Summary summary;
     int64_t counts_begin = 0, counts_end = 0;  // in Block::counts
     std::unique_ptr<Block> below;              // grown by someone else: the first draft there is this node again
+    int64_t split = -1;                        // in Block::splits, if one was found
+    int32_t depth = 0;
+    Stop stop = kInner;
 };
 
 // What one grower has drafted.
 struct Block {
     std::vector<Draft> drafts;
+    std::vector<Parted> splits;
     std::vector<std::pair<int32_t, int64_t>> counts;  // classes and their weights
+
+    const Chosen& chosen(const Draft& draft) const { return splits[static_cast<size_t>(draft.split)].chosen; }
 };
 
 template <class Side>
@@ -100,7 +109,7 @@ private:
         while (!frontier_.empty()) {
             const int64_t next = pop();
             if (settings_.max_leaf_nodes > 0) {
-                const int64_t more = draft(next).chosen.n_branches - 1;
+                const int64_t more = block_.chosen(draft(next)).n_branches - 1;
                 if (leaves_ + more > settings_.max_leaf_nodes) {
                     stop_all(next);
                     break;
@@ -208,18 +217,23 @@ private:
     void search(int64_t id, const Stat* known = nullptr) {
         Draft& d = draft(id);
         sit(d.segment, known);
-        d.stop = finder_.find(d.segment, whole_, d.key, d.chosen, still_);
+        d.stop = finder_.find(d.segment, whole_, d.key, found_.chosen, still_);
         if (d.stop != kInner) return tick_(d.segment.size());
-        d.gain = desk_.in_users_units(d.chosen.gain, d.weight);
-        d.priority = Priority::of(static_cast<double>(d.chosen.gain) * desk_.worth, -desk_.degree * desk_.scale);
+        const int128 gain = found_.chosen.gain;
+        found_.gain = desk_.in_users_units(gain, d.weight);
+        if (settings_.max_leaf_nodes > 0)
+            found_.priority = Priority::of(static_cast<double>(gain) * desk_.worth, -desk_.degree * desk_.scale);
+        d.split = static_cast<int64_t>(block_.splits.size());
+        block_.splits.push_back(std::move(found_));
         push(id);
     }
 
     void split(int64_t id) {
-        const auto k = static_cast<size_t>(draft(id).chosen.n_branches);
+        const Chosen& chosen = block_.chosen(draft(id));
+        const auto k = static_cast<size_t>(chosen.n_branches);
         const Segment segment = draft(id).segment;
-        std::vector<int64_t> sizes(k, 0);
-        engine_.divide(segment, draft(id).chosen, sizes);
+        sizes_.assign(k, 0);
+        engine_.divide(segment, chosen, sizes_);
         breathe(segment);
 
         const auto first_child = static_cast<int64_t>(block_.drafts.size());
@@ -231,32 +245,33 @@ private:
             child.parent = id;
             child.depth = draft(id).depth + 1;
             child.key = stir(draft(id).key, b);
-            child.segment = {begin, begin + sizes[b]};
-            begin += sizes[b];
+            child.segment = {begin, begin + sizes_[b]};
+            begin += sizes_[b];
             block_.drafts.push_back(std::move(child));
         }
-        std::vector<uint8_t> open(k, 0);
-        const auto wholes = wholes_of(id, sizes);
+        open_.assign(k, 0);
+        const bool known = count_children(id);
         for (size_t b = 0; b < k; ++b) {
             const int64_t child = first_child + static_cast<int64_t>(b);
-            open[b] = prepare(child, wholes.empty() ? nullptr : &wholes[b]);
-            if (open[b] && settings_.max_leaf_nodes <= 0 && engine_.too_small(draft(child).segment, levels_left(child)))
-                handed_over_.push_back(child), open[b] = 0;
+            open_[b] = prepare(child, known ? &wholes_[b] : nullptr);
+            if (open_[b] && settings_.max_leaf_nodes <= 0 &&
+                engine_.too_small(draft(child).segment, levels_left(child)))
+                handed_over_.push_back(child), open_[b] = 0;
         }
-        engine_.settle(segment, sizes, open);
+        engine_.settle(segment, sizes_, open_);
         // The last branch first: depth-first growth then takes the first branch next.
         for (size_t b = k; b-- > 0;) {
-            if (open[b]) search(first_child + static_cast<int64_t>(b), wholes.empty() ? nullptr : &wholes[b]);
+            if (open_[b]) search(first_child + static_cast<int64_t>(b), known ? &wholes_[b] : nullptr);
         }
     }
     // Statistics of a node's children, where they are classes: the largest is the parent less the others, so its rows
-    // need not be counted.
-    std::vector<Stat> wholes_of(int64_t id, const std::vector<int64_t>& sizes) {
-        if (target_.n_classes == 0 || !engine_.gives_stats()) return {};
+    // need not be counted. Returns whether wholes_ has them.
+    bool count_children(int64_t id) {
+        if (target_.n_classes == 0 || !engine_.gives_stats()) return false;
         const Draft& d = draft(id);
-        const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
-        std::vector<Stat> wholes(sizes.size());
-        Stat& rest = wholes[largest];
+        const auto largest = static_cast<size_t>(std::max_element(sizes_.begin(), sizes_.end()) - sizes_.begin());
+        if (wholes_.size() < sizes_.size()) wholes_.resize(sizes_.size());
+        Stat& rest = wholes_[largest];
         rest.assign(stat_width(target_.n_classes), 0);
         rest[kRows] = d.segment.size(), rest[kWeight] = d.weight;
         for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
@@ -264,14 +279,14 @@ private:
             rest[kCounts + static_cast<size_t>(cls)] = weight;
         }
         int64_t begin = d.segment.begin;
-        for (size_t b = 0; b < sizes.size(); ++b) {
-            const Segment child{begin, begin + sizes[b]};
+        for (size_t b = 0; b < sizes_.size(); ++b) {
+            const Segment child{begin, begin + sizes_[b]};
             begin = child.end;
             if (b == largest) continue;
-            engine_.whole(child, desk_.y, wholes[b]);
-            sub(rest.data(), wholes[b].data(), rest.size());
+            engine_.whole(child, desk_.y, wholes_[b]);
+            sub(rest.data(), wholes_[b].data(), rest.size());
         }
-        return wholes;
+        return true;
     }
     int64_t levels_left(int64_t id) const {
         return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - draft(id).depth;
@@ -281,12 +296,13 @@ private:
 
     // Best-first: the larger gain, then the earlier place in pre-order. Depth-first: the last in.
     bool later(int64_t a, int64_t b) const {
-        if (draft(a).priority != draft(b).priority) return draft(a).priority < draft(b).priority;
+        if (priority(a) != priority(b)) return priority(a) < priority(b);
         while (draft(a).depth > draft(b).depth) a = draft(a).parent;
         while (draft(b).depth > draft(a).depth) b = draft(b).parent;
         while (draft(a).parent != draft(b).parent) a = draft(a).parent, b = draft(b).parent;
         return a > b;
     }
+    const Priority& priority(int64_t id) const { return block_.splits[static_cast<size_t>(draft(id).split)].priority; }
     auto order() const {
         return [this](int64_t a, int64_t b) { return later(a, b); };
     }
@@ -314,9 +330,15 @@ private:
     Engine& engine_;
     Finder<Side> finder_;
     Block block_;
-    Stat whole_;
     std::vector<int64_t> frontier_, handed_over_;
     int64_t leaves_ = 1;
+
+    // of the node at hand
+    Stat whole_;
+    Parted found_;
+    std::vector<int64_t> sizes_;  // of its children …
+    std::vector<uint8_t> open_;   // … which may be split further …
+    std::vector<Stat> wholes_;    // … and their statistics
 };
 
 }  // namespace treewise

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +37,8 @@ public:
           right_(desk),
           part_(desk),
           draw_(columns.size()),
-          wanted_(columns.size()) {
+          wanted_(columns.size()),
+          best_(settings.random_ties) {
         std::iota(wanted_.begin(), wanted_.end(), size_t{0});
     }
 
@@ -51,7 +51,7 @@ public:
         tick_ = &tick;
         whole_total_ = whole.total();
         bests_.clear();
-        best_.emplace(settings_.random_ties, node_key_);
+        best_.open(node_key_);
         seen_ = false;
         bool more = draw_columns(true);
         size_t looked_at = 0;
@@ -62,13 +62,13 @@ public:
                 look(c, node);
                 scan_column();
                 if (settings_.rule == Rule::c45) keep_best_of_column(node);
-                tick();
+                if (node.size() >= kManyRows) tick();
             }
-            if (!more || best_->found() || !bests_.empty()) break;
+            if (!more || best_.found() || !bests_.empty()) break;
         }
         if (settings_.rule == Rule::c45) quinlan();
-        if (!best_->found()) return any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
-        const Offer winner = best_->get();
+        if (!best_.found()) return any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
+        const Offer winner = best_.get();
         if (too_little(winner)) return kMinImpurityDecrease;
         if (looked_at > 1) look(winner.key.column, node);  // else it is the one still at hand
         describe(winner, chosen);
@@ -171,8 +171,7 @@ private:
     }
 
     void count(const Bucket& bucket) {
-        constexpr int64_t kMany = 1 << 16;
-        if ((moved_ += 1 + (bucket.last - bucket.first)) < kMany) return;
+        if ((moved_ += 1 + (bucket.last - bucket.first)) < kManyRows) return;
         moved_ = 0;
         (*tick_)();
     }
@@ -404,7 +403,7 @@ private:
             o.merit = ratio(o.merit, o.spread), o.slack = ratio(o.slack, o.spread) + kRatioSlack;
         else if (settings_.by_branches && settings_.rule == Rule::gain)
             o.merit = floor_div(o.merit, t.filled - 1), o.slack = o.slack / (t.filled - 1) + (o.slack > 0);
-        best_->offer(o);
+        best_.offer(o);
     }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
@@ -416,12 +415,12 @@ private:
 
     // C4.5's first step: each column sends its best test.
     void keep_best_of_column(Segment node) {
-        if (best_->found()) {
+        if (best_.found()) {
             const bool one = columns_[column_].is_code() || settings_.random_cuts;
             const int64_t cuts = one ? 1 : engine_.n_cuts(column_, node);
-            bests_.push_back({best_->get(), cuts});
+            bests_.push_back({best_.get(), cuts});
         }
-        best_.emplace(settings_.random_ties, node_key_);
+        best_.open(node_key_);
     }
 
     // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts) a row of n,
@@ -439,7 +438,7 @@ private:
             if (b.offer.merit + 2 * b.offer.slack + n < average) continue;
             b.offer.merit = ratio(b.offer.merit, b.offer.spread);
             b.offer.slack = ratio(b.offer.slack, b.offer.spread) + kRatioSlack;
-            best_->offer(b.offer);
+            best_.offer(b.offer);
         }
     }
 
@@ -544,10 +543,10 @@ private:
         if (column.type == ValueType::i64) chosen.cut_int = std::numeric_limits<int64_t>::max();
     }
 
-    int32_t heaviest(const Chosen& chosen) const {
-        std::vector<int64_t> weight(chosen.n_branches, 0);
-        for (const Bucket& b : buckets_) weight[chosen.branch(b.low)] += weigh(b);
-        return static_cast<int32_t>(std::max_element(weight.begin(), weight.end()) - weight.begin());
+    int32_t heaviest(const Chosen& chosen) {
+        weights_.assign(static_cast<size_t>(chosen.n_branches), 0);
+        for (const Bucket& b : buckets_) weights_[chosen.branch(b.low)] += weigh(b);
+        return static_cast<int32_t>(std::max_element(weights_.begin(), weights_.end()) - weights_.begin());
     }
     int64_t weigh(const Bucket& bucket) const {
         if (bucket.stat) return bucket.stat[kWeight];
@@ -555,6 +554,8 @@ private:
         for (const Row* r = bucket.first; r != bucket.last; ++r) w += desk_.target.weight[*r];
         return w;
     }
+
+    static constexpr int64_t kManyRows = 1 << 16;  // it takes a moment to go through them
 
     Desk& desk_;
     Engine& engine_;
@@ -571,15 +572,16 @@ private:
     const std::function<void()>* tick_ = nullptr;
     uint64_t node_key_ = 0;
     int128 whole_total_ = 0;
-    std::optional<Best> best_;       // of the node; under C4.5's rule of the column, until all have been seen
+    Best best_;                      // of the node; under C4.5's rule of the column, until all have been seen
     std::vector<ColumnBest> bests_;  // C4.5: of each column
     bool seen_ = false;              // whether there was any candidate
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    std::vector<uint8_t> lefts_;  // which of them a random test sends to the left
-    Bucket gone_;                 // its missing rows, which are also in part_
-    bool own_ = false;            // they get a branch of their own
+    std::vector<int64_t> weights_;  // of the branches
+    std::vector<uint8_t> lefts_;    // which of them a random test sends to the left
+    Bucket gone_;                   // its missing rows, which are also in part_
+    bool own_ = false;              // they get a branch of their own
 };
 
 }  // namespace treewise
