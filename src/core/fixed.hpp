@@ -47,11 +47,20 @@ inline int128 log2_fixed(uint64_t n) {
 // n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are remembered.
 class Nlogn {
 public:
-    explicit Nlogn(uint64_t expected) : size_(expected < kMost ? expected + 1 : kMost) {}
+    using Known = std::vector<int128>;
+
+    // known: from `up_to`, kept by the caller; for many who work at the same time.
+    explicit Nlogn(uint64_t expected, const Known* known = nullptr) : size_(size_for(expected)), known_(known) {}
+    static Known up_to(uint64_t expected) {
+        Known table(size_for(expected), 0);
+        for (uint64_t n = 2; n < table.size(); ++n) table[n] = static_cast<int128>(n) * log2_fixed(n);
+        return table;
+    }
 
     int128 operator()(int64_t n) {
         const auto u = static_cast<uint64_t>(n);
         if (u < 2) return 0;
+        if (known_ && u < known_->size()) return (*known_)[u];
         if (u >= size_) return static_cast<int128>(n) * log2_fixed(u);
         if (seen_.empty()) seen_.resize(size_, 0);  // not every criterion has logarithms
         if (seen_[u] == 0) seen_[u] = static_cast<int128>(n) * log2_fixed(u);
@@ -60,7 +69,9 @@ public:
 
 private:
     static constexpr uint64_t kMost = 1 << 16;
+    static uint64_t size_for(uint64_t expected) { return expected < kMost ? expected + 1 : kMost; }
     uint64_t size_;
+    const Known* known_;
     std::vector<int128> seen_;
 };
 

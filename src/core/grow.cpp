@@ -1,6 +1,7 @@
 // From a problem to the nodes of its tree: which engine grows what, by whom, and the numbering at the end.
 //
-//     nodes that look at some columns only, or at random cuts: drawn.hpp, from the root to the leaves
+//     some columns only  drawn.hpp from the root to the leaves: nodes that look at columns drawn anew at each
+//     random cuts        random.hpp, likewise
 //     a large table      histogram.hpp from the root down, a column a worker; what becomes small is handed over …
 //     a small one        … to cluster.hpp, a subtree a worker
 //     absolute error     lists.hpp alone: medians have no score to bound, so every candidate is judged exactly
@@ -16,12 +17,14 @@
 #include "growth.hpp"
 #include "histogram.hpp"
 #include "lists.hpp"
+#include "random.hpp"
 #include "subset.hpp"
 
 namespace treewise {
 
 class Shared {
 public:
+    // ranked: whether nodes look at some columns only.
     Shared(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool ranked,
            const Monitor& monitor)
         : tables(target.n_rows, settings.criterion == Criterion::entropy) {
@@ -30,7 +33,8 @@ public:
         ranks.emplace(columns, target.n_rows, crew, [&] { monitor(0.0); });
     }
     Tables tables;
-    std::optional<Ranks> ranks;  // where nodes look at some columns only
+    std::optional<Ranks> ranks;
+    Nlogn::Known nlogn;  // where many trees ask for them
 };
 
 namespace {
@@ -138,10 +142,13 @@ public:
         }
     }
 
-    // Whether the engine for nodes that look at some columns only, or at random cuts, grows this.
-    static bool draws(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+    // Whether an engine for nodes that look at some columns only grows this, or that for random cuts.
+    static bool draws_columns(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
         const bool some = settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
-        return !exactly(columns, target, settings) && settings.tuning.drawn && (some || settings.random_cuts);
+        return some && !settings.random_cuts && !exactly(columns, target, settings) && settings.tuning.drawn;
+    }
+    static bool draws_cuts(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+        return settings.random_cuts && !exactly(columns, target, settings);
     }
 
     Block run() {
@@ -180,7 +187,7 @@ private:
     }
     template <class Side>
     Block grow_alone(Engine& engine) {
-        Desk desk(target_);
+        Desk desk(target_, shared_ && !shared_->nlogn.empty() ? &shared_->nlogn : nullptr);
         const auto tick = ticker(nullptr);
         return Grower<Side>(desk, engine, columns_, settings_, total_weight_, tick).run();
     }
@@ -188,11 +195,15 @@ private:
     template <class Side, Shape S>
     Block fast() {
         const std::unique_ptr<const Shared> own =
-            shared_
-                ? nullptr
-                : std::make_unique<Shared>(columns_, target_, settings_, draws(columns_, target_, settings_), monitor_);
+            shared_ ? nullptr
+                    : std::make_unique<Shared>(columns_, target_, settings_,
+                                               draws_columns(columns_, target_, settings_), monitor_);
         const Shared& shared = shared_ ? *shared_ : *own;
         const Frame frame(columns_, target_, settings_, shared.tables, rows_);
+        if (settings_.random_cuts) {
+            RandomCuts<S> cuts(frame, list_rows());
+            return grow_alone<Side>(cuts);
+        }
         if (shared.ranks) {
             const auto tick = ticker(nullptr);
             Drawn<S> drawn(frame, *shared.ranks, list_rows(), tick);
@@ -281,12 +292,16 @@ Nodes grow(const std::vector<Column>& columns, const Target& target, const Setti
 
 std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
                                     const Monitor& monitor) {
-    return std::make_shared<const Shared>(columns, target, settings, Fit::draws(columns, target, settings), monitor);
+    const bool ranked = Fit::draws_columns(columns, target, settings);
+    auto shared = std::make_shared<Shared>(columns, target, settings, ranked, monitor);
+    if (settings.criterion == Criterion::entropy && (ranked || Fit::draws_cuts(columns, target, settings)))
+        shared->nlogn = Nlogn::up_to(static_cast<uint64_t>(target.n_rows));
+    return shared;
 }
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
            std::span<const uint32_t> rows, const Shared& shared) {
-    if (!shared.ranks) {  // the engines of whole tables
+    if (!shared.ranks && !Fit::draws_cuts(columns, target, settings)) {  // the engines of whole tables
         const Subset some(columns, target, rows);
         return grow(some.columns(), some.target(), settings, monitor);
     }

@@ -9,9 +9,27 @@
 
 namespace treewise {
 
-// t rounded to 15 significant digits: 42.35, not 42.349999999999994. Independent of the locale.
+// Powers of ten that are doubles.
+inline constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// t rounded to 15 significant digits, ties to even: 42.35, not 42.349999999999994.
 inline double shorten(double t) {
-    char text[64];
+    const double size = std::abs(t);
+    if (size >= 1e-7 && size < 1e15) {  // as a fraction of whole numbers: below 2^53 over a power of ten, rounded once
+        int places = 0;
+        while (size * kTens[places] < 1e14) ++places;
+        int exponent = 0;
+        const auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(size, &exponent), 53));
+        const int down = 53 - exponent;  // 3 … 76 bits after the point
+        const auto scaled = static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[places]);
+        const auto half = static_cast<unsigned __int128>(1) << (down - 1);
+        const auto rest = scaled & ((half << 1) - 1);
+        auto digits = static_cast<uint64_t>(scaled >> down);
+        digits += rest > half || (rest == half && (digits & 1));
+        return std::copysign(static_cast<double>(digits) / kTens[places], t);
+    }
+    char text[64];  // independent of the locale
     const auto written = std::to_chars(text, text + sizeof text, t, std::chars_format::general, 15);
     double shorter = t;
     std::from_chars(text, written.ptr, shorter);

@@ -205,18 +205,24 @@ public:
     double score() const {
         if constexpr (S == Shape::two) return scorer_.template two<C>(m_, a_) + scorer_.template two<C>(n_, b_);
         if constexpr (S == Shape::sums) return scorer_.template sums<C>(m_, a_) + scorer_.template sums<C>(n_, b_);
-        if constexpr (C == Criterion::gini)
+        if constexpr (C == Criterion::gini) {
+            if (light_)
+                return static_cast<double>(s_) / static_cast<double>(m_) +
+                       static_cast<double>(t_) / static_cast<double>(n_);
             return static_cast<double>(p_) / static_cast<double>(m_) +
                    static_cast<double>(q_) / static_cast<double>(n_);
+        }
         if constexpr (C == Criterion::entropy) return x_ + y_ - scorer_.log(m_) - scorer_.log(n_);
         return x_ + y_;
     }
 
 private:
-    // Σ c² of the sides exactly (p, q): what is left when heavy rows have gone is small beside what they took along.
+    // Σ c² of the sides exactly (p, q; s, t where 64 bits hold them): what is left when heavy rows have gone is small
+    // beside what they took along.
     // Σ c·log c or max c of the sides (x, y); the former anew from time to time, since roundings add up.
     void measure() {
         x_ = y_ = 0, p_ = q_ = 0, steps_ = 0;
+        light_ = m_ + n_ < int64_t{1} << 31;
         for (size_t c = 0; c < l_.size(); ++c) {
             if constexpr (C == Criterion::gini) p_ += square(l_[c]), q_ += square(r_[c]);
             if constexpr (C == Criterion::entropy) x_ += scorer_.log(l_[c]), y_ += scorer_.log(r_[c]);
@@ -224,12 +230,17 @@ private:
                 x_ = std::max(x_, static_cast<double>(l_[c])), y_ = std::max(y_, static_cast<double>(r_[c]));
             }
         }
+        if (light_) s_ = static_cast<int64_t>(p_), t_ = static_cast<int64_t>(q_);
     }
     static uint128 square(int64_t n) { return static_cast<uint128>(static_cast<int128>(n) * n); }
     void pass(size_t c, int64_t w) {
         const int64_t l = l_[c], r = r_[c];
         l_[c] += w, r_[c] -= w;
         if constexpr (C == Criterion::gini) {
+            if (light_) {
+                s_ += w * (2 * l + w), t_ -= w * (2 * r - w);
+                return;
+            }
             p_ += square(l + w) - square(l);
             q_ -= square(r) - square(r - w);
         } else if constexpr (C == Criterion::entropy) {
@@ -250,6 +261,8 @@ private:
     int64_t m_ = 0, n_ = 0, a_ = 0, b_ = 0;
     double x_ = 0, y_ = 0;
     uint128 p_ = 0, q_ = 0;
+    int64_t s_ = 0, t_ = 0;
+    bool light_ = false;
     int steps_ = 0;
     std::vector<int64_t> l_, r_;
 };

@@ -24,8 +24,8 @@ namespace treewise {
 
 // What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
 struct Desk {
-    explicit Desk(const Target& t)
-        : target(t), nlogn(static_cast<uint64_t>(t.n_rows)), y(t.y), scale(t.n_classes ? 0 : t.scale) {}
+    explicit Desk(const Target& t, const Nlogn::Known* known = nullptr)
+        : target(t), nlogn(static_cast<uint64_t>(t.n_rows), known), y(t.y), scale(t.n_classes ? 0 : t.scale) {}
 
     const Target& target;
     Nlogn nlogn;
