@@ -2,8 +2,7 @@
 //
 // A node is a segment of the list of rows. Of each drawn column its rows are put in order by their ranks (ranks.hpp),
 // which all trees share; every cut is scored, and what may win is handed over as buckets. Larger nodes of two classes
-// are counted instead (coarse.hpp), and only a column that may win is put in order. With random cuts nothing is sorted:
-// the least and the largest value say where the cut lies, and one more look what it parts.
+// are counted instead (coarse.hpp), and only a column that may win is put in order.
 //
 // An entry of the list is a row's number with, where they fit, its class and weight beside it, so that nothing but
 // ranks is looked up:
@@ -16,13 +15,13 @@
 #include <span>
 #include <vector>
 
-#include "chance.hpp"
 #include "coarse.hpp"
 #include "cuts.hpp"
 #include "engine.hpp"
 #include "frame.hpp"
 #include "levels.hpp"
 #include "missing.hpp"
+#include "node_levels.hpp"
 #include "order.hpp"
 #include "ranks.hpp"
 #include "rows.hpp"
@@ -42,7 +41,8 @@ public:
           entries_(packed(rows)),
           sorted_(frame.settings, frame.tables, appraiser_, pulse_),
           levels_(frame.settings, appraiser_, frame.n_classes()),
-          missing_(frame) {}
+          missing_(frame),
+          coded_(frame) {}
 
     Segment all() const override { return entries_.all(); }
     std::span<const Row> rows(Segment node) override {
@@ -60,16 +60,15 @@ public:
     // -- the contest --------------------------------------------------------------------------------------------------
 
     const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
-                                      uint64_t key) override {
-        whole_ = &whole, key_ = key, everything_ = false;
-        if (frame_.settings.random_cuts) return columns;
+                                      uint64_t) override {
+        whole_ = &whole, everything_ = false;
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node);
         gather(columns, node);
         n_coarse_ = 0;
         for (size_t i = 0; i < columns.size(); ++i) {
             if (frame_.columns[columns[i]].is_code())
-                survey_levels(columns[i], node);
+                coded_.survey(columns[i], coded(columns[i], node), *whole_, levels_, contest_);
             else if (!count_numbers(columns[i], node, gathered_[i].data()))
                 survey_numbers(columns[i], node, gathered_[i].data());
         }
@@ -79,8 +78,8 @@ public:
     void everything() override { everything_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
-        if (frame_.columns[column].is_code()) return level_buckets(column, node, out);
-        return frame_.settings.random_cuts ? halves(column, node, out) : number_buckets(column, node, out);
+        if (frame_.columns[column].is_code()) return coded_.buckets(column, coded(column, node), out);
+        return number_buckets(column, node, out);
     }
     int64_t n_cuts(size_t column, Segment node) override {
         const Ordered rows = in_order(column, node);
@@ -262,89 +261,14 @@ private:
         return cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(), static_cast<int32_t>(column), *whole_,
                           frame_.settings.random_ties, out);
     }
-    // Below and above a random cut.
-    Bucket halves(size_t column, Segment node, std::vector<Bucket>& out) {
-        uint32_t low = kNoRank, high = 0;
-        for (uint32_t e : entries_.of(node)) {
-            const uint32_t rank = ranks_.of(row_of(e))[column];
-            if (rank != kNoRank) low = std::min(low, rank), high = std::max(high, rank);
-        }
-        if (low == kNoRank) return {};  // all are missing
-        const int64_t last = low < high ? last_under_cut(column, low, high) : high;
-        stats_.assign(3 * width_, 0);
-        int64_t *left = stats_.data(), *right = left + width_, *gone = right + width_;
-        for (uint32_t e : entries_.of(node)) {
-            const uint32_t rank = ranks_.of(row_of(e))[column];
-            if (rank == kNoRank)
-                add_entry(gone, e);
-            else if (rank <= last)
-                add_entry(left, e);
-        }
-        out.push_back({nullptr, nullptr, left, low, last, 0});
-        if (low < high) {
-            add(right, whole_->data(), width_), sub(right, left, width_), sub(right, gone, width_);
-            out.push_back({nullptr, nullptr, right, last + 1, high, 1});
-        }
-        return {nullptr, nullptr, gone, 0, 0, 0};
-    }
-    int64_t last_under_cut(size_t column, int64_t low, int64_t high) const {
-        const uint64_t random = cut_key(key_, column, kThreshold);
-        const bool is_number = frame_.columns[column].is_number();
-        const double cut = is_number ? random_cut(random, number(column, low), number(column, high)) : 0;
-        const int64_t whole = is_number ? 0 : random_cut(random, integer(column, low), integer(column, high));
-        while (low + 1 < high) {  // the value of `low` is at most the cut, that of `high` is above it
-            const int64_t middle = (low + high) / 2;
-            const bool under = is_number ? number(column, middle) <= cut : integer(column, middle) <= whole;
-            (under ? low : high) = middle;
-        }
-        return low;
-    }
 
     // -- levels -------------------------------------------------------------------------------------------------------
 
-    bool by_rows(size_t column) const {  // too many statistics to keep; the exact scan moves rows then
-        return S == Shape::many && (width_ > 64 || at(frame_.columns[column].n_levels) * width_ > (1u << 20));
-    }
-    void count_levels(size_t column, Segment node) {
+    auto coded(size_t column, Segment node) const {
         const uint32_t* entries = entries_.of(node).data();
-        const auto n_levels = at(frame_.columns[column].n_levels);
-        counts_.count(
-            node.size(), n_levels, width_,
-            [&](int64_t i) { return std::min<size_t>(ranks_.of(row_of(entries[i]))[column], n_levels); },
-            [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
-    }
-    void survey_levels(size_t column, Segment node) {
-        const auto number = static_cast<int32_t>(column);
-        if (by_rows(column)) {
-            constexpr double kInf = std::numeric_limits<double>::infinity();
-            return contest_.offer(number, 0, -kInf, kInf);
-        }
-        count_levels(column, node);
-        const int64_t* gone = counts_.gone(width_);
-        if (counts_.size() == 0 || counts_.size() + (gone[kRows] > 0) < 2) return;
-        levels_.scan(frame_.columns[column], number, counts_.stats.data(), counts_.size(), whole_->data(), gone,
-                     frame_.own_branch(gone), contest_);
-    }
-    Bucket level_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        if (by_rows(column)) return level_rows(column, node, out);
-        count_levels(column, node);
-        for (size_t i = 0; i < counts_.size(); ++i) {
-            const int64_t code = counts_.levels[i];
-            out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
-        }
-        return {nullptr, nullptr, counts_.gone(width_), 0, 0, 0};
-    }
-    Bucket level_rows(size_t column, Segment node, std::vector<Bucket>& out) {
-        const Ordered rows = in_order(column, node);
-        named_.resize(at(node.size()));
-        for (size_t i = 0; i < named_.size(); ++i) named_[i] = row_of(rows.entry(static_cast<int64_t>(i)));
-        for (int64_t i = 0, j = 0; i < rows.present; i = j) {
-            while (j < rows.present && rows.rank(j) == rows.rank(i)) ++j;
-            const int64_t code = rows.rank(i);
-            out.push_back(
-                {named_.data() + i, named_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
-        }
-        return {named_.data() + rows.present, named_.data() + named_.size(), nullptr, 0, 0, 0};
+        return Coded{node.size(), [=, this](int64_t i) { return ranks_.of(row_of(entries[i]))[column]; },
+                     [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
+                     [=, this](int64_t i) { return row_of(entries[i]); }};
     }
 
     const Frame& frame_;
@@ -362,19 +286,17 @@ private:
     Missing<S> missing_;
     CutBuckets cuts_;
     Contest contest_;
-    LevelCounts counts_;
+    NodeLevels<S> coded_;
     Order order_;
     std::vector<Coarse> coarse_;
     size_t n_coarse_ = 0;                          // of the node at hand
     std::vector<std::vector<uint32_t>> gathered_;  // ranks, of the columns at hand
     std::vector<size_t> one_{0};
     std::vector<Row> named_;
-    Stat stats_;
 
     // of the node at hand
     const Stat* whole_ = nullptr;
     const int64_t* y_ = nullptr;
-    uint64_t key_ = 0;
     bool everything_ = false;
 };
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include <span>
+#include <numeric>
 #include <vector>
 
 #include "engine.hpp"
@@ -12,32 +12,40 @@
 
 namespace treewise {
 
+// The rows of a node, numbered from 0, as they see a column of categories.
+template <class Level, class Add, class RowOf>
+struct Coded {
+    int64_t n;
+    Level level;  // level(i): the code of row i, or anything larger where it is missing
+    Add add;      // add(stat, i): its part in statistics
+    RowOf row;    // row(i): its number in the table
+};
+template <class Level, class Add, class RowOf>
+Coded(int64_t, Level, Add, RowOf) -> Coded<Level, Add, RowOf>;
+
 template <Shape S>
 class NodeLevels {
 public:
     explicit NodeLevels(const Frame& frame) : frame_(frame), width_(frame.width()) {}
 
-    // level(row): the row's code, or anything larger where it is missing. y: targets in the node's own units.
-    template <class Level>
-    void survey(size_t column, std::span<const Row> rows, const Level& level, const int64_t* y, const Stat& whole,
-                LevelScan<S>& levels, Contest& contest) {
+    template <class Rows>
+    void survey(size_t column, const Rows& rows, const Stat& whole, LevelScan<S>& levels, Contest& contest) {
         const auto number = static_cast<int32_t>(column);
         if (by_rows(column)) {
             constexpr double kInf = std::numeric_limits<double>::infinity();
             return contest.offer(number, 0, -kInf, kInf);
         }
-        count(column, rows, level, y);
+        count(column, rows);
         const int64_t* gone = counts_.gone(width_);
         if (counts_.size() == 0 || counts_.size() + (gone[kRows] > 0) < 2) return;
         levels.scan(frame_.columns[column], number, counts_.stats.data(), counts_.size(), whole.data(), gone,
                     frame_.own_branch(gone), contest);
     }
     // Returns the missing rows.
-    template <class Level>
-    Bucket buckets(size_t column, std::span<const Row> rows, const Level& level, const int64_t* y,
-                   std::vector<Bucket>& out) {
-        if (by_rows(column)) return buckets_of_rows(column, rows, level, out);
-        count(column, rows, level, y);
+    template <class Rows>
+    Bucket buckets(size_t column, const Rows& rows, std::vector<Bucket>& out) {
+        if (by_rows(column)) return buckets_of_rows(column, rows, out);
+        count(column, rows);
         for (size_t i = 0; i < counts_.size(); ++i) {
             const int64_t code = counts_.levels[i];
             out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
@@ -51,31 +59,35 @@ private:
     bool by_rows(size_t column) const {
         return S == Shape::many && (width_ > 64 || n_levels(column) * width_ > (1u << 20));
     }
-    template <class Level>
-    void count(size_t column, std::span<const Row> rows, const Level& level, const int64_t* y) {
+    template <class Rows>
+    void count(size_t column, const Rows& rows) {
         const size_t gone = n_levels(column);
-        counts_.count(
-            static_cast<int64_t>(rows.size()), gone, width_,
-            [&](int64_t i) { return std::min<size_t>(level(rows[static_cast<size_t>(i)]), gone); },
-            [&](int64_t* stat, int64_t i) { frame_.add_row(stat, rows[static_cast<size_t>(i)], y, frame_.quantiser); });
+        counts_.count(rows.n, gone, width_, [&](int64_t i) { return std::min<size_t>(rows.level(i), gone); }, rows.add);
     }
-    template <class Level>
-    Bucket buckets_of_rows(size_t column, std::span<const Row> rows, const Level& level, std::vector<Bucket>& out) {
-        named_.assign(rows.begin(), rows.end());
-        std::stable_sort(named_.begin(), named_.end(), [&](Row a, Row b) { return level(a) < level(b); });
-        const Row *row = named_.data(), *last = row + named_.size();
-        while (row != last && level(*row) < n_levels(column)) {
-            const Row* first = row;
-            while (row != last && level(*row) == level(*first)) ++row;
-            const int64_t code = level(*first);
-            out.push_back({first, row, nullptr, code, code, static_cast<int64_t>(out.size())});
+    template <class Rows>
+    Bucket buckets_of_rows(size_t column, const Rows& rows, std::vector<Bucket>& out) {
+        order_.resize(static_cast<size_t>(rows.n));
+        std::iota(order_.begin(), order_.end(), int64_t{0});
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](int64_t a, int64_t b) { return rows.level(a) < rows.level(b); });
+        named_.resize(order_.size());
+        for (size_t i = 0; i < order_.size(); ++i) named_[i] = rows.row(order_[i]);
+        size_t i = 0;
+        while (i < order_.size() && rows.level(order_[i]) < n_levels(column)) {
+            size_t j = i;
+            const int64_t code = rows.level(order_[i]);
+            while (j < order_.size() && rows.level(order_[j]) == code) ++j;
+            out.push_back(
+                {named_.data() + i, named_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
+            i = j;
         }
-        return {row, last, nullptr, 0, 0, 0};
+        return {named_.data() + i, named_.data() + named_.size(), nullptr, 0, 0, 0};
     }
 
     const Frame& frame_;
     size_t width_;
     LevelCounts counts_;
+    std::vector<int64_t> order_;
     std::vector<Row> named_;
 };
 

@@ -43,7 +43,11 @@ public:
         const Column& asked = frame_.columns[column];
         if (!asked.is_code()) return asked.visit([&](const auto& values) { return halves(column, values, node, out); });
         const auto codes = asked.view<int32_t>();
-        return levels_.buckets(column, rows_.of(node), [&](Row r) { return static_cast<uint32_t>(codes[r]); }, y_, out);
+        const Row* rows = rows_.of(node).data();
+        const Coded coded{node.size(), [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
+                          [&](int64_t* stat, int64_t i) { frame_.add_row(stat, rows[i], y_, frame_.quantiser); },
+                          [&](int64_t i) { return rows[i]; }};
+        return levels_.buckets(column, coded, out);
     }
     int64_t n_cuts(size_t, Segment) override { return 1; }
     double number(size_t, int64_t key) const override { return number_of(key); }
