@@ -27,10 +27,12 @@ int64_t winner(const std::vector<std::vector<int64_t>>& offers, bool random, uin
 
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
+    nb::set_leak_warnings(false);  // what is still held when Python ends is not ours to speak of
     bind_growing(m);
     bind_trees(m);
     bind_pruning(m);
     bind_forests(m);
+    bind_voting(m);
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "The threshold between two neighbouring numbers.");

@@ -86,5 +86,6 @@ void bind_growing(nb::module_& m);  // bind_grow.cpp: columns, target, settings 
 void bind_trees(nb::module_& m);    // bind_trees.cpp: a finished tree and rows
 void bind_forests(nb::module_& m);  // bind_forest.cpp: many trees
 void bind_pruning(nb::module_& m);  // bind_prune.cpp: sums from the leaves up
+void bind_voting(nb::module_& m);   // bind_vote.cpp: many trees and rows
 
 }  // namespace treewise

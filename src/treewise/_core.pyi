@@ -137,3 +137,42 @@ def crossings(
 def midpoint(a: float, b: float) -> float: ...
 def nlogn(n: int) -> float: ...
 def winner(offers: list[list[int]], random: bool, node: int) -> int: ...
+
+class Said(Enum):
+    shares = 0
+    votes = 1
+    values = 2
+    squares = 3
+
+class Voter:
+    def __init__(
+        self,
+        members: Arrays,
+        n_levels: Sequence[int],
+        integer: Sequence[bool],
+        votes: npt.NDArray[np.float64],
+        n_classes: int,
+        derived: npt.NDArray[np.int64],
+        derived_label: npt.NDArray[np.int32],
+        derived_said: npt.NDArray[np.float64],
+        most: int | None = None,
+    ) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def asked(self) -> list[int]: ...
+    def add(
+        self,
+        columns: Sequence[Column],
+        n_rows: int,
+        said: Said,
+        first: int,
+        last: int,
+        sums: npt.NDArray[np.float64],
+        centre: npt.NDArray[np.float64] | None = None,
+        counted: npt.NDArray[np.uint8] | None = None,
+        n_jobs: int = 0,
+    ) -> None: ...
+    def ends(self, columns: Sequence[Column], n_rows: int, n_jobs: int = 0) -> npt.NDArray[np.int32]: ...
+    def row(self, numbers: Sequence[float], integers: Sequence[int], said: Said) -> list[float]: ...
+    def first_asking(self, columns: Sequence[Column], which: Sequence[int]) -> tuple[int, int] | None: ...

@@ -22,7 +22,7 @@ import numpy as np
 from treewise.encode import INT64_MIN
 from treewise.encode.convert import BOOLEANS, EXACT
 from treewise.nodes import LEAF, Label
-from treewise.predict import na_values, refuses_missing
+from treewise.predict import Grown, na_values, refuses_missing
 from treewise.tree import Tree
 
 NONE = type(None)
@@ -55,7 +55,56 @@ class Unsaid:
 UNSAID = Unsaid()
 
 
-class Walk:
+class Reader:
+    """The cells of a single row that a tree, or many, ask about: read by hand, where they are plain."""
+
+    def __init__(self, model: Grown, used: list[int]) -> None:
+        self.used = used
+        self.asked = [(model.encodings[i].kind, frozenset(model.encodings[i].levels)) for i in used]
+        self.numeric = [kind == "number" for kind, _ in self.asked]
+        self.width = len(model.columns)
+        self.names = [model.columns[i] for i in used]
+        self.from_dict, self.from_list = picker(self.names), picker(used)
+        self.only_numbers = all(self.numeric)
+        self.present = refuses_missing(model)  # whether every column must be there
+        self.able = bool(used) and not na_values(model)
+
+    def read(self, row: Any) -> Any:
+        """Return the cells that are asked about: numbers, levels, NaN or None where missing; None for odd ones."""
+        if type(row) is dict:
+            try:
+                cells = self.from_dict(row)
+                others = len(row) > len(cells)
+            except KeyError:
+                cells, others = tuple(row.get(name, UNSAID) for name in self.names), True
+            if others and not (plain_names(row) and CELLS.issuperset(map(type, row.values()))):
+                return None
+        elif type(row) in (list, tuple) and len(row) == self.width:
+            cells = self.from_list(row)
+            if len(row) > len(cells) and not CELLS.issuperset(map(type, row)):
+                return None
+        else:
+            return None
+        if self.only_numbers and not self.present and FLOATS.issuperset(map(type, cells)):
+            return cells
+        return self.convert(cells)
+
+    def convert(self, cells: tuple[Any, ...]) -> list[Any] | None:
+        """Turn cells into values; None if one is not what its column usually holds, or missing where it must not be."""
+        values = list(cells)
+        for i, what in enumerate(map(type, cells)):
+            if self.numeric[i] and what in SHORT:
+                if what is not float:
+                    values[i] = float(cells[i])
+            else:
+                value = values[i] = convert_cell(cells[i], *self.asked[i])
+                if value is ODD:
+                    return None
+        absent = self.present and any(value is None or value is UNSAID or value != value for value in values)
+        return None if absent else values
+
+
+class Walk(Reader):
     """A tree prepared for single rows.
 
     >>> import treewise as tw
@@ -66,16 +115,8 @@ class Walk:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        used = sorted(set(tree.arrays.column[tree.arrays.kind != LEAF].tolist()))
-        self.asked = [(tree.encodings[i].kind, frozenset(tree.encodings[i].levels)) for i in used]
-        self.numeric = [kind == "number" for kind, _ in self.asked]
-        self.place = {column: place for place, column in enumerate(used)}
-        self.width = len(tree.columns)
-        self.names = [tree.columns[i] for i in used]
-        self.from_dict, self.from_list = picker(self.names), picker(used)
-        self.only_numbers = all(self.numeric)
-        self.present = refuses_missing(tree)  # whether every column must be there
-        self.able = bool(used) and not na_values(tree)
+        super().__init__(tree, sorted(set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())))
+        self.place = {column: place for place, column in enumerate(self.used)}
         self.steps: list[Step | None] = [None] * len(tree)
         self.answers: list[Label | None] = [None] * len(tree)
 
@@ -127,40 +168,6 @@ class Walk:
             if child == HERE:
                 return node
             node = child
-
-    def read(self, row: Any) -> Any:
-        """Return the cells the tree asks about: numbers, levels, NaN or None where missing; None for odd ones."""
-        if type(row) is dict:
-            try:
-                cells = self.from_dict(row)
-                others = len(row) > len(cells)
-            except KeyError:
-                cells, others = tuple(row.get(name, UNSAID) for name in self.names), True
-            if others and not (plain_names(row) and CELLS.issuperset(map(type, row.values()))):
-                return None
-        elif type(row) in (list, tuple) and len(row) == self.width:
-            cells = self.from_list(row)
-            if len(row) > len(cells) and not CELLS.issuperset(map(type, row)):
-                return None
-        else:
-            return None
-        if self.only_numbers and not self.present and FLOATS.issuperset(map(type, cells)):
-            return cells
-        return self.convert(cells)
-
-    def convert(self, cells: tuple[Any, ...]) -> list[Any] | None:
-        """Turn cells into values; None if one is not what its column usually holds, or missing where it must not be."""
-        values = list(cells)
-        for i, what in enumerate(map(type, cells)):
-            if self.numeric[i] and what in SHORT:
-                if what is not float:
-                    values[i] = float(cells[i])
-            else:
-                value = values[i] = convert_cell(cells[i], *self.asked[i])
-                if value is ODD:
-                    return None
-        absent = self.present and any(value is None or value is UNSAID or value != value for value in values)
-        return None if absent else values
 
     def step(self, node: int) -> Step:
         """Make the step of a node, and remember it."""

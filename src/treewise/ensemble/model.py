@@ -18,6 +18,7 @@ import numpy.typing as npt
 from treewise.costs import labelled
 from treewise.encode import Encoding
 from treewise.ensemble.members import Members
+from treewise.ensemble.predicting import Predicting
 from treewise.ensemble.reading import Reading
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
@@ -34,7 +35,7 @@ Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ensemble(Reading):
+class Ensemble(Predicting, Reading):
     """Many trees that answer together.
 
     Forests, extra-trees and bagging answer with the mean of what their trees say; AdaBoost with the class that has the

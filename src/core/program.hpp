@@ -1,0 +1,230 @@
+// Many trees as a program to be walked: eight bytes a node, made once from the packed members (ensemble/members.py).
+//
+// A node keeps its place: pre-order, so the first child stands behind it, and the second where `way` says. The row's
+// cells come as 32 bits each (cells.hpp), so a test is one comparison of 32 bits:
+//
+//     a number       at most `test`, a float: the largest one that is not above the exact threshold
+//     a category     bit number `code` of `test`, where there are at most kMostLevels levels: one for each, one for
+//                    missing values, and one, never set, for levels never seen
+//     where a row    `test` is a NaN, in which no number is at most; `way` leads nowhere. The bits of the NaN are the
+//     stops          number of a leaf's answer, or of a question that needs more than this
+//
+// Questions are multiway tests, those of many levels, and those by which missing values stay or have a branch of their
+// own; they are asked as a single tree does (predict.hpp). Floats decide wherever they can: where a cell and its
+// threshold become one float, and were not both floats already, the exact numbers decide, which the packed members
+// have; so a program need not keep them.
+
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "predict.hpp"
+#include "problem.hpp"
+
+namespace treewise {
+
+// An array of the caller's in whatever type is narrowest for it.
+struct Narrow {
+    enum class Type : uint8_t { u8, i8, u16, i16, u32, i32, i64, f32, f64 };
+
+    const void* data = nullptr;
+    Type type = Type::u8;
+    size_t size = 0;
+
+    template <class T>
+    T get(size_t i) const {
+        switch (type) {
+            case Type::u8: return static_cast<T>(static_cast<const uint8_t*>(data)[i]);
+            case Type::i8: return static_cast<T>(static_cast<const int8_t*>(data)[i]);
+            case Type::u16: return static_cast<T>(static_cast<const uint16_t*>(data)[i]);
+            case Type::i16: return static_cast<T>(static_cast<const int16_t*>(data)[i]);
+            case Type::u32: return static_cast<T>(static_cast<const uint32_t*>(data)[i]);
+            case Type::i32: return static_cast<T>(static_cast<const int32_t*>(data)[i]);
+            case Type::i64: return static_cast<T>(static_cast<const int64_t*>(data)[i]);
+            case Type::f32: return static_cast<T>(static_cast<const float*>(data)[i]);
+            default: return static_cast<T>(static_cast<const double*>(data)[i]);
+        }
+    }
+    // Where an array says the same everywhere it is empty.
+    template <class T>
+    T get_or(size_t i, T otherwise) const {
+        return size ? get<T>(i) : otherwise;
+    }
+};
+
+// What a node says: the classes it knows with their shares, and the one it predicts; or one number.
+struct Answer {
+    int32_t label = 0;
+    std::vector<int32_t> classes;
+    std::vector<double> shares;
+};
+
+// The packed members (ensemble/members.py says what each array is), and what they leave out: the answers of nodes that
+// have to be derived, those of leaves without rows and of inner nodes at which rows may stay.
+struct Packed {
+    std::span<const int64_t> start;
+    std::span<const uint8_t> kind;
+    Narrow column, cut, cut_int, missing, other, n_codes, codes;  // of inner nodes
+    Narrow n_counts, count_class, count_weight, value;            // of leaves
+    bool by_node = false;                                         // whether values are of all nodes
+    std::span<const int64_t> derived;                             // nodes, ascending
+    std::vector<Answer> answers;                                  // of these
+    int64_t n_classes = 0;                                        // 0: numbers
+};
+
+// Memory that is looked at here and there: in large pages, where there are some, the processor knows where it lies.
+template <class T>
+struct InLargePages {
+    using value_type = T;
+    static constexpr size_t kPage = 1 << 21;
+
+    InLargePages() = default;
+    template <class U>
+    InLargePages(const InLargePages<U>&) {}  // NOLINT: every allocator gives what another has taken
+
+    T* allocate(size_t n) {
+        const size_t bytes = n * sizeof(T);
+        if (bytes < 2 * kPage) return static_cast<T*>(::operator new(bytes));
+        void* memory = ::operator new(bytes, std::align_val_t{kPage});
+#ifdef __linux__
+        madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: pages of the usual size do as well
+#endif
+        return static_cast<T*>(memory);
+    }
+    void deallocate(T* memory, size_t n) {
+        if (n * sizeof(T) < 2 * kPage)
+            ::operator delete(memory);
+        else
+            ::operator delete(memory, std::align_val_t{kPage});
+    }
+    bool operator==(const InLargePages&) const = default;
+};
+
+// What the columns of the table are: numbers, whole numbers, or codes of levels.
+struct ColumnKind {
+    bool integer = false;
+    int64_t n_levels = -1;  // -1: not a category
+};
+
+// A column that tests by 32 bits ask for, and how its cells become that.
+struct CellColumn {
+    size_t column;
+    ColumnKind kind;
+    bool short_cuts;  // whether every threshold is a float: then a cell may be rounded up to one, and nothing is lost
+};
+
+inline constexpr int64_t kMostLevels = 30;
+inline constexpr uint32_t kMissingBit = 30, kUnseenBit = 31;
+
+struct Slot {
+    uint32_t test, way;
+
+    float cut() const { return std::bit_cast<float>(test); }
+};
+
+class Program {
+public:
+    static constexpr uint32_t kMostNumbers = (1u << 23) - 2;  // of answers, or questions: a NaN has room for so many
+
+    // `most`: kMostNumbers; fewer in tests.
+    Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most = kMostNumbers);
+
+    size_t n_trees() const { return packed_.start.size() - 1; }
+    int64_t n_classes() const { return packed_.n_classes; }
+    const std::vector<CellColumn>& cell_columns() const { return cell_columns_; }
+    const Slot* tree(size_t t) const { return slots_.data() + packed_.start[t]; }
+    bool asks() const { return !kind_.empty(); }
+    bool has_levels() const { return has_levels_; }
+    size_t n_bytes() const;
+
+    // A slot: which cell it tests, and how far ahead its second child is; 0 where a row stops.
+    uint32_t cell_mask() const { return (1u << (shift_ - 2)) - 1; }
+    uint32_t shift() const { return shift_; }
+    uint32_t cell(Slot s) const { return s.way & cell_mask(); }
+    uint32_t ahead(Slot s) const { return s.way >> shift_; }
+    bool by_level(Slot s) const { return s.way >> (shift_ - 1) & 1; }
+    bool missing_first(Slot s) const { return s.way >> (shift_ - 2) & 1; }
+
+    // Of a slot where a row stops: whether it is a question; and if so the child a row goes to, -1 if it stays.
+    static bool is_question(Slot s) { return s.test >> 31; }
+    int64_t child_by_question(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
+    // Which column a node that is no leaf asks for.
+    size_t column_at(size_t t, uint32_t at) const;
+    // The next node of a row by the exact numbers; -1 where it stops.
+    int64_t next_exactly(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
+
+    // What the node says at which a row stops.
+    uint32_t answer_at(size_t t, uint32_t at) const {
+        const uint32_t number = tree(t)[at].test - kFirstAnswer;
+        return number < most_ ? number : rare_answer_at(t, at);
+    }
+    int32_t label(uint32_t answer) const { return label_[answer]; }
+    double value(uint32_t answer) const { return share_[answer]; }
+    // Calls f(class, share) for each class the answer knows.
+    template <class F>
+    void shares(uint32_t answer, F&& f) const {
+        for (uint32_t i = share_start_[answer]; i < share_start_[answer + 1]; ++i) f(share_class_[i], share_[i]);
+    }
+
+private:
+    class Maker;
+
+    // The NaN of the first answer; negative, that of the first question.
+    static constexpr uint32_t kFirstAnswer = 0x7F800001u, kSign = 1u << 31;
+
+    uint32_t rare_answer_at(size_t t, uint32_t at) const;
+    uint32_t number_at(size_t t, uint32_t at) const;
+    size_t inner_before(int64_t node) const;
+    Paths questions() const;
+
+    Packed packed_;
+    uint32_t most_;
+    uint32_t shift_ = 2;
+    bool has_levels_ = false;
+    std::vector<CellColumn> cell_columns_;
+    std::vector<Slot, InLargePages<Slot>> slots_;
+    std::unordered_map<int64_t, uint32_t> large_numbers_;  // of nodes whose NaN has no room for them
+    std::vector<uint64_t> inner_;                          // a bit a node: whether it is no leaf …
+    std::vector<uint32_t> inner_before_;                   // … and how many of these come before each 64
+
+    // Answers, each once. Of numbers only the shares, which are the values.
+    std::vector<int32_t> label_;
+    std::vector<uint32_t> share_start_;
+    std::vector<int32_t> share_class_;
+    std::vector<double> share_;
+    std::vector<int64_t> stay_node_;  // nodes at which rows may stay, ascending …
+    std::vector<uint32_t> stay_answer_;
+
+    // Questions, as the arrays of a single tree have them; children are numbered from their tree's root.
+    std::vector<uint8_t> kind_;
+    std::vector<int32_t> column_, missing_, other_, codes_, code_branch_;
+    std::vector<double> cut_;
+    std::vector<int64_t> cut_int_, code_start_, child_start_, children_;
+};
+
+// The largest float that is not above x; NaN for a missing value.
+inline float float_below(float x) {
+    const auto bits = std::bit_cast<uint32_t>(x);
+    return std::bit_cast<float>(x > 0 ? bits - 1 : x < 0 ? bits + 1 : 0x80000001u);
+}
+inline float rounded_down(double x) {
+    const auto near = static_cast<float>(x);
+    return near > x ? float_below(near) : near;
+}
+inline float rounded_up(double x) { return -rounded_down(-x); }
+inline float rounded_down(int64_t x) {
+    const auto near = static_cast<float>(x);
+    return static_cast<__int128>(near) > x ? float_below(near) : near;
+}
+
+}  // namespace treewise

@@ -1,0 +1,78 @@
+"""What an ensemble says of rows: doors to ``voting.py``.
+
+Stands below ``model.py``, whose ``Ensemble`` inherits these methods. Their code lives beside this file and is imported
+when used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from treewise.ensemble.model import Ensemble
+    from treewise.ensemble.voting import Voting
+
+
+class Predicting:
+    """The part of an ensemble that predicts; only an ``Ensemble`` is ever made."""
+
+    @cached_property
+    def voting(self) -> Voting:
+        """The trees made ready to predict, when first asked for: eight bytes a node more than the members take."""
+        from treewise.ensemble.voting import Voting
+
+        return Voting(as_ensemble(self))
+
+    def predict(self, data: Any) -> Any:
+        """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+
+        The class with the largest mean share over the trees, the first of equals, or the mean of their values; of
+        AdaBoost the class with the most say. Where mistakes have costs, the class of least expected cost.
+        """
+        from treewise.ensemble.voting import predict
+
+        return predict(as_ensemble(self), data)
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each row: the mean of what the trees say.
+
+        Of AdaBoost it is the share of the trees' say that goes to the class: it adds up to 1 and its largest is what
+        is predicted, but it was not estimated from counts and is not calibrated.
+        """
+        from treewise.ensemble.voting import predict_proba
+
+        return predict_proba(as_ensemble(self), data)
+
+    def decision_function(self, data: Any) -> Any:
+        """Return AdaBoost's sums: the say for each class; with two, that for the second less that for the first."""
+        from treewise.ensemble.voting import decision_function
+
+        return decision_function(as_ensemble(self), data)
+
+    def staged_predict(self, data: Any) -> Iterator[Any]:
+        """Go through what the first tree predicts, the first two together, and so on, in one pass over the trees."""
+        from treewise.ensemble.voting import staged_predict
+
+        return staged_predict(as_ensemble(self), data)
+
+    def staged_predict_proba(self, data: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Go through the probabilities by the first tree, the first two together, and so on, in one pass."""
+        from treewise.ensemble.voting import staged_predict_proba
+
+        return staged_predict_proba(as_ensemble(self), data)
+
+    def apply(self, data: Any) -> npt.NDArray[np.int32]:
+        """Return the number of the node each row ends at in each tree: rows × trees; for a single row one a tree."""
+        from treewise.ensemble.voting import apply
+
+        return apply(as_ensemble(self), data)
+
+
+def as_ensemble(part: Predicting) -> Ensemble:
+    """Return the ensemble that this is a part of: itself."""
+    return cast("Ensemble", part)
