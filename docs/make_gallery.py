@@ -71,6 +71,7 @@ def charts() -> dict[str, Axes]:
         "roc": judged.draw("roc"),
         "calibration": judged.draw("calibration"),
         "confusion": penguins.evaluate("penguins").draw(),
+        "stages": tw.forest(noisy, "y", 60, oob_score=True).draw_stages(noisy, test=tw.datasets.noisy(seed=1)),
         "importances": penguins.importances("penguins").draw(),
     }
 

@@ -217,6 +217,18 @@ def test_an_estimator_of_ours(penguins):
     assert tw.distill(fitted, frame, target="species").training.agreement == 1.0
 
 
+def test_many_trees(penguins):
+    forest = tw.forest(penguins, n_estimators=9)
+    found = tw.distill(forest, penguins, max_leaf_nodes=4)
+    assert found.teacher == "a forest of 9 trees"
+    assert found.training.agreement == np.mean(forest.predict(penguins) == found.tree.predict(penguins))
+    assert str(found.tree.history[0]).endswith("imitating a forest of 9 trees")
+    heavy = penguins.take(~penguins["body_mass_g"].is_missing())
+    numbers = tw.distill(tw.bagging(heavy, "body_mass_g", n_estimators=5), heavy, max_leaf_nodes=6, folds=3)
+    assert numbers.teacher == "bagging of 5 trees"
+    assert 0.5 < numbers.fidelity < 1
+
+
 def test_kinds_and_classes_are_the_teachers():
     data = {"grade": [3.5, 3.7, 4.0, 3.5, 3.7, 4.0], "size": list("SMLSML"), "y": ["no", "yes", "no"] * 2}
     teacher = tw.grow(data, "y", kinds={"grade": "nominal", "size": ["S", "M", "L"]}, positive="no")

@@ -91,6 +91,19 @@ def test_shapley_values_add_up_to_the_answer(ensemble, table):
     assert one.single
 
 
+@each_ensemble
+def test_they_speak_of_what_the_ensemble_predicts(ensemble, table):
+    rows = odd_rows(table, 7)
+    found, answers = ensemble.shap(rows), ensemble.predict(rows)
+    chances = ensemble.predict_proba(rows) if ensemble.classes else answers
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), chances, atol=1e-9)
+    assert ensemble.agreement(rows).answers == answers.tolist()
+    truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
+    said = ensemble.predict(table)
+    off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
+    assert ensemble.stages(table)[-1].training == pytest.approx(off)
+
+
 def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there():
     ensemble, table = ENSEMBLES[0]
     told = []
@@ -159,6 +172,57 @@ def test_importances_of_trees_that_ask_nothing():
     assert {c.importance for c in alone.columns} == {0.0}
     some = of_trees([tw.grow("penguins", max_depth=0), tw.grow("penguins", max_depth=1)]).importances()
     assert some["flipper_length_mm"].importance == 1.0
+
+
+@pytest.mark.parametrize(("place", "measure"), [(0, "error"), (1, "error"), (4, "rmse"), (4, "mae")])
+def test_permutation_importances_by_hand(place, measure):
+    ensemble, table = ENSEMBLES[place]
+    truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
+    cells = {name: np.array(table[name], object) for name in ensemble.columns}
+
+    def lost(columns):
+        said = says(ensemble, {name: list(column) for name, column in columns.items()})
+        if measure == "error":
+            return np.mean(np.array(ensemble.classes)[said.argmax(axis=1)] != truth)
+        return np.mean(np.abs(said - truth)) if measure == "mae" else np.sqrt(np.mean((said - truth) ** 2))
+
+    found = ensemble.importances(table, measure=measure, repeats=3, random_state=7)
+    assert found.baseline == pytest.approx(lost(cells))
+    for i, name in enumerate(ensemble.columns):
+        if not found[name].splits:
+            assert found[name].importance == 0.0
+            continue
+        dealt = [np.random.default_rng((7, i, repeat)).permutation(60) for repeat in range(3)]
+        rises = [lost({**cells, name: cells[name][order]}) - lost(cells) for order in dealt]
+        assert found[name].repeats == pytest.approx(rises)
+        assert found[name].importance == pytest.approx(np.mean(rises))
+        assert found[name].low <= found[name].importance <= found[name].high
+    assert found.trees == 5
+    assert "of these trees rises" in str(found)
+    again = ensemble.importances(table, measure=measure, repeats=3, random_state=7, n_jobs=1)
+    assert again.to_dict() == found.to_dict()
+
+
+def test_log_loss_of_many_trees_is_finite_where_some_tree_gives_a_chance():
+    forest = bagged("penguins", "species", trees=9, max_leaf_nodes=3)
+    found = forest.importances("penguins", measure="log_loss", repeats=2)
+    truth = tw.datasets.penguins().to_polars()["species"].to_list()
+    chance = [row[forest.classes.index(label)] for row, label in zip(says(forest, "penguins"), truth, strict=True)]
+    assert found.baseline == pytest.approx(-np.mean(np.log(chance)))
+    with pytest.raises(tw.DataError, match="log_loss is infinite: no tree gives a chance to a class that came up"):
+        of_trees([tw.grow("penguins")]).importances("penguins", measure="log_loss", repeats=2)
+
+
+def test_importances_refuse_what_does_not_fit():
+    forest = ENSEMBLES[0][0]
+    with pytest.raises(
+        tw.ParameterError, match="repeats is for importances on data: give a table too, or leave it out"
+    ):
+        forest.importances(repeats=3)
+    with pytest.raises(tw.ParameterError, match="measure='rmse': must be one of error, log_loss"):
+        forest.importances(some_table(3), measure="rmse")
+    with pytest.raises(tw.ParameterError, match="repeats=0: must be a whole number"):
+        forest.importances(some_table(3), repeats=0)
 
 
 # -- stages -----------------------------------------------------------------------------------------------------------

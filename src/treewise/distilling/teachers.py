@@ -17,6 +17,8 @@ import numpy as np
 
 from treewise import encode
 from treewise.encode import Encoding
+from treewise.ensemble import Ensemble
+from treewise.ensemble.reading import METHODS
 from treewise.errors import DataError, ParameterError, listing, shown
 from treewise.nodes import Target, Task
 from treewise.table import Column, KindSpec, Table, read
@@ -24,12 +26,6 @@ from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 KINDS = {"number": "number", "integer": "number", "datetime": "datetime", "boolean": "boolean", "nominal": "nominal"}
-METHODS = {
-    "forest": "a forest",
-    "extra_trees": "extremely randomised trees",
-    "bagging": "bagging",
-    "adaboost": "AdaBoost",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +90,8 @@ class Ours(Teacher):
         """How large it is."""
         if isinstance(self.model, Tree):
             return f"a tree of {plural(self.model.n_leaves, 'leaf', 'leaves')}"
-        return f"{METHODS.get(self.model.method, 'an ensemble')} of {plural(len(self.model), 'tree')}"
+        article = "a " if self.model.method == "forest" else ""
+        return f"{article}{METHODS[self.model.method]} of {plural(len(self.model), 'tree')}"
 
     def ask(self, data: Any, table: Table, truth: str | None) -> Any:
         """Predict the table."""
@@ -228,7 +225,7 @@ class Listed(Teacher):
 
 def teacher_of(teacher: Any) -> Teacher:
     """Recognise a teacher."""
-    if isinstance(teacher, Tree) or (hasattr(teacher, "encodings") and hasattr(teacher, "predict")):
+    if isinstance(teacher, Tree | Ensemble):
         return Ours(teacher)
     if isinstance(teacher, str):
         return Logged(teacher)

@@ -192,14 +192,18 @@ def impurity_sheet(found: Importances) -> Sheet:
     headings = (Heading("column"), Heading("splits", "whole"), Heading("importance", "share", title="share %"), last)
     rows = [(c.column, c.splits, c.importance, c.spread if found.trees else c.decrease) for c in found.columns]
     mean = f", the mean of {plural(found.trees, 'tree')}" if found.trees else ""
+    owes = (
+        "these trees owe to a column on rows they have" if found.trees else "the tree owes to a column on rows it has"
+    )
+    give = "them" if found.trees else "it"
     return Sheet(
         f"Impurity decrease by column, for {safe(found.target)}{mean}",
         headings,
         rows,
         below=(
             "How much of the training rows' impurity the splits on each column take away. It favours columns with many"
-            " different values, and counts fitting noise as use: to see what the tree owes to a column on rows it has"
-            " not seen, give it such rows (importances(data), treewise importance MODEL DATA).",
+            f" different values, and counts fitting noise as use: to see what {owes}"
+            f" not seen, give {give} such rows (importances(data), treewise importance MODEL DATA).",
         ),
         of="column",
     )
@@ -243,6 +247,8 @@ def permutation_sheet(found: Importances) -> Sheet:
         "These look like the rows the tree was grown on: it fits them too well, so columns that fit noise look useful"
         " here. Give rows it has not seen.",
     )
+    who, about = ("these trees", "them") if found.trees else ("this tree", "this tree")
+    honest = " On rows they were grown on, columns that fit noise look useful too." if found.trees else ""
     return Sheet(
         f"Permutation importance for {safe(found.target)} on {safe(found.table)}: {plural(found.n, 'row')},"
         f" {said} {start}",
@@ -250,9 +256,9 @@ def permutation_sheet(found: Importances) -> Sheet:
         rows,
         above=warning * found.seen,
         below=(
-            f"How much the {said} of this tree rises when a column's values are dealt out to the rows at random,"
-            f" {times}. The interval is for other rows like these. It is about this tree: a column that says the same"
-            " as another may not be needed here, and still tell much.",
+            f"How much the {said} of {who} rises when a column's values are dealt out to the rows at random,"
+            f" {times}. The interval is for other rows like these. It is about {about}: a column that says the same"
+            f" as another may not be needed here, and still tell much.{honest}",
         ),
         of="column",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from treewise.draw import palette
 from treewise.draw.paper import axes_for, form_of, legend, plain, said, save, title
+from treewise.ensemble.reading import METHODS
 from treewise.wording import plural
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from treewise.explain.many.stages import Stages
 
 TRAINING, TEST, BOUND = palette.hue(0), palette.hue(5), palette.QUIET
-METHODS = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging", "adaboost": "AdaBoost"}
 MANY = 40  # points that are still marked one by one
 
 

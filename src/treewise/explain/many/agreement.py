@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from treewise import _core
 from treewise.ensemble import Ensemble
 from treewise.explain.many.panel import Floats, Ints, Panel, Progress
 from treewise.nodes import Label
@@ -144,22 +145,19 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
     if ensemble.task == "regression":
         values, spread, low, high = of_numbers(panel, progress)
         return Agreement(*about, values, np.empty(0), spread, low, high, np.empty(0, np.int64))
-    tally, total = np.zeros((2, len(panel), len(classes)))
-    rows = np.arange(len(panel))
-    for say, said in zip(ensemble.votes.tolist(), panel.said(progress), strict=True):
-        tally[rows, said.answer] += say
-        total += said.adds
-    places, none = total.argmax(axis=1), np.empty(0)
+    tally = sum(panel.each(_core.Said.votes, progress), start=np.zeros((len(panel), len(classes))))
+    voting, none = ensemble.voting, np.empty(0)
+    places = voting.best(voting.sums(panel.columns, len(panel)), len(ensemble))
     answers = [classes[place] for place in places.tolist()]
-    return Agreement(*about, answers, tally / tally.sum(axis=1, keepdims=True), none, none, none, places)
+    return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places)
 
 
 def of_numbers(panel: Panel, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
     """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
     total, mean, squares = np.zeros((3, len(panel)))
     low, high = np.full(len(panel), np.inf), np.full(len(panel), -np.inf)
-    for many, said in enumerate(panel.said(progress), start=1):  # Welford's way: nothing cancels
-        value = said.answer
+    for many, said in enumerate(panel.each(progress=progress), start=1):  # Welford's way: nothing cancels
+        value = said[:, 0]
         total += value
         off = value - mean
         mean += off / many

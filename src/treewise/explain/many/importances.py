@@ -1,18 +1,38 @@
-"""Which columns matter to an ensemble: what the splits of each gain, in the mean over the trees, and how they differ.
+"""Which columns matter to an ensemble: what their splits gain in its trees, and what all lose when one is shuffled.
 
-Stands on ``explain/importances.py``, whose values it makes.
+Stands on ``explain/importances.py``, whose values it makes, and on ``explain/permutation.py``, which shuffles.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from treewise.criteria import criterion_named
 from treewise.ensemble import Ensemble
+from treewise.errors import DataError, ParameterError
 from treewise.explain.importances import ColumnImportance, Importances, ranked
+from treewise.explain.many.panel import Floats, Panel, Progress, true_answers, with_known_answers
+from treewise.explain.permutation import Cells, Shuffles, Trial, in_shares
+from treewise.loss_sums import size_of_numbers
+from treewise.settings import one_of
+
+MEASURES = {"classification": ("error", "log_loss"), "regression": ("rmse", "mae")}
 
 
-def importances(ensemble: Ensemble) -> Importances:
+def importances(ensemble: Ensemble, data: Any = None, **options: Any) -> Importances:
+    """Return how much each column matters; without data from the trees alone (``Ensemble.importances``)."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if data is not None:
+        return on_data(ensemble, data, **given)
+    for name in given:
+        raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
+    return of_members(ensemble)
+
+
+def of_members(ensemble: Ensemble) -> Importances:
     """Return the impurity decrease of every column: its share in each tree, in the mean by the trees' say.
 
     A tree that asks nothing has no shares and does not count.
@@ -29,3 +49,66 @@ def importances(ensemble: Ensemble) -> Importances:
     ]
     unit = criterion_named(ensemble.criterion).unit
     return Importances("impurity decrease", ensemble.target.name, ranked(found), unit=unit, trees=len(ensemble))
+
+
+@dataclass(frozen=True, eq=False)
+class ManyTrial(Trial):
+    """That of an ensemble."""
+
+    ensemble: Ensemble
+
+    def losses_on(self, columns: Cells) -> Floats:
+        """Ask all trees."""
+        ensemble, voting = self.ensemble, self.ensemble.voting
+        sums = voting.sums(list(columns), len(self.truth), n_jobs=1)  # there is a thread for every shuffle
+        if ensemble.task == "regression":
+            return self.off_by(voting.probabilities(sums, len(ensemble))[:, 0])
+        if self.measure == "error":
+            return np.asarray(voting.best(sums, len(ensemble)) != self.truth, np.float64)
+        known = self.truth < len(ensemble.classes)
+        shares = voting.probabilities(sums, len(ensemble))
+        chance = np.where(known, shares[np.arange(len(shares)), np.where(known, self.truth, 0)], 0.0)
+        if not chance.all():
+            raise DataError(
+                "log_loss is infinite: no tree gives a chance to a class that came up. Give trees with larger leaves"
+                ' (min_samples_leaf), or measure="error".'
+            )
+        return np.asarray(-np.log(chance), np.float64)
+
+
+def on_data(
+    ensemble: Ensemble,
+    data: Any,
+    target: Any = None,
+    *,
+    measure: str | None = None,
+    repeats: int = 10,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    drop_missing_target: bool = False,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Importances:
+    """Return how much worse the trees do on a table when a column is shuffled, for each."""
+    shuffles = Shuffles.of(repeats, random_state, confidence, n_jobs, progress)
+    name = MEASURES[ensemble.task][0] if measure is None else measure
+    one_of("measure", name, MEASURES[ensemble.task])
+    here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
+    truth, panel = true_answers(ensemble, here), Panel.on(ensemble, here.table)
+    unit = size_of_numbers(truth) if ensemble.task == "regression" else 1.0
+    trial = ManyTrial(panel.columns, truth, in_shares(here.weight, len(panel)), name, unit, ensemble)
+    splits = np.bincount(ensemble.members.column, minlength=len(ensemble.columns))
+    before, found = shuffles.found(trial, ensemble.columns, splits)
+    return Importances(
+        "permutation",
+        here.column.name,
+        found,
+        table=here.table.name,
+        n=len(panel),
+        measure=name,
+        baseline=trial.mean(before) * unit,
+        repeats=repeats,
+        confidence=confidence,
+        trees=len(ensemble),
+    )

@@ -1,38 +1,29 @@
 """The trees of an ensemble as a panel: asked one after another about the rows of a table.
 
-Beneath the other files of this folder. Columns are encoded once for all trees; each tree is opened, asked and let go,
-so that a large ensemble costs the memory of one tree. What a tree says is what it says by itself, as an ordinary tree.
+Beneath the other files of this folder, on ``ensemble/voting.py``, which walks rows down all trees. Columns are encoded
+once for all trees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
+from treewise import _core, encode
 from treewise.ensemble import Ensemble
-from treewise.estimates import Estimate, shares
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Compared, refuse_infinite, with_answers
-from treewise.predict import as_row, encoded_columns, find_nodes, na_values, nodes_that_speak, read_for
+from treewise.predict import as_row, for_core, na_values, read_for
 from treewise.problem.roles import take_target
 from treewise.table import Table, read
-from treewise.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float], None]
-
-
-class Said(NamedTuple):
-    """What one tree says of each row."""
-
-    adds: Floats  # what it adds to the answer: shares of classes, its vote for a class, or a value; rows × outputs
-    answer: npt.NDArray[Any]  # a class number, or a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,35 +44,24 @@ class Panel:
     @classmethod
     def on(cls, ensemble: Ensemble, table: Table, single: bool = False) -> Panel:
         """Take a table that was read already."""
-        used = set(np.unique(ensemble.members.column).tolist())
-        return cls(ensemble, table, single, encoded_columns(ensemble, table, used, lambda _: "a tree"))
+        return cls(ensemble, table, single, ensemble.voting.encoded(table))
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def speakers(self, progress: Progress | None = None) -> Iterator[tuple[Tree, Ints]]:
-        """Go through the trees, each with the node that answers for each row."""
-        trees = len(self.ensemble)
+    def each(self, said: _core.Said | None = None, progress: Progress | None = None) -> Iterator[Floats]:
+        """Go through what each tree adds to the answers, rows × classes, or × 1 for numbers.
+
+        That is shares of classes, or its vote for a class, or a value; ``said`` asks for another of these.
+        """
+        voting, trees = self.ensemble.voting, len(self.ensemble)
+        columns = for_core(self.ensemble.encodings, self.columns)
         for t in range(trees):
-            tree = self.ensemble[t]
-            yield tree, nodes_that_speak(tree, find_nodes(tree, self.columns, len(self)))
+            adds = np.zeros((len(self), voting.width))
+            voting.voter.add(columns, len(self), said or voting.said, t, t + 1, adds)
+            yield adds
             if progress is not None:
                 progress((t + 1) / trees)
-
-    def said(self, progress: Progress | None = None) -> Iterator[Said]:
-        """Go through what each tree says."""
-        outputs = len(self.ensemble.classes) or 1
-        for t, (tree, speakers) in enumerate(self.speakers(progress)):
-            if tree.task == "regression":
-                values = tree.arrays.value[speakers]
-                yield Said(values[:, None], values)
-                continue
-            labels = tree.arrays.label[speakers].astype(np.int64)
-            if self.ensemble.method == "adaboost":
-                yield Said(self.ensemble.votes[t] * np.eye(outputs)[labels], labels)
-            else:
-                reached, place = np.unique(speakers, return_inverse=True)
-                yield Said(shares(tree, reached, Estimate())[place], labels)
 
 
 # -- the truth --------------------------------------------------------------------------------------------------------

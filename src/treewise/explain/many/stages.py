@@ -152,13 +152,13 @@ def errors_on(
     """Return the name of a table, how many of its rows count, and the error on them after each tree."""
     here = with_known_answers(ensemble, data, target, sample_weight)
     truth, weight, panel = true_answers(ensemble, here), here.weight, Panel.on(ensemble, here.table)
-    numbers = ensemble.task == "regression"
+    numbers, voting = ensemble.task == "regression", ensemble.voting
     total = np.zeros((len(panel), len(ensemble.classes) or 1))
     errors = []
-    for many, said in enumerate(panel.said(progress), start=1):
-        total += said.adds
+    for many, said in enumerate(panel.each(progress=progress), start=1):
+        total += said
         if numbers:
             errors.append(root_mean_square(total[:, 0] / many - truth, weight))
         else:
-            errors.append(float(np.average(total.argmax(axis=1) != truth, weights=weight)))
+            errors.append(float(np.average(voting.best(total, many) != truth, weights=weight)))
     return here.table.name, len(here.table), errors
