@@ -29,8 +29,13 @@ class Reason:
     """What one column adds to an answer: to its probability, or to the value."""
 
     column: str
-    value: str  # of the row, in words
+    value: str | None  # of the row, in words; None where it is missing
     adds: float
+
+    @property
+    def words(self) -> str:
+        """The column with its value."""
+        return f"{safe(self.column)} missing" if self.value is None else f"{safe(self.column)} = {self.value}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +76,7 @@ class ManyExplanation(Shown):
         words = ("Raised by", "Lowered by") if self.numbers else ("For it", "Against it")
         for word, some in zip(words, (ups, downs), strict=True):
             if some:
-                listed = ", ".join(f"{safe(r.column)} = {r.value} ({self._moved(r.adds)})" for r in some[:SAID])
+                listed = ", ".join(f"{r.words} ({self._moved(r.adds)})" for r in some[:SAID])
                 more = f", and {plural(len(some) - SAID, 'more column')}" if len(some) > SAID else ""
                 yield f"{word}: {listed}{more}."
 
@@ -83,7 +88,7 @@ class ManyExplanation(Shown):
         """Return the columns that add something."""
         adds = Heading("adds", "number") if self.numbers else Heading("adds", "number", "adds (points)", in_points)
         headings = (Heading("column"), Heading("value"), adds)
-        rows = [(r.column, r.value, r.adds) for r in self.reasons]
+        rows = [(r.column, "missing" if r.value is None else r.value, r.adds) for r in self.reasons]
         return Sheet("", headings, rows, above=self.sentences, of="column")
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,9 +133,9 @@ def in_points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def cell(panel: Panel, column: int) -> str:
-    """Write what a row says of a column."""
+def cell(panel: Panel, column: int) -> str | None:
+    """Write what a row says of a column; None where it says nothing."""
     values = panel.columns[column]
     encoding = panel.ensemble.encodings[column]
     said = None if values is None else encode.decode(encoding, values)[0]
-    return "missing" if said is None else encoding.say(said)
+    return None if said is None else encoding.say(said)
