@@ -86,3 +86,26 @@ def test_pruning_is_measured_beside_growth(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == ["classes", "numbers"]
     assert all("× growth" in line for line in lines if line.startswith(" "))
+
+
+def test_accuracy_beside_scikit_learn_is_printed_by_table_and_method(tmp_path, capsys):
+    from benchmarks.forest_accuracy import TABLES
+    from benchmarks.forest_accuracy import main as compare
+
+    rng = np.random.default_rng(0)
+    for real in TABLES:
+        x, word = rng.normal(size=60).round(2), rng.choice(["a", "b"], 60)
+        y = (x * 3).round(1) if real.regression else np.where(x > 0, "yes", "no")
+        lines = [f"{a},{b},{c}" for a, b, c in zip(x, word, y, strict=True)]
+        lines[3] = f",{word[3]},{y[3]}"  # a missing number
+        head = [f"x,word,{real.target}"] if real.header else []
+        (tmp_path / real.file).write_text("\n".join([*head, *lines]) + "\n")
+    compare([str(tmp_path), "--seeds", "2", "--trees", "5"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [
+        [real.file, method] for real in TABLES for method in ("forest", "extra_trees")
+    ]
+    for line in lines[1:]:
+        as_it_is, ours, theirs = map(float, line.split()[2:5])
+        assert max(as_it_is, ours, theirs) < 0.5
+        assert float(line.split()[5]) == pytest.approx(ours - theirs, abs=1.5e-4)

@@ -55,6 +55,8 @@ def tasks(folder):
         "grow on text in lists": lambda: tw.grow({"words": words, "y": texts}, "y", max_depth=2),
         "grow on text in pandas": lambda: tw.grow(frame, "y", max_depth=2),
         "grow on a CSV file": lambda: tw.grow(csv, "y", max_depth=2),
+        "forest": lambda: tw.forest(numbers[:20_000], labels[:20_000], n_estimators=6, oob_score=True),
+        "bagging": lambda: tw.bagging(numbers, labels, n_estimators=2, max_depth=5, n_jobs=2),
         "predict": lambda: tree.predict(many),
         "predict_proba": lambda: tree.predict_proba(many),
         "refit": lambda: tree.refit(named),

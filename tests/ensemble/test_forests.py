@@ -9,10 +9,6 @@ from treewise.ensemble.forests import problem_of_forest
 from treewise.ensemble.growing import Recipe, grow_ensemble, recipe_of
 
 
-def shares(ensemble, data):
-    return np.mean([tree.predict_proba(data) for tree in ensemble], axis=0)
-
-
 def settings_of(ensemble):
     return ensemble.history[0]["settings"]
 
@@ -51,6 +47,15 @@ def test_growing_more_of_each():
         assert few.grow_more("penguins", 2) == many
 
 
+def test_probabilities_are_the_mean_of_the_trees():
+    rows = tw.read("penguins")
+    forest = tw.forest(rows, n_estimators=9)
+    total = np.zeros((344, 3))
+    for tree in forest:
+        total += tree.predict_proba(rows)
+    np.testing.assert_array_equal(forest.predict_proba(rows), total / 9)
+
+
 def test_every_option_goes_through():
     grown = tw.forest(
         "penguins",
@@ -76,8 +81,7 @@ def test_many_trees_err_less_than_one(grow):
     world = tw.datasets.sampler(noise=0.15)
     table = world.sample(1500, seed=3)
     forest = grow(table, n_estimators=40, min_samples_leaf=3, max_features=2)
-    many = world.true_error(lambda cells: np.argmax(shares(forest, cells), axis=1))
-    assert many < world.true_error(tw.grow(table)) - 0.02
+    assert world.true_error(forest) < world.true_error(tw.grow(table)) - 0.02
 
 
 @pytest.mark.parametrize("grow", [tw.forest, tw.extra_trees])
@@ -90,7 +94,7 @@ def test_as_good_as_scikit_learns_on_rows_held_out(grow):
     theirs_of = {tw.forest: ensemble.RandomForestClassifier, tw.extra_trees: ensemble.ExtraTreesClassifier}
     ours = grow(x[:600], y[:600], n_estimators=60, max_features=2)
     theirs = theirs_of[grow](n_estimators=60, max_features=2, criterion="entropy", random_state=0)
-    right_ours = np.mean(np.argmax(shares(ours, x[600:]), axis=1) == y[600:])
+    right_ours = np.mean(ours.predict(x[600:]) == y[600:])
     right_theirs = theirs.fit(x[:600], y[:600]).score(x[600:], y[600:])
     assert right_ours == pytest.approx(right_theirs, abs=3 * np.sqrt(0.2 * 0.8 / 600))
 

@@ -68,12 +68,27 @@ def test_out_of_bag_is_about_as_good_as_on_new_rows():
     """It judges on 2,000 rows, so it is off by at most three standard errors of such a count."""
     world = tw.datasets.sampler(noise=0.1)
     grown = bagging(world.sample(2000, seed=1), n_estimators=40, oob_score=True, min_samples_leaf=5)
+    assert 1 - grown.oob.score == pytest.approx(world.true_error(grown), abs=3 * np.sqrt(0.15 * 0.85 / 2000))
 
-    def says(table):
-        votes = np.mean([tree.predict_proba(table) for tree in grown], axis=0)
-        return np.array(grown.classes)[np.argmax(votes, axis=1)]
 
-    assert 1 - grown.oob.score == pytest.approx(world.true_error(says), abs=3 * np.sqrt(0.15 * 0.85 / 2000))
+@pytest.mark.parametrize(("target", "gone"), [("species", []), ("body_mass_g", [3, 339])])
+def test_each_row_of_the_table_has_its_answer(target, gone):
+    grown = tw.forest("penguins", target, n_estimators=12, drop_missing_target=True, oob_score=True)
+    said = grown.oob_predict("penguins")
+    unsaid = [said[i] is None or said[i] != said[i] for i in range(344)]
+    assert sum(unsaid) == 344 - grown.oob.rows
+    assert all(unsaid[i] for i in gone)
+    if target == "species":
+        column = tw.read("penguins")["species"]
+        truth = [column.labels[code] for code in column.values]
+        right = np.mean([a == b for a, b, no in zip(said, truth, unsaid, strict=True) if not no])
+        assert right == pytest.approx(grown.oob.score)
+    with pytest.raises(tw.DataError, match="is not the table these trees were grown on"):
+        grown.oob_predict(tw.read("penguins").take(np.arange(300)))
+
+
+def test_out_of_bag_answers_need_rows_left_out():
+    assert set(tw.extra_trees("xor", n_estimators=3).oob_predict("xor")) == {None}
 
 
 def test_rows_that_every_tree_has_seen_are_not_judged():

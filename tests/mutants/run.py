@@ -41,13 +41,14 @@ GOAL = 0.9
 SEARCH = "tests/oracles/test_against_search.py"
 SMALL = "tests/test_engines.py::test_every_engine_grows_the_plain_tree"
 QUICK = ["tests/test_killers.py", "tests/test_engines_wide.py", SMALL, SEARCH]
+MANY = ["tests/ensemble/test_bags.py", "tests/ensemble/test_growing.py"]
 PREDICTION = ["tests/test_core.py", "tests/test_predict.py", "tests/test_edit.py", "tests/textbook"]
 LONG = ["tests/oracles/test_against_exact.py", "tests/test_grow.py", "tests/test_properties.py"]
 FILES = ["tests/test_hostile_files.py", "tests/test_files.py"]
 FILES += ["tests/ensemble/test_hostile_files.py", "tests/ensemble/test_files.py"]
 LENGTHY = ["test_mutants_are_refused_or_are_trees", "test_a_kill_at_any_moment_leaves_a_whole_file"]
 LISTS = {
-    "core": [QUICK, PREDICTION, ["tests/test_engines.py"], LONG],
+    "core": [QUICK, MANY, PREDICTION, ["tests/test_engines.py"], LONG],
     "learner": [
         ["tests/test_encode.py", "tests/test_predict.py", "tests/test_killers.py", SEARCH],
         ["tests/test_grow.py", "tests/test_table.py", "tests/test_core.py", "tests/test_edit.py", "tests/textbook"],

@@ -37,6 +37,7 @@ from treewise.growth import (
 from treewise.history import Step
 from treewise.problem import Problem, conform
 from treewise.settings import Settings, whole
+from treewise.table import read
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["forest", "extra_trees", "bagging"]
@@ -217,6 +218,16 @@ def more_of_problem(
         history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
     )
     return judged(more, recipe, bags)
+
+
+def oob_predictions(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> npt.NDArray[Any]:
+    """Return for each row of the table what the trees say that have not seen it."""
+    table = read(data, na_values=ensemble.na_values)
+    problem = same_problem(ensemble, table, sample_weight)
+    said = out_of_bag(ensemble, problem, recipe_of(ensemble)[0].bags(problem)).predictions
+    found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
+    found[np.asarray(problem.rows)] = said
+    return found
 
 
 def fingerprint(problem: Problem) -> str:

@@ -171,6 +171,19 @@ class Ensemble(Predicting, Reading):
 
         return grow_more(self, data, n, sample_weight, n_jobs)
 
+    def oob_predict(self, data: Any, *, sample_weight: Any = None) -> npt.NDArray[Any]:
+        """Return for each row of the table it was grown on what the trees say that have not seen it.
+
+        Of classes their labels, of numbers values; None or NaN where every tree has seen the row, or it does not count.
+
+        >>> import treewise as tw
+        >>> tw.forest("penguins", n_estimators=20).oob_predict("penguins")[:2].tolist()
+        ['Adelie', 'Adelie']
+        """
+        from treewise.ensemble.growing import oob_predictions
+
+        return oob_predictions(self, data, sample_weight)
+
     def summary(self) -> EnsembleSummary:
         """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made."""
         from treewise.draw.many import EnsembleSummary

@@ -1,7 +1,8 @@
 """Out of bag: how good an ensemble is on its own rows, each answered for by the trees that have not seen it.
 
-Stands on ``bags.py``, which knows who has seen what. Where as many rows are drawn as there are, about 37 % of the trees
-have not seen a row (Breiman 1996, "Out-of-bag estimation").
+Stands on ``bags.py``, which knows who has seen what, and on ``voting.py``, which asks some trees about each row. Where
+as many rows are drawn as there are, about 37 % of the trees have not seen a row (Breiman 1996, "Out-of-bag
+estimation").
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise.ensemble import voting
 from treewise.ensemble.bags import Bags
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
-from treewise.estimates import Estimate, shares
 from treewise.nodes import Target
-from treewise.predict import find_nodes, nodes_that_speak
 from treewise.problem import Problem
 
 Floats = npt.NDArray[np.float64]
@@ -49,17 +49,7 @@ class Answers:
 
 def out_of_bag(ensemble: Ensemble, problem: Problem, bags: Bags) -> Answers:
     """Ask of each row the trees that have not seen it."""
-    trees = np.zeros(len(problem), np.int64)
-    sums = np.zeros((len(problem), max(1, len(problem.target.classes))))
-    for t, tree in enumerate(ensemble):
-        rows = np.flatnonzero(bags.times(t) == 0)
-        ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
-        reached, place = np.unique(nodes_that_speak(tree, ends), return_inverse=True)
-        said = shares(tree, reached, Estimate()) if problem.target.classes else tree.arrays.value[reached, None]
-        sums[rows] += said[place]
-        trees[rows] += 1
-    said = np.full(sums.shape, np.nan)
-    np.divide(sums, trees[:, None], out=said, where=trees[:, None] > 0)
+    said, trees = voting.out_of_bag(ensemble, list(problem.columns), len(problem), bags.unseen(len(ensemble)))
     if problem.target.task == "regression":
         said = said[:, 0]
     return Answers(problem.target, said, trees, score(problem, said, trees > 0))
