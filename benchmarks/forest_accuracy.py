@@ -62,7 +62,7 @@ THEIRS = {
 def error(said: Any, truth: pd.Series[Any], regression: bool) -> float:
     """Return the share of wrong answers, or 1 − R²."""
     if not regression:
-        return float(np.mean(np.asarray(said) != truth.to_numpy()))
+        return float(np.mean(np.asarray(said).astype(str) != truth.to_numpy(str)))  # classes may be numbers
     off, spread = np.asarray(said) - truth.to_numpy(), truth.to_numpy() - truth.mean()
     return float(np.sum(off**2) / np.sum(spread**2))
 

@@ -95,7 +95,7 @@ def test_accuracy_beside_scikit_learn_is_printed_by_table_and_method(tmp_path, c
     rng = np.random.default_rng(0)
     for real in TABLES:
         x, word = rng.normal(size=60).round(2), rng.choice(["a", "b"], 60)
-        y = (x * 3).round(1) if real.regression else np.where(x > 0, "yes", "no")
+        y = (x * 3).round(1) if real.regression else np.where(x > 0, "1", "2")
         lines = [f"{a},{b},{c}" for a, b, c in zip(x, word, y, strict=True)]
         lines[3] = f",{word[3]},{y[3]}"  # a missing number
         head = [f"x,word,{real.target}"] if real.header else []
