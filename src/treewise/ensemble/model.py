@@ -30,6 +30,7 @@ from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.draw.many import EnsembleSummary
+    from treewise.evaluate import Evaluation
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 
@@ -170,6 +171,25 @@ class Ensemble(Predicting, Reading):
         from treewise.ensemble.growing import grow_more
 
         return grow_more(self, data, n, sample_weight, n_jobs)
+    def evaluate(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        drop_missing_target: bool = False,
+        sample_weight: Any = None,
+        cost: Any = None,
+    ) -> Evaluation:
+        """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
+
+        ``cost`` is what mistakes cost (``treewise.grow``); ``sample_weight`` is a column or an array. On the rows it
+        was grown on a forest is nearly always right, which says little: ``oob_score=True`` judges it by the trees that
+        have not seen a row.
+        """
+        from treewise.ensemble.evaluating import evaluate
+
+        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "cost": cost}
+        return evaluate(self, data, target, sample_weight=sample_weight, **options)
 
     def oob_predict(self, data: Any, *, sample_weight: Any = None) -> npt.NDArray[Any]:
         """Return for each row of the table it was grown on what the trees say that have not seen it.

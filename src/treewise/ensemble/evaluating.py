@@ -1,0 +1,87 @@
+"""Compare what many trees predict with what a table says.
+
+Stands on ``treewise.evaluate``, which counts for one tree and for many alike; here is what many trees say of the rows,
+and what they would say without a test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.costs import CostMatrix
+from treewise.ensemble.members import Members
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.voting import BLOCK, some_rows
+from treewise.errors import ParameterError
+from treewise.evaluate import Evaluation
+from treewise.evaluate.answers import class_places
+from treewise.evaluate.measure import Compared, Facts, Said, class_figures, number_figures, with_answers
+from treewise.problem.roles import take_target
+from treewise.table import read
+
+Floats = npt.NDArray[np.float64]
+
+
+def evaluate(
+    ensemble: Ensemble,
+    data: Any,
+    target: Any = None,
+    *,
+    drop_missing_target: bool = False,
+    sample_weight: Any = None,
+    cost: Any = None,
+) -> Evaluation:
+    """Compare what many trees predict with what a table says; ``treewise.evaluate.evaluate`` explains the options."""
+    table = read(data, na_values=ensemble.na_values)
+    given = target is not None and not isinstance(target, str)
+    column = take_target(table, target) if given else table[target or ensemble.target.name]
+    here = with_answers(table, column, drop_missing_target, sample_weight)
+    if ensemble.task == "regression":
+        if cost is not None:
+            raise ParameterError("cost: trees that predict numbers have no classes; leave it out.")
+        facts = Facts(float(root_values(ensemble.members).mean()), many=True)
+        return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
+    matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
+    facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], many=True)
+    return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
+
+
+def said_of(ensemble: Ensemble, here: Compared) -> Said:
+    """Ask the trees for the class of each row, and how likely they hold the true one; some rows at a time."""
+    voting, k, trees = ensemble.voting, len(ensemble.classes), len(ensemble)
+    truth, labels = class_places(ensemble, here.column)
+    columns, n, _ = voting.read(here.table)
+    said, chance, second = np.empty(n, np.int64), np.zeros(n), np.empty(n) if k == 2 else None
+    step = max(1, BLOCK // k)
+    for first in range(0, n, step):
+        rows = slice(first, min(n, first + step))
+        sums = voting.sums(some_rows(columns, first, step), rows.stop - first)
+        shares = voting.probabilities(sums, trees)
+        said[rows] = voting.best(sums, trees)
+        known = np.flatnonzero(truth[rows] < k)
+        chance[rows][known] = shares[known, truth[rows][known]]
+        if second is not None:
+            second[rows] = shares[:, 1]
+    return Said(labels, truth, said, chance, second)
+
+
+def root_shares(ensemble: Ensemble) -> Floats:
+    """Return the shares of the classes at the roots: of AdaBoost at the first, which has the rows' own weights."""
+    m = ensemble.members.first(1) if ensemble.method == "adaboost" else ensemble.members
+    tree = np.repeat(np.arange(len(m)), np.diff(m.count_start))
+    table = np.zeros((len(m), len(ensemble.classes)))
+    np.add.at(table, (tree, m.count_class), m.count_weight)
+    shares: Floats = (table / table.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
+
+
+def root_values(m: Members) -> Floats:
+    """Return what each root says."""
+    if m.by_node:
+        return m.value[m.start[:-1]].astype(np.float64)
+    weight, value = m.weight.astype(np.float64), m.value.astype(np.float64)
+    total = np.repeat(np.add.reduceat(weight, m.leaf_start[:-1]), np.diff(m.leaf_start))
+    return np.add.reduceat(weight / total * value, m.leaf_start[:-1])
