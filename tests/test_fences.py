@@ -150,8 +150,8 @@ def test_public_names_are_pinned():
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging", "curve",
         "against", "distill", "compare", "stability", "draw_regions", "draw_regions_grid", "draw_impurity", "parse",
         "load", "TreeClassifier", "TreeRegressor", "entropy", "gini", "conditional_entropy", "information_gain",
-        "Table", "Encoding", "Tree", "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError",
-        "DataError", "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
+        "Table", "Encoding", "Tree", "Ensemble", "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway",
+        "TreewiseError", "DataError", "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
     ]  # fmt: skip
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests import handmade
 from tests.hostile import chain
+from treewise.ensemble.files import dumps as dumps_many
 from treewise.files import disk, dumps, loads
 from treewise.files.layout import checksum
 from treewise.nodes import STOPS
@@ -233,10 +234,10 @@ def test_files_of_every_format_load_and_answer_as_they_did(path):
         assert repr(found) == repr(answers), method  # repr: nan is nan, -0.0 is not 0.0, 1 is not True
 
 
-@pytest.mark.parametrize("path", [p for p in GOLDEN if p.name.startswith("1-")], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [p for p in GOLDEN if not p.name.startswith("2-")], ids=lambda p: p.stem)
 def test_a_loaded_file_is_saved_as_it_was(path):
-    text = path.read_text(encoding="utf-8")
-    again = dumps(tw.load(path), compact="packed" in path.stem)
+    text, model = path.read_text(encoding="utf-8"), tw.load(path)
+    again = (dumps if isinstance(model, tw.Tree) else dumps_many)(model, compact="packed" in path.stem)
 
     def but_for_the_version(written):
         return [line for line in written.splitlines() if not line.startswith(('"treewise"', '"sha256"'))]

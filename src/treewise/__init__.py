@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from treewise.ensemble.bagging import bagging as bagging
     from treewise.ensemble.forests import extra_trees as extra_trees
     from treewise.ensemble.forests import forest as forest
+    from treewise.ensemble.model import Ensemble as Ensemble
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
     from treewise.errors import ModelFormatError as ModelFormatError
@@ -95,6 +96,7 @@ _HOMES = {
     "Table": "table",
     "Encoding": "encode",
     "Tree": "tree",
+    "Ensemble": "ensemble.model",
     "Node": "nodes",
     "Threshold": "split",
     "Ordinal": "split",

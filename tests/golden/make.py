@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
+from treewise.ensemble.files import dumps as dumps_many
 from treewise.files import dumps
-from treewise.files.layout import format_of
+from treewise.files.layout import FORMAT, format_of
 
 HERE = Path(__file__).parent
 NAN, INF = float("nan"), float("inf")
@@ -91,6 +92,23 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
+def many(learner: Callable[..., Any], target: list[Any], n: int = 4, **options: Any) -> Any:
+    return learner({**BEASTS, "y": target}, "y", n, kinds=KINDS, **options)
+
+
+ENSEMBLES: dict[str, Callable[[], Any]] = {
+    "forest": lambda: many(tw.forest, SORT, oob_score=True),
+    "extra-trees": lambda: many(tw.extra_trees, SORT, categorical="any", missing="branch"),
+    "bagging-multiway": lambda: many(tw.bagging, SORT, preset="id3", empty_branch="root"),
+    "forest-of-numbers": lambda: many(tw.forest, PRICE, task="regression"),
+    "forest-of-medians": lambda: many(tw.forest, PRICE, task="regression", criterion="absolute_error", max_depth=3),
+    "forest-with-weights": lambda: many(tw.forest, SORT, sample_weight=np.linspace(0.1, 2.3, 12)),
+    "forest-of-one-leaf": lambda: many(tw.forest, ["only"] * 12, 2),
+    "packed-forest": lambda: many(tw.forest, SORT),
+    "packed-forest-of-numbers": lambda: many(tw.forest, PRICE, task="regression"),
+}
+
+
 def expected(tree: Any) -> dict[str, Any]:
     """Return what a tree answers to the rows, for those columns it has."""
     rows = {name: cells for name, cells in ROWS.items() if name in tree.columns}
@@ -105,15 +123,16 @@ def expected(tree: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    for name, make in MODELS.items():
-        tree = make()
-        model = HERE / f"{format_of(tree)}-{name}.json"
+    for name, make in {**MODELS, **ENSEMBLES}.items():
+        made = make()
+        write, number = (dumps, format_of(made)) if name in MODELS else (dumps_many, FORMAT)
+        model = HERE / f"{number}-{name}.json"
         if model.exists():
             continue
-        model.write_text(dumps(tree, compact=name.startswith("packed")), encoding="utf-8", newline="\n")
-        answers = json.dumps(expected(tree), ensure_ascii=False)
+        model.write_text(write(made, compact=name.startswith("packed")), encoding="utf-8", newline="\n")
+        answers = json.dumps(expected(made), ensure_ascii=False)
         model.with_suffix(".expected").write_text(answers + "\n", encoding="utf-8", newline="\n")
-        print(f"{model.name}: {tree!r}")
+        print(f"{model.name}: {made!r}")
 
 
 if __name__ == "__main__":

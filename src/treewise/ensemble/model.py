@@ -41,6 +41,19 @@ class Ensemble(Predicting, Reading):
 
     Forests, extra-trees and bagging answer with the mean of what their trees say; AdaBoost with the class that has the
     most say, ``votes`` being the say of each tree.
+
+    >>> import treewise as tw
+    >>> trees = tw.forest("penguins", n_estimators=5)
+    >>> trees
+    <Ensemble forest of 5 trees · species: Adelie, Chinstrap, Gentoo · 64 leaves>
+    >>> trees.task, trees.classes, trees.columns[:2], trees.na_values
+    ('classification', ('Adelie', 'Chinstrap', 'Gentoo'), ('island', 'bill_length_mm'), ())
+    >>> len(trees), trees[0], trees.number(-1)                                 # a member is an ordinary tree
+    (5, <Tree species: Adelie, Chinstrap, Gentoo · 228 rows · 12 leaves · depth 7>, 4)
+    >>> [tree.n_leaves for tree in trees.trees[:2]]
+    [12, 12]
+    >>> trees.first(3) == tw.forest("penguins", n_estimators=3), trees.with_(notes=()).notes
+    (True, ())
     """
 
     method: Method
@@ -171,6 +184,7 @@ class Ensemble(Predicting, Reading):
         from treewise.ensemble.growing import grow_more
 
         return grow_more(self, data, n, sample_weight, n_jobs)
+
     def evaluate(
         self,
         data: Any,
@@ -185,6 +199,10 @@ class Ensemble(Predicting, Reading):
         ``cost`` is what mistakes cost (``treewise.grow``); ``sample_weight`` is a column or an array. On the rows it
         was grown on a forest is nearly always right, which says little: ``oob_score=True`` judges it by the trees that
         have not seen a row.
+
+        >>> import treewise as tw
+        >>> tw.forest("penguins", n_estimators=20).evaluate("penguins").errors
+        0
         """
         from treewise.ensemble.evaluating import evaluate
 
@@ -205,7 +223,11 @@ class Ensemble(Predicting, Reading):
         return oob_predictions(self, data, sample_weight)
 
     def summary(self) -> EnsembleSummary:
-        """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made."""
+        """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made.
+
+        >>> import treewise as tw
+        >>> print(tw.forest("penguins", n_estimators=20, ignore=["island"], oob_score=True).summary())
+        """
         from treewise.draw.many import EnsembleSummary
 
         return EnsembleSummary(self)
@@ -228,6 +250,13 @@ class Ensemble(Predicting, Reading):
 
         ``compact`` packs the numbers of the nodes; by default ensembles of more than 10,000 nodes are packed.
         ``docs/format.md`` describes the file.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> trees = tw.forest("penguins", n_estimators=5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trees.save(pathlib.Path(folder) / "forest.json")
+        ...     tw.load(pathlib.Path(folder) / "forest.json") == trees
+        True
         """
         from treewise.ensemble.files import save
 
