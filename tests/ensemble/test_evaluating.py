@@ -88,7 +88,7 @@ def test_weights_costs_and_other_columns():
     assert priced.cost == pytest.approx((wrong.sum() + 4 * taken.sum()) / 80)
     gone = {**CLASSES, "y": [None, *CLASSES["y"][1:]]}
     assert made.evaluate(gone, drop_missing_target=True).n == 79
-    with pytest.raises(tw.DataError, match=r'^target "y" is missing in 1 row of data \(1\)\.'):
+    with pytest.raises(tw.DataError, match=r'^target "y" is missing in 1 row of the table \(1\)\.'):
         made.evaluate(gone)
     with pytest.raises(tw.ParameterError, match=r"^cost: trees that predict numbers have no classes; leave it out\.$"):
         of_trees(trees(NUMBERS, 1)).evaluate(NUMBERS, cost={"a": {"b": 5}})
@@ -99,3 +99,13 @@ def test_the_words_speak_of_trees():
     said = str(made.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
     assert "where the trees were grown" in said
     assert 'unknown    "new" in 1 row: not a class of the trees, so wrong' in said
+
+
+def test_the_table_it_was_grown_on_is_known_again():
+    made = tw.forest(CLASSES, "y", n_estimators=3)
+    assert made.evaluate(CLASSES).seen
+    assert "this looks like the table the trees were grown on" in str(made.evaluate(CLASSES))
+    assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).seen
+    assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
+    assert not made.evaluate(ROWS, Y[::-1]).seen
+    assert not of_trees(trees(CLASSES)).evaluate(CLASSES).seen

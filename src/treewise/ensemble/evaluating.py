@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.costs import CostMatrix
+from treewise.ensemble.growing import same_problem
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.voting import BLOCK, some_rows
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, TreewiseError
 from treewise.evaluate import Evaluation
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Compared, Facts, Said, class_figures, number_figures, with_answers
 from treewise.problem.roles import take_target
-from treewise.table import read
+from treewise.table import Table, read
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,14 +40,27 @@ def evaluate(
     given = target is not None and not isinstance(target, str)
     column = take_target(table, target) if given else table[target or ensemble.target.name]
     here = with_answers(table, column, drop_missing_target, sample_weight)
+    seen = target is None and seen_before(ensemble, here.table)
     if ensemble.task == "regression":
         if cost is not None:
             raise ParameterError("cost: trees that predict numbers have no classes; leave it out.")
-        facts = Facts(float(root_values(ensemble.members).mean()), many=True)
+        facts = Facts(float(root_values(ensemble.members).mean()), seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
-    facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], many=True)
+    facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], seen, many=True)
     return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
+
+
+def seen_before(ensemble: Ensemble, table: Table) -> bool:
+    """Tell whether this is the table the trees were grown on, as far as can be told without weights of its own."""
+    made = next((step for step in ensemble.history if "ensemble" in step), {})
+    if made.get("rows") != len(table):
+        return False
+    try:
+        same_problem(ensemble, table)
+    except TreewiseError:
+        return False
+    return True
 
 
 def said_of(ensemble: Ensemble, here: Compared) -> Said:
