@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
 
 class Predicting:
-    """The part of an ensemble that predicts; only an ``Ensemble`` is ever made."""
+    """The part of an ensemble that predicts; only an ``Ensemble`` is ever made.
+
+    >>> import treewise as tw
+    >>> trees = tw.forest("admissions", n_estimators=4)
+    >>> row = {"GPA": "3.7", "Recommendation": "good", "University": "top10", "Published": "no"}
+    >>> trees.predict(row), trees.predict_proba(row).tolist(), trees.apply(row).shape, trees.voting.width
+    ('N', [0.5, 0.5], (4,), 2)
+    >>> list(trees.staged_predict(row)), [float(p[1]) for p in trees.staged_predict_proba(row)][:2]
+    (['N', 'N', 'P', 'N'], [0.0, 0.5])
+    >>> trees.decision_function(row)
+    Traceback (most recent call last):
+    treewise.errors.DataError: decision_function is for adaboost, whose trees have more or less say; ...
+    """
 
     @cached_property
     def voting(self) -> Voting:
