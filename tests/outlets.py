@@ -14,6 +14,12 @@ from treewise.draw.text import header, view
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
 
+
+def boosted(tree, data):
+    """Return an ensemble with rounds, of the same table."""
+    return tw.adaboost(data, tree.target.name, 2, categorical="multiway")
+
+
 RESULTS = {
     "tree": lambda tree, data: tree,
     "draw": lambda tree, data: tree.draw(data=data),
@@ -29,6 +35,8 @@ RESULTS = {
     "ensemble.explain": lambda tree, data: of_trees([tree]).explain(data.take(np.arange(1))),
     "ensemble.summary": lambda tree, data: of_trees([tree], oob=OutOfBag(0.5, 1, 2)).summary(),
     "cp_table": lambda tree, data: tree.cp_table,
+    "rounds": lambda tree, data: boosted(tree, data).rounds,
+    "worked_round": lambda tree, data: boosted(tree, data).worked_round(data, 1),
     "trace": lambda tree, data: tree.trace(data),
     "trace of a node": lambda tree, data: tree.trace(data)[0],
     "stump": lambda tree, data: tw.stump(data, tree.target.name),

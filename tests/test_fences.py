@@ -147,11 +147,12 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging", "curve",
-        "against", "distill", "compare", "stability", "draw_regions", "draw_regions_grid", "draw_impurity", "parse",
-        "load", "TreeClassifier", "TreeRegressor", "entropy", "gini", "conditional_entropy", "information_gain",
-        "Table", "Encoding", "Tree", "Ensemble", "Node", "Threshold", "Ordinal", "OneValue", "Subset", "Multiway",
-        "TreewiseError", "DataError", "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
+        "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
+        "adaboost", "curve", "against", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
+        "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "entropy", "gini",
+        "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node", "Threshold",
+        "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
+        "ParameterError", "ParseError", "ModelFormatError",
     ]  # fmt: skip
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)
 

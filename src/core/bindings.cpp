@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // what is still held when Python ends is not ours to speak of
     bind_growing(m);
     bind_trees(m);
+    bind_boosting(m);
     bind_pruning(m);
     bind_forests(m);
     bind_voting(m);

@@ -154,6 +154,13 @@ public:
     Block run() {
         return with_side(settings_.criterion, [&]<class Side>() { return grow<Side>(); });
     }
+    // On an engine of somebody else's.
+    Block run_on(Engine& engine) {
+        return with_side(settings_.criterion, [&]<class Side>() -> Block {
+            if constexpr (std::derived_from<Side, Counts>) return grow_alone<Side>(engine);
+            throw std::logic_error("an engine of classes");
+        });
+    }
     // Asked for after the tree is grown.
     std::vector<Quartiles> quartiles() {
         if (!settings_.quartiles || !quartiles_.empty() || columns_.empty()) return std::move(quartiles_);
@@ -307,6 +314,11 @@ Nodes grow(const std::vector<Column>& columns, const Target& target, const Setti
     }
     Fit fit(columns, target, settings, monitor, &shared, rows);
     return Writer(target, settings).number(fit.run());
+}
+
+Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
+              const Monitor& monitor) {
+    return Writer(target, settings).number(Fit(columns, target, settings, monitor).run_on(engine));
 }
 
 }  // namespace treewise

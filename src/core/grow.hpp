@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine.hpp"
 #include "problem.hpp"
 #include "quartiles.hpp"
 
@@ -50,5 +51,9 @@ std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Ta
 // others are not looked at. Several threads may each grow one.
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
            std::span<const uint32_t> rows, const Shared& shared);
+
+// The same for classes, on an engine that is there already (boost.cpp); without quartiles.
+Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
+              const Monitor& monitor);
 
 }  // namespace treewise

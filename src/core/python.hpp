@@ -82,10 +82,11 @@ inline int workers() { return static_cast<int>(std::max(1u, std::thread::hardwar
 struct Nodes;
 nb::dict to_dict(Nodes&& nodes);  // as nodes.py (Arrays) names them
 
-void bind_growing(nb::module_& m);  // bind_grow.cpp: columns, target, settings → a tree
-void bind_trees(nb::module_& m);    // bind_trees.cpp: a finished tree and rows
-void bind_forests(nb::module_& m);  // bind_forest.cpp: many trees
-void bind_pruning(nb::module_& m);  // bind_prune.cpp: sums from the leaves up
-void bind_voting(nb::module_& m);   // bind_vote.cpp: many trees and rows
+void bind_growing(nb::module_& m);   // bind_grow.cpp: columns, target, settings → a tree
+void bind_trees(nb::module_& m);     // bind_trees.cpp: a finished tree and rows
+void bind_forests(nb::module_& m);   // bind_forest.cpp: many trees
+void bind_boosting(nb::module_& m);  // bind_boost.cpp: stumps on weights that change, rounds of boosting
+void bind_pruning(nb::module_& m);   // bind_prune.cpp: sums from the leaves up
+void bind_voting(nb::module_& m);    // bind_vote.cpp: many trees and rows
 
 }  // namespace treewise

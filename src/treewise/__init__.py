@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from treewise.draw.regions import draw_regions_grid as draw_regions_grid
     from treewise.encode import Encoding as Encoding
     from treewise.ensemble.bagging import bagging as bagging
+    from treewise.ensemble.boosting import adaboost as adaboost
     from treewise.ensemble.forests import extra_trees as extra_trees
     from treewise.ensemble.forests import forest as forest
     from treewise.ensemble.model import Ensemble as Ensemble
@@ -77,6 +78,7 @@ _HOMES = {
     "forest": "ensemble.forests",
     "extra_trees": "ensemble.forests",
     "bagging": "ensemble.bagging",
+    "adaboost": "ensemble.boosting",
     "curve": "curves",
     "against": "rivals",
     "distill": "distilling",

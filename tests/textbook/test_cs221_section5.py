@@ -4,12 +4,14 @@ The section's gains are totals in bits, m·H. Where it prints 4.854, 0.854 and 2
 and 2.0999; the tests hold the values before cutting. Its p = m+/m− is a slip for m+/m.
 """
 
+import math
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
 import treewise as tw
+from treewise.ensemble.reweighing import Reckoning
 
 from ..handmade import OFFICIALS
 
@@ -272,3 +274,66 @@ def test_adaboost_update_leaves_the_last_stump_at_one_half(cells):
     second = tw.grow(data, "Y", max_depth=1, sample_weight=weights)
     assert weighted_error(second, weights)[0] < Fraction(1, 2)
     assert second[0].split != first[0].split
+
+
+@pytest.fixture(scope="module")
+def boosted(applicants):
+    return tw.adaboost(applicants, "Class", n_estimators=8)
+
+
+def test_adaboost_votes_and_normalisers_are_the_notes(boosted):
+    """α = ½ log((1 − ε)/ε) and z = 2 √(ε(1 − ε)), of every round."""
+    for found in boosted.rounds:
+        assert 0 < found.error < 0.5
+        assert found.vote == pytest.approx(0.5 * math.log((1 - found.error) / found.error), rel=1e-14)
+        assert found.z == pytest.approx(2 * math.sqrt(found.error * (1 - found.error)), rel=1e-14)
+        assert found.training_error <= found.bound
+    assert boosted.votes.tolist() == [found.vote for found in boosted.rounds]
+
+
+def test_adaboost_first_rounds_in_fractions(boosted, applicants):
+    """Twelve rows of 1/12, two wrong: ε = 1/6, the right ones become 1/20, the wrong ones 1/4; then ε = 3/20, …"""
+    due = [
+        (Fraction(1, 12), {7, 8}, Fraction(1, 6), Fraction(1, 20), Fraction(1, 4)),
+        (Fraction(1, 20), {4, 5, 6}, Fraction(3, 20), Fraction(1, 34), Fraction(1, 6)),
+    ]
+    for b, (before, wrong, error, right_after, wrong_after) in enumerate(due, 1):
+        worked = boosted.worked_round(applicants, b)
+        assert {int(row) for row in worked.rows[worked.wrong]} == wrong
+        assert worked.reckoning.error == error
+        assert Fraction(int(worked.before.units[0]), worked.before.total) == before
+        after = [Fraction(int(units), worked.after.total) for units in worked.after.units]
+        assert after[0] == right_after == before / (2 * (1 - error))
+        assert after[min(wrong) - 1] == wrong_after == before / (2 * error)
+
+
+def test_adaboost_mistakes_weigh_one_half_after_every_round(boosted, applicants):
+    """What the section proves: Σ D_{b+1}(i)·1{h_b(x_i) ≠ y_i} = 1/2."""
+    for b in range(1, len(boosted) + 1):
+        worked = boosted.worked_round(applicants, b)
+        assert worked.next_weights.sum() == pytest.approx(1, abs=1e-12)
+        assert worked.next_weights[worked.wrong].sum() == pytest.approx(0.5, abs=1e-12)
+
+
+def test_adaboost_moves_weights_the_more_the_fewer_mistakes():
+    """The section's remark: near ε = 1/2 the next weights are almost the last ones; of few mistakes they grow much."""
+    almost = Reckoning(499, 1000, 2).factors
+    assert almost == pytest.approx((1, 1), abs=0.003)
+    assert Reckoning(1, 1000, 2).factors[1] == 500
+
+
+def test_adaboost_worked_round_on_paper(boosted, applicants):
+    lines = boosted.worked_round(applicants, 2).to_text(width=110).split("\n")
+    assert lines[:6] == [
+        "Round 2 of AdaBoost for Class: GPA = 4.0 → P, otherwise → N",
+        "ε_2 = 1/20 + 1/20 + 1/20 = 3/20 = 0.15, the weight of the rows it gets wrong",
+        "α_2 = ½ log((17/20)/(3/20)) = 0.8673, its vote",
+        "z_2 = 2 √((3/20) · (17/20)) = 0.71414",
+        "D_3 = D_2 · e^−α/z where it is right, D_2 · e^α/z where it is wrong, which is D/(2 (1 − ε)) and D/(2 ε)",
+        "row  Class  said  wrong   D_2       D_3  how D_3 comes about",
+    ]
+    assert lines[9] == "  4  P      N     yes    0.05   0.16667  1/20 / (2 · 3/20) = 1/6"
+    assert lines[12] == "  7  N      N            0.25   0.14706  1/4 / (2 · 17/20) = 5/34"
+    assert lines[18] == (
+        "The rows it gets wrong now weigh 1/2 of all, as much as the others: the next one has to look elsewhere."
+    )

@@ -8,6 +8,8 @@ together.
     bags.py       which rows and columns each tree is grown on
     growing.py    many trees at once, and more of them; oob.py: how good they are on rows they have not seen
     bagging.py    trees on bags of rows and of columns; forests.py: random forests and extra-trees
+    boosting.py   AdaBoost; reweighing.py: the arithmetic of a round; learners.py: its trees;
+                  rounds.py and worked.py: the rounds as a table, and one of them row by row
     units.py      what bags of rows are drawn from, the same for any order of rows
     results.py    small values that are kept with an ensemble
     model.py      ``Ensemble``: the value, and the doors to all one can do with it

@@ -90,8 +90,6 @@ def check_whole(ensemble: Ensemble) -> None:
         raise ModelFormatError(f"nodes.votes[{np.argmin(np.isfinite(votes))}]: a vote is a finite number")
     if not np.all(decreases >= 0):
         raise ModelFormatError(f"nodes.decreases[{np.argmin(decreases.ravel() >= 0)}]: it cannot be negative")
-    if len(ensemble.rounds) not in (0, trees):
-        raise ModelFormatError(f"rounds are {len(ensemble.rounds):,}: one for each tree, or none")
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------

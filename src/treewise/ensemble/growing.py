@@ -207,6 +207,10 @@ def more_of_problem(
     ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with n further trees, grown on its own problem."""
+    if ensemble.method == "adaboost":
+        from treewise.ensemble.boosting import more_rounds
+
+        return more_rounds(ensemble, problem, n, n_jobs, progress)
     recipe, made = recipe_of(ensemble)
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)

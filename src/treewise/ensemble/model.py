@@ -30,6 +30,8 @@ from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.draw.many import EnsembleSummary
+    from treewise.ensemble.rounds import Rounds
+    from treewise.ensemble.worked import WorkedRound
     from treewise.evaluate import Evaluation
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
@@ -67,7 +69,6 @@ class Ensemble(Predicting, Reading):
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
-    rounds: tuple[Any, ...] = ()  # of boosting, one a member
 
     # -- what it is of --------------------------------------------------------------------------------------------
 
@@ -138,7 +139,6 @@ class Ensemble(Predicting, Reading):
             members=self.members.first(many),
             votes=self.votes[:many],
             decreases=self.decreases[:many],
-            rounds=self.rounds[:many],
             oob=None,
             history=(*self.history, Step(did="first", options={"trees": many})),
         )
@@ -221,6 +221,33 @@ class Ensemble(Predicting, Reading):
         from treewise.ensemble.growing import oob_predictions
 
         return oob_predictions(self, data, sample_weight)
+
+    @property
+    def rounds(self) -> Rounds:
+        """The rounds of AdaBoost as a table: each learner in words, its error ε, its vote α, and how all do together.
+
+        >>> import treewise as tw
+        >>> tw.adaboost("admissions", n_estimators=5).rounds[0].learner
+        'GPA = 3.5 → N, otherwise → P'
+        """
+        from treewise.ensemble.rounds import rounds_of
+
+        return rounds_of(self)
+
+    def worked_round(self, data: Any, number: int, *, sample_weight: Any = None) -> WorkedRound:
+        """Return one round of AdaBoost as a worked exercise, the first being 1, on the table it was grown on.
+
+        Every row's weight before and after, with the arithmetic; then the hardest rows. ``sample_weight`` as it was
+        given when growing, if that was an array.
+
+        >>> import treewise as tw
+        >>> boosted = tw.adaboost("admissions", n_estimators=5)
+        >>> print(boosted.worked_round("admissions", 1).steps[0])
+        ε_1 = 1/12 + 1/12 = 1/6 = 0.16667, the weight of the rows it gets wrong
+        """
+        from treewise.ensemble.worked import worked_round
+
+        return worked_round(self, data, number, sample_weight)
 
     def summary(self) -> EnsembleSummary:
         """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made.

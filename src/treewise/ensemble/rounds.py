@@ -1,0 +1,170 @@
+"""The rounds of boosting as a table: what each learner says, how wrong it is, what its vote is.
+
+Stands beside ``model.py``, whose history keeps how the rounds went; ``boosting.py`` writes it. ``worked.py`` writes one
+of them out row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from treewise.errors import ParameterError
+from treewise.sheet import Heading, Sheet, Shown
+from treewise.tree import Tree
+from treewise.wording import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.ensemble.model import Ensemble
+
+MOST_BRANCHES = 4  # of a learner that are said in a line
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: a learner grown on the weights D_b, and what follows from its mistakes.
+
+    >>> import treewise as tw
+    >>> first = tw.adaboost("admissions", n_estimators=3).rounds[0]
+    >>> first.learner, first.error, round(first.vote, 4), round(first.z, 4), first.training_error
+    ('GPA = 3.5 → N, otherwise → P', 0.16666666666666666, 0.8047, 0.7454, 0.16666666666666666)
+    """
+
+    learner: str  # in words
+    error: float  # ε_b: its mistakes, weighed by D_b
+    vote: float  # α_b
+    z: float  # what the new weights are divided by
+    training_error: float  # of all learners so far together, weighed by D_1
+    bound: float  # the product of all z so far, which that cannot exceed
+
+
+@dataclass(frozen=True, repr=False)
+class Rounds(Shown, Sequence[Round]):
+    """The rounds in order: a sequence of ``Round``, and a table where it is shown.
+
+    >>> import treewise as tw
+    >>> print(tw.adaboost("admissions", n_estimators=3).rounds)
+    AdaBoost for Class: 3 rounds
+    round  learner                             error ε   vote α        z  training error %  at most %
+        1  GPA = 3.5 → N, otherwise → P        0.16667  0.80472  0.74536              16.7       74.5
+        2  GPA = 4.0 → P, otherwise → N           0.15   0.8673  0.71414              25.0       53.2
+        3  Published = yes → P, otherwise → N  0.28431  0.46158  0.90217               8.3       48.0
+    ε: what the learner gets wrong, weighed by the round's weights; α = ½ log((1 − ε)/ε); z = 2 √(ε(1 −
+    ε)). The training error is that of all learners so far, voting; it is at most the product of their
+    z.
+    """
+
+    rounds: tuple[Round, ...]
+    target: str
+    n_classes: int
+    learning_rate: float = 1.0
+    stopped: str = ""  # why there are no more
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    @overload
+    def __getitem__(self, at: int) -> Round: ...
+    @overload
+    def __getitem__(self, at: slice) -> Self: ...
+    def __getitem__(self, at: int | slice) -> Round | Self:
+        if isinstance(at, slice):
+            return replace(self, rounds=self.rounds[at], stopped="")
+        return self.rounds[at]
+
+    def __iter__(self) -> Iterator[Round]:
+        return iter(self.rounds)
+
+    def sheet(self) -> Sheet:
+        """Lay the rounds out, one a line."""
+        headings = (
+            Heading("round", "whole"),
+            Heading("learner", joint=", "),
+            Heading("error", "number", title="error ε"),
+            Heading("vote", "number", title="vote α"),
+            Heading("z", "number"),
+            Heading("training_error", "share", title="training error %"),
+            Heading("bound", "share", title="at most %", write=at_most),
+        )
+        rows = [(b, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for b, r in enumerate(self.rounds, 1)]
+        return Sheet(
+            f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}",
+            headings,
+            rows,
+            below=(self.legend, *([self.stopped] if self.stopped else [])),
+            of="round",
+        )
+
+    @property
+    def legend(self) -> str:
+        """What the columns are, as formulas."""
+        rate = "" if self.learning_rate == 1.0 else f"{self.learning_rate:g} · "
+        if self.n_classes == 2:
+            vote = f"{rate}½ log((1 − ε)/ε)"
+        else:
+            vote = f"{rate}½ (log((1 − ε)/ε) + log {self.n_classes - 1})"
+        z = "2 √(ε(1 − ε))" if self.n_classes == 2 and not rate else "(1 − ε) e^−α + ε e^α"
+        return (
+            f"ε: what the learner gets wrong, weighed by the round's weights; α = {vote}; z = {z}. The training error"
+            " is that of all learners so far, voting; it is at most the product of their z."
+        )
+
+
+def rounds_of(ensemble: Ensemble) -> Rounds:
+    """Return the rounds of a boosted ensemble: errors from its history, votes and learners from itself."""
+    made = ensemble.history[0].get("ensemble", {}) if ensemble.history else {}
+    errors, together = (figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
+    rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
+    if errors is None or together is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
+        raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
+    found, bound = [], 1.0
+    for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
+        z = z_of(error, vote, len(ensemble.classes))
+        bound *= z
+        found.append(Round(in_words(ensemble[t]), error, vote, z, together[t], bound))
+    ended = len(made["errors"]) == len(ensemble)
+    return Rounds(tuple(found), ensemble.target.name, len(ensemble.classes), float(rate), stopped if ended else "")
+
+
+def figures(listed: Any, many: int) -> list[float] | None:
+    """Return the first so many shares of a list from a history, which may come from any file; None: it is no such."""
+    if not isinstance(listed, list) or len(listed) < many:
+        return None
+    fine = all(isinstance(x, int | float) and 0 <= x <= 1 for x in listed[:many])
+    return [float(x) for x in listed[:many]] if fine else None
+
+
+def z_of(error: float, vote: float, n_classes: int) -> float:
+    """Return what a round's new weights are divided by; 0 without mistakes, 1 where the learner is a mere guess."""
+    if error == 0 or error >= 1 - 1 / max(2, n_classes):
+        return 0.0 if error == 0 else 1.0
+    return (1 - error) * math.exp(-vote) + error * math.exp(vote)
+
+
+def at_most(bound: float) -> str:
+    """Write a bound in percent: more than all says nothing.
+
+    >>> at_most(0.5), at_most(1.5), at_most(0.0)
+    ('50.0', '100.0', '0.0')
+    """
+    return f"{100 * min(1.0, bound):.1f}"
+
+
+def in_words(tree: Tree) -> str:
+    """Say a learner in a line: its branches where it is a stump, else its first test and its size.
+
+    >>> import treewise as tw
+    >>> in_words(tw.grow("admissions", max_depth=1)), in_words(tw.grow("admissions", preset="id3"))
+    ('GPA = 3.5 → N, otherwise → P', 'GPA first, 6 leaves')
+    """
+    branches = tree.children(0)
+    if not branches:
+        return f"always {safe(tree.prediction(0))}"
+    if tree.depth > 1 or len(branches) > MOST_BRANCHES:
+        return f"{safe(tree.columns[tree.arrays.column[0]])} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
+    said = [f"{tree.words(node)} → {safe(tree.prediction(node))}" for node in branches]
+    if len(branches) == 2:
+        said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
+    return ", ".join(said)

@@ -1,0 +1,96 @@
+"""The rounds of boosting shown: as a table, row by row, and in every form."""
+
+import json
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.ensemble.rounds import in_words
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return tw.adaboost("penguins", n_estimators=4)
+
+
+def test_learners_in_words():
+    tree = tw.grow("penguins", max_depth=1, preset="id3", columns=["island"])
+    assert in_words(tree) == "island = Biscoe → Gentoo, island = Dream → Chinstrap, island = Torgersen → Adelie"
+    assert in_words(tw.grow("penguins", max_depth=2)) == "flipper_length_mm first, 4 leaves"
+    assert in_words(tw.grow("penguins", max_depth=0)) == "always Adelie"
+
+
+def test_rounds_are_a_sequence(penguins):
+    rounds = penguins.rounds
+    assert len(rounds) == 4
+    assert [r.vote for r in rounds] == penguins.votes.tolist()
+    assert rounds[-1] == list(rounds)[3]
+    assert rounds[:2].rounds == penguins.first(2).rounds.rounds
+    assert np.cumprod([r.z for r in rounds]) == pytest.approx([r.bound for r in rounds])
+
+
+def test_rounds_in_every_form(penguins):
+    rounds = penguins.rounds
+    assert rounds.to_frame().columns == ["round", "learner", "error", "vote", "z", "training_error", "bound"]
+    assert rounds.to_frame()["error"].to_list() == [r.error for r in rounds]
+    data = rounds.to_dict()
+    assert data["title"] == "AdaBoost for species: 4 rounds"
+    assert json.loads(json.dumps(data["rows"][2]))["learner"] == rounds[2].learner
+    assert rounds.to_csv().splitlines()[0] == "round,learner,error,vote,z,training_error,bound"
+    assert "α = ½ (log((1 − ε)/ε) + log 2)" in rounds.legend
+    slow = tw.adaboost("admissions", n_estimators=2, learning_rate=0.5).rounds
+    assert "α = 0.5 · ½ log((1 − ε)/ε); z = (1 − ε) e^−α + ε e^α" in slow.legend
+
+
+def test_a_worked_round_of_three_classes(penguins):
+    worked = penguins.worked_round("penguins", 2)
+    text = str(worked)
+    assert "α_2 = ½ (log(0.78962/0.21038) + log 2) = 1.0079, its vote" in text
+    assert "which is D/(3 (1 − ε)) and 2 D/(3 ε)" in text.replace("\n", " ")
+    assert "now weigh 2/3 of all, so that it would do no better than chance" in text.replace("\n", " ")
+    assert worked.to_frame()["next_weight"].sum() == pytest.approx(1)
+    wrong = worked.next_weights[worked.wrong].sum()
+    assert wrong == pytest.approx(2 / 3, abs=1e-12)
+
+
+def test_the_hardest_rows_come_with_their_weights(penguins):
+    worked = penguins.worked_round("penguins", 4)
+    hardest = worked.hardest()
+    weights = [row[3] for row in hardest.rows]
+    assert weights == sorted(worked.next_weights.tolist(), reverse=True)[:10]
+    assert hardest.rows[0][4] == pytest.approx(weights[0] * 344)
+    assert hardest.rows[0][2] == worked.mistakes[hardest.rows[0][0] - 1]
+    assert worked.mistakes.max() <= 4
+
+
+def test_a_worked_round_with_a_learning_rate():
+    boosted = tw.adaboost("admissions", n_estimators=2, learning_rate=0.5)
+    worked = boosted.worked_round("admissions", 1)
+    right, wrong = worked.reckoning.factors
+    assert worked.how(0) == f"0.083333 · {right:.5g} = {worked.next_weights[0]:.5g}"
+    assert worked.how(6) == f"0.083333 · {wrong:.5g} = {worked.next_weights[6]:.5g}"
+    share = worked.next_weights[worked.wrong].sum()
+    assert worked.outcome == (f"The rows it gets wrong now weigh {share:.5g} of 1.",)
+
+
+def test_the_last_round_has_no_next_weights():
+    boosted = tw.adaboost("admissions", n_estimators=9, max_depth=3)
+    worked = boosted.worked_round("admissions", len(boosted))
+    assert worked.next_weights is None
+    assert worked.steps == ("ε_5 = 0: no row is said wrongly.",)
+    assert worked.outcome == (boosted.rounds.stopped,)
+    assert len(worked.sheets()) == 1
+    assert worked.to_frame()["next_weight"].null_count() == 12
+
+
+@pytest.mark.parametrize(
+    "went", [{}, {"errors": [0.1]}, {"errors": "many"}, {"errors": [0.1, 2]}, {"training_errors": [0.1, None]}]
+)
+def test_a_history_without_sound_rounds_has_none(went):
+    boosted = tw.adaboost("admissions", n_estimators=2)
+    kept = {name: boosted.history[0]["ensemble"][name] for name in ("method", "errors", "training_errors")}
+    asked = {**kept, **went} if went else {"method": "adaboost"}
+    broken = boosted.with_(history=({**boosted.history[0], "ensemble": asked},))
+    with pytest.raises(tw.ParameterError, match="it has no rounds"):
+        _ = broken.rounds
