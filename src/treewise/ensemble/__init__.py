@@ -12,7 +12,9 @@ together.
                   rounds.py and worked.py: the rounds as a table, and one of them row by row
     units.py      what bags of rows are drawn from, the same for any order of rows
     results.py    small values that are kept with an ensemble
-    model.py      ``Ensemble``: the value, and the doors to all one can do with it
+    model.py      ``Ensemble``: the value, and the doors to all one can do with it (more in predicting.py, reading.py)
+    voting.py     rows → what every tree says → one answer
+    evaluating.py what they predict against what a table says
     soundness.py  are these trees?
     files.py      all of it as one file, and back
 """
