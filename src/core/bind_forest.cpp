@@ -37,12 +37,13 @@ struct PlanArrays {
     Strided<int64_t> weight;
 };
 
-void check(const PlanArrays& given, int64_t n_rows) {
+void check(const PlanArrays& given, int64_t n_rows, size_t n_columns) {
     if (static_cast<int64_t>(given.weight.size()) != n_rows) throw nb::value_error("lengths differ");
     const auto& units = given.plan.units;
     if (std::any_of(units.begin(), units.end(), [&](uint32_t row) { return row >= n_rows; }))
         throw nb::value_error("a unit of no row");
-    if (given.plan.n_drawn > 0 && units.empty()) throw nb::value_error("nothing to draw from");
+    const bool no_columns = given.plan.n_columns > 0 && n_columns == 0;
+    if (no_columns || (given.plan.n_drawn > 0 && units.empty())) throw nb::value_error("nothing to draw from");
 }
 
 nb::tuple forest(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
@@ -50,7 +51,7 @@ nb::tuple forest(const std::vector<ColumnArray*>& columns, const TargetArrays& t
                  std::optional<std::function<void(double)>> progress) {
     if (target.target.n_rows < 1 || n_trees < 0) throw nb::value_error("nothing to grow");
     const std::vector<Column> seen = views(columns, target.target.n_rows);
-    check(plan, target.target.n_rows);
+    check(plan, target.target.n_rows, columns.size());
     std::vector<Member> members;
     {
         nb::gil_scoped_release no_python;
@@ -68,11 +69,12 @@ nb::tuple forest(const std::vector<ColumnArray*>& columns, const TargetArrays& t
 
 nb::tuple bag(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
     const auto n_rows = static_cast<int64_t>(plan.weight.size());
-    check(plan, n_rows);
+    const auto width = static_cast<size_t>(std::max<int64_t>(0, n_columns));
+    check(plan, n_rows, width);
     Bag drawn;
     {
         nb::gil_scoped_release no_python;
-        draw_bag(plan.plan, tree, n_rows, static_cast<size_t>(std::max<int64_t>(0, n_columns)), drawn);
+        draw_bag(plan.plan, tree, n_rows, width, drawn);
     }
     return nb::make_tuple(to_numpy(std::move(drawn.times)), to_numpy(std::move(drawn.columns)));
 }

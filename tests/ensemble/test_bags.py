@@ -122,3 +122,6 @@ def test_the_core_refuses_bags_that_go_beyond_the_table():
         plan = _core.Plan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
         with pytest.raises(ValueError, match=why):
             _core.bag(plan, 0, 1)
+    plan = _core.Plan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
+    with pytest.raises(ValueError, match="nothing to draw from"):
+        _core.bag(plan, 0, 0)

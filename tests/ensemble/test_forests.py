@@ -34,6 +34,16 @@ def test_what_the_history_says():
     assert tw.extra_trees("penguins", n_estimators=3).method == "extra_trees"
 
 
+def test_numpys_numbers_are_taken_and_kept_as_pythons(tmp_path):
+    ours = tw.forest("penguins", n_estimators=3, max_samples=0.5, max_features=2, random_state=1)
+    given = {"n_estimators": np.int64(3), "max_samples": np.float32(0.5), "max_features": np.int8(2)}
+    theirs = tw.forest("penguins", **given, random_state=np.uint8(1), bootstrap=np.True_)
+    assert theirs == ours
+    assert theirs.history == ours.history
+    theirs.save(tmp_path / "forest.json")
+    assert tw.load(tmp_path / "forest.json").grow_more("penguins", np.int32(2)).first(3) == ours
+
+
 def test_extra_trees_see_all_rows_and_forests_a_bag_of_them():
     assert [tree[0].rows for tree in tw.extra_trees("penguins", n_estimators=2)] == [344, 344]
     for tree in tw.forest("penguins", n_estimators=2):
@@ -128,6 +138,7 @@ def test_a_forest_of_a_table_without_columns_is_its_roots():
     grown = tw.forest({"y": ["a", "b", "b"]}, "y", n_estimators=3)
     assert [len(tree) for tree in grown] == [1, 1, 1]
     assert grown.decreases.shape == (3, 0)
+    assert len(tw.bagging({"y": ["a", "b", "b"]}, "y", n_estimators=2, bootstrap_features=True)[0]) == 1
 
 
 def test_a_prepared_problem_gives_the_same_forest():

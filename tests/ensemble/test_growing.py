@@ -187,7 +187,7 @@ def test_growing_more_is_having_asked_for_all_at_once():
     eight = bagging("penguins", n_estimators=8, class_weight="balanced")
     assert grow_more(five, "penguins", 3) == eight
     assert grow_more(eight.first(2), "penguins", 6) == eight
-    assert grow_more(five, "penguins", 3).history == eight.history
+    assert grow_more(five, "penguins", np.int64(3)).history == eight.history
 
 
 def test_growing_more_needs_the_same_table():

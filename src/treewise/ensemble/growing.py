@@ -36,7 +36,7 @@ from treewise.growth import (
 )
 from treewise.history import Step
 from treewise.problem import Problem, conform
-from treewise.settings import Settings, whole
+from treewise.settings import Settings, plain, whole
 from treewise.table import read
 
 Floats = npt.NDArray[np.float64]
@@ -62,28 +62,31 @@ class Recipe:
     oob_score: bool = False
 
     def __post_init__(self) -> None:
-        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
         for name in ("bootstrap", "bootstrap_features", "oob_score"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ParameterError(f"{name}={shown(getattr(self, name))}: must be True or False.")
+            object.__setattr__(self, name, bool(getattr(self, name)))
+        for name in ("n_estimators", "max_samples", "max_features"):  # NumPy's numbers become Python's, as in settings
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
 
     def given(self) -> dict[str, Any]:
         """Return what the history keeps: method, number of trees, and what differs from the defaults."""
         usual = Recipe(self.method, self.n_estimators)
         kept = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
-        return {"method": self.method, "n_estimators": int(self.n_estimators), **kept}
+        return {"method": self.method, "n_estimators": self.n_estimators, **kept}
 
     def bags(self, problem: Problem) -> Bags:
         """Return how the rows and columns of each tree are drawn."""
         columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
         every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
-        every_column = columns >= len(problem.columns) and not self.bootstrap_features
+        every_column = not problem.columns or (columns >= len(problem.columns) and not self.bootstrap_features)
         bags = Bags(
             problem,
             drawn=0 if every_row else rows,
-            replace=bool(self.bootstrap),
+            replace=self.bootstrap,
             columns_drawn=0 if every_column else columns,
-            replace_columns=bool(self.bootstrap_features),
+            replace_columns=self.bootstrap_features,
         )
         if self.oob_score and not bags.drawn:
             raise ParameterError(
@@ -200,7 +203,7 @@ def grow_more(
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
     whole("n", n, least=1, most=MOST_TREES - len(ensemble))
-    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight), n, n_jobs, progress)
+    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight), int(n), n_jobs, progress)
 
 
 def more_of_problem(
