@@ -30,7 +30,7 @@ public:
     // Where some rows (numbered in the block) end in a tree.
     std::span<const uint32_t> rows_down(size_t tree, std::span<const uint32_t> rows) {
         const Slot* slots = program_.tree(tree);
-        go(
+        go<false>(
             rows.size(), [&](size_t k) { return Lane{slots, cells_.row(rows[k])}; },
             [&](size_t k) { return Pair{tree, begin_ + rows[k]}; });
         return {at_.data(), rows.size()};
@@ -38,7 +38,7 @@ public:
     // Where one row ends in some trees.
     std::span<const uint32_t> trees_down(std::span<const uint32_t> trees, uint32_t row) {
         const uint32_t* cells = cells_.row(row);
-        go(
+        go<true>(
             trees.size(), [&](size_t k) { return Lane{program_.tree(trees[k]), cells}; },
             [&](size_t k) { return Pair{trees[k], begin_ + row}; });
         return {at_.data(), trees.size()};
@@ -54,7 +54,7 @@ private:
         int64_t row;
     };
 
-    template <class LaneOf, class PairOf>
+    template <bool kFar, class LaneOf, class PairOf>
     void go(size_t n, const LaneOf& lane, const PairOf& pair) {
         at_.assign(n, 0), tied_.assign(n, 0);
         moving_.resize(n + kTogether);  // the last may be met several times
@@ -63,9 +63,9 @@ private:
         const bool mixed = cells_.missing() || program_.has_levels(), doubtful = cells_.doubtful();
         while (n_moving) {
             if (mixed)
-                doubtful ? descend<true, true>(n_moving, lane) : descend<true, false>(n_moving, lane);
+                doubtful ? descend<true, true, kFar>(n_moving, lane) : descend<true, false, kFar>(n_moving, lane);
             else
-                doubtful ? descend<false, true>(n_moving, lane) : descend<false, false>(n_moving, lane);
+                doubtful ? descend<false, true, kFar>(n_moving, lane) : descend<false, false, kFar>(n_moving, lane);
             n_moving = program_.asks() ? step_aside(n, lane, pair) : 0;
         }
         for (size_t k = 0; doubtful && k < n; ++k)
@@ -73,49 +73,59 @@ private:
     }
 
     // Lanes go on until they stop: some steps at a time without a branch that could be guessed wrong. Who stops in
-    // between marks time, and is then left out.
-    template <bool kMixed, bool kDoubtful, class LaneOf>
+    // between marks time, and is then left out. One tree is near after some rows; many trees are far: there every lane
+    // takes one step, and sends for the next test, which has come when all others have taken theirs.
+    template <bool kMixed, bool kDoubtful, bool kFar, class LaneOf>
     void descend(size_t n_moving, const LaneOf& lane_of) {
         const uint32_t shift = program_.shift(), mask = program_.cell_mask();
+        const Slot* const near = lane_of(0).slots;
         while (n_moving) {
             size_t n_left = 0;
             for (size_t i = 0; i < n_moving; i += kTogether) {
-                uint32_t at[kTogether], tied[kTogether] = {}, number[kTogether];
+                uint32_t at[kTogether], tied[kTogether] = {}, number[kTogether], ahead[kTogether];
                 Lane lane[kTogether];
                 for (size_t k = 0; k < kTogether; ++k) {
                     number[k] = moving_[std::min(i + k, n_moving - 1)];
                     lane[k] = lane_of(number[k]), at[k] = at_[number[k]];
                 }
-                for (int step = 0; step < kAtOnce; ++step) {
+                for (int step = 0; step < (kFar ? 1 : kAtOnce); ++step) {
                     std::atomic_signal_fence(std::memory_order_seq_cst);  // all lanes one step, not one lane all steps
-#pragma GCC unroll 16
+#pragma GCC unroll 8
                     for (size_t k = 0; k < kTogether; ++k) {
-                        const Slot& s = lane[k].slots[at[k]];
-                        const uint32_t way = s.way, ahead = way >> shift;
-                        const float cut = s.cut(), x = std::bit_cast<float>(lane[k].cells[way & mask]);
-                        bool first = x <= cut;
-                        if constexpr (kMixed) {
-                            const uint32_t by_level = way >> (shift - 1) & 1;
-                            const uint32_t in = s.test >> (lane[k].cells[way & mask] & 31);
-                            first |= (x != x) & (way >> (shift - 2) & 1);
-                            first = ((by_level & in) | ((by_level ^ 1) & first)) & 1;
-                            if constexpr (kDoubtful) tied[k] |= (x == cut) & (by_level ^ 1);
-                        } else if constexpr (kDoubtful) {
-                            tied[k] |= x == cut;
-                        }
-                        at[k] += ahead ^ ((ahead ^ 1) & (0 - uint32_t{first}));
+                        const Slot& s = (kFar ? lane[k].slots : near)[at[k]];
+                        const uint32_t cell = lane[k].cells[s.way & mask];
+                        at[k] += step_of<kMixed, kDoubtful>(s, cell, shift, tied[k], ahead[k]);
                     }
                 }
                 const size_t n = std::min(kTogether, n_moving - i);
                 for (size_t k = 0; k < n; ++k) {
                     at_[number[k]] = at[k];
-                    if constexpr (kDoubtful) tied_[number[k]] |= tied[k];
+                    if constexpr (kDoubtful) tied_[number[k]] |= static_cast<uint8_t>(tied[k]);
                     moving_[n_left] = number[k];
-                    n_left += lane[k].slots[at[k]].way >> shift != 0;
+                    if constexpr (kFar) __builtin_prefetch(lane[k].slots + at[k]);
+                    n_left += (kFar ? ahead[k] : near[at[k]].way >> shift) != 0;
                 }
             }
             n_moving = n_left;
         }
+    }
+
+    // How far to go from a test: one on to the first child, `ahead` to the second; nowhere from where a row stops.
+    template <bool kMixed, bool kDoubtful>
+    static uint32_t step_of(const Slot& s, uint32_t cell, uint32_t shift, uint32_t& tied, uint32_t& ahead) {
+        const uint32_t way = s.way;
+        const float cut = s.cut(), x = std::bit_cast<float>(cell);
+        uint32_t first = x <= cut;
+        if constexpr (kMixed) {
+            const uint32_t by_level = way >> (shift - 1) & 1, missing_first = way >> (shift - 2) & 1;
+            first |= uint32_t{x != x} & missing_first;
+            first = (by_level & s.test >> (cell & 31)) | ((by_level ^ 1) & first);
+            if constexpr (kDoubtful) tied |= uint32_t{x == cut} & (by_level ^ 1);
+        } else if constexpr (kDoubtful) {
+            tied |= x == cut;
+        }
+        ahead = way >> shift;
+        return ahead ^ ((ahead ^ 1) & (0 - first));
     }
 
     // One step at each question; how many lanes move on.
