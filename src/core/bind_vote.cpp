@@ -81,7 +81,7 @@ public:
 
     // Adds to `sums` what the trees first … last−1 say.
     void add(const std::vector<ColumnArray*>& columns, int64_t n_rows, Said said, size_t first, size_t last,
-             nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums, std::optional<Array<double>> centre,
+             nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums,
              std::optional<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>> counted,
              int n_jobs) const {
         const std::vector<Column> seen = check_columns(columns, n_rows);
@@ -90,11 +90,7 @@ public:
         if (first > last || last > program_->n_trees()) throw nb::value_error("trees out of range");
         if (sums.shape(0) != static_cast<size_t>(n_rows) || sums.shape(1) != width)
             throw nb::value_error("the sums are not rows × classes");
-        Ballot ballot{first, last, said, view(votes_), {}, nullptr, 0};
-        if (said == Said::squares) {
-            if (!centre || centre->size() != static_cast<size_t>(n_rows)) throw nb::value_error("no centre");
-            ballot.centre = view(*centre);
-        }
+        Ballot ballot{first, last, said, view(votes_), nullptr, 0};
         if (counted) {
             if (counted->shape(0) != program_->n_trees() || counted->shape(1) != static_cast<size_t>((n_rows + 7) / 8))
                 throw nb::value_error("the bits are not trees × rows");
@@ -142,7 +138,7 @@ public:
         }
         std::vector<double> sums(static_cast<size_t>(std::max<int64_t>(1, program_->n_classes())));
         add_votes(
-            *program_, columns, 1, {0, program_->n_trees(), said, view(votes_), {}, nullptr, 0}, 1, [](double) {},
+            *program_, columns, 1, {0, program_->n_trees(), said, view(votes_), nullptr, 0}, 1, [](double) {},
             sums.data());
         return sums;
     }
@@ -165,8 +161,8 @@ private:
             if (seen[c]) asked_.push_back(static_cast<int64_t>(c));
     }
     void check_said(Said said) const {
-        const bool numbers = said == Said::values || said == Said::squares;
-        if (numbers != (program_->n_classes() == 0)) throw nb::value_error("the trees say something else");
+        if ((said == Said::values) != (program_->n_classes() == 0))
+            throw nb::value_error("the trees say something else");
     }
     std::vector<Column> check_columns(const std::vector<ColumnArray*>& columns, int64_t n_rows) const {
         std::vector<Column> seen = views(columns, n_rows, true);
@@ -195,8 +191,7 @@ void bind_voting(nb::module_& m) {
     nb::enum_<Said>(m, "Said", "What trees say that is added up.")
         .value("shares", Said::shares)
         .value("votes", Said::votes)
-        .value("values", Said::values)
-        .value("squares", Said::squares);
+        .value("values", Said::values);
     nb::class_<Voter>(m, "Voter", "Many trees made ready to predict.")
         .def(nb::init<const nb::dict&, const std::vector<int64_t>&, const std::vector<bool>&, Array<double>, int64_t,
                       Array<int64_t>, Array<int32_t>, Array<double>, std::optional<uint32_t>>(),
@@ -205,7 +200,7 @@ void bind_voting(nb::module_& m) {
         .def_prop_ro("nbytes", &Voter::n_bytes)
         .def_prop_ro("asked", &Voter::asked)
         .def("add", &Voter::add, "columns"_a, "n_rows"_a, "said"_a, "first"_a, "last"_a, "sums"_a,
-             "centre"_a = nb::none(), "counted"_a = nb::none(), "n_jobs"_a = 0,
+             "counted"_a = nb::none(), "n_jobs"_a = 0,
              "Add to the sums, rows × classes, what some trees say of each row.")
         .def("ends", &Voter::ends, "columns"_a, "n_rows"_a, "n_jobs"_a = 0,
              "The node at which each row ends in each tree.")

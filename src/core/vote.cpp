@@ -221,11 +221,6 @@ public:
                 });
             case Said::values:
                 return all([&](double* sum, uint32_t answer, size_t) { *sum += program_.value(answer); });
-            case Said::squares:
-                return all([&](double* sum, uint32_t answer, size_t k) {
-                    const double off = program_.value(answer) - ballot_.centre[static_cast<size_t>(row_of(k))];
-                    *sum += off * off;
-                });
         }
     }
 

@@ -13,15 +13,13 @@
 
 namespace treewise {
 
-// What is added up: shares of classes; the vote of each tree for its class; values; squares of how far values are from
-// a centre.
-enum class Said { shares, votes, values, squares };
+// What is added up: shares of classes; the vote of each tree for its class; values.
+enum class Said { shares, votes, values };
 
 struct Ballot {
     size_t first, last;  // the trees that are asked: first … last−1
     Said said;
     std::span<const double> votes;     // one a tree
-    std::span<const double> centre;    // one a row, for squares
     const uint8_t* counted = nullptr;  // if given, a bit a row, tree after tree: whether it counts for the row …
     int64_t bytes_a_tree = 0;          // … the lowest bit of a byte first; each tree begins with a new byte
 };

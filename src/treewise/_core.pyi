@@ -165,7 +165,6 @@ class Said(Enum):
     shares = 0
     votes = 1
     values = 2
-    squares = 3
 
 class Voter:
     def __init__(
@@ -192,7 +191,6 @@ class Voter:
         first: int,
         last: int,
         sums: npt.NDArray[np.float64],
-        centre: npt.NDArray[np.float64] | None = None,
         counted: npt.NDArray[np.uint8] | None = None,
         n_jobs: int = 0,
     ) -> None: ...

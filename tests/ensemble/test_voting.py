@@ -233,21 +233,14 @@ def test_stages_are_the_first_trees():
     assert [*ensemble.staged_predict(row)] == [stage[0] for stage in ensemble.staged_predict(TABLE)]
 
 
-def test_votes_margins_and_spread():
+def test_votes_and_margins():
     ensemble = ENSEMBLES["subset"].with_(method="adaboost", votes=np.array([0.5, 0.25, 1.0, 2.0, 0.125]))
-    columns, n, _ = ensemble.voting.read(TABLE)
     says = by_a_loop(ensemble, TABLE)
     np.testing.assert_array_equal(ensemble.decision_function(TABLE), says)
-    np.testing.assert_array_equal(voting.vote_shares(ensemble, columns, n), says / 3.875)
     two = of_trees([tw.grow(TABLE, SCORE > 2, max_depth=d) for d in (1, 2, 3)], "adaboost")
     margin = two.decision_function(TABLE)
     assert margin.shape == (N,)
     assert ((margin > 0) == two.predict(TABLE)).all()
-    numbers = ENSEMBLES["numbers"]
-    mean = numbers.predict(TABLE)
-    columns, n, _ = numbers.voting.read(TABLE)
-    by_hand = np.std([tree.predict(TABLE) for tree in numbers], axis=0)
-    np.testing.assert_allclose(voting.value_spread(numbers, columns, n, mean), by_hand, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["subset", "numbers"])
@@ -274,7 +267,7 @@ def test_costs_decide_the_class():
     assert ensemble.predict(TABLE).tolist() == [ensemble.classes[i] for i in expected]
     columns, n, _ = ensemble.voting.read(TABLE)
     said = np.mean([[tree.predict(TABLE) == c for c in ensemble.classes] for tree in ensemble], axis=0).T
-    np.testing.assert_allclose(voting.vote_shares(ensemble, columns, n), said, rtol=1e-15)
+    np.testing.assert_allclose(ensemble.voting.sums(columns, n, _core.Said.votes) / len(ensemble), said, rtol=1e-15)
 
 
 def test_a_program_takes_eight_bytes_a_node():
@@ -342,7 +335,6 @@ def test_arrays_that_are_no_trees_are_refused():
         lambda: voter.add(wrapped, n, _core.Said.shares, 0, 1, sums),
         lambda: voter.add(wrapped, n, _core.Said.values, 0, 99, sums),
         lambda: voter.add(wrapped, n, _core.Said.values, 0, 1, sums[1:]),
-        lambda: voter.add(wrapped, n, _core.Said.squares, 0, 1, sums),
         lambda: voter.add(wrapped, n, _core.Said.values, 0, 1, sums, counted=np.zeros((1, 1), np.uint8)),
         lambda: voter.row([1.0], [], _core.Said.values),
     ):

@@ -311,20 +311,7 @@ def refuse_numbers(ensemble: Ensemble, what: str) -> None:
         raise DataError(f"{what} is for classification; these trees predict numbers. Use predict.")
 
 
-# -- how far the trees agree, and what they say of rows they have not seen -----------------------------------------
-
-
-def vote_shares(ensemble: Ensemble, columns: Columns, n_rows: int) -> Floats:
-    """Return the share of the trees that say each class, rows × classes; of AdaBoost the share of their say."""
-    voting = ensemble.voting
-    return voting.sums(columns, n_rows, _core.Said.votes) / float(np.sum(ensemble.votes))
-
-
-def value_spread(ensemble: Ensemble, columns: Columns, n_rows: int, mean: Floats) -> Floats:
-    """Return the standard deviation of the trees' values about their mean, which is given, for each row."""
-    voting = ensemble.voting
-    squares = voting.sums(columns, n_rows, _core.Said.squares, centre=np.ascontiguousarray(mean, np.float64))
-    return np.sqrt(squares[:, 0] / len(ensemble))
+# -- what they say of rows they have not seen --------------------------------------------------------------------------
 
 
 def out_of_bag(
