@@ -10,6 +10,7 @@ from hypothesis import given
 import treewise as tw
 from treewise.folds import fold_numbers, part
 from treewise.growth import grow_problem, problem_for
+from treewise.intervals import wilson
 from treewise.predict import find_nodes
 
 from .tables import drawn, quick
@@ -130,6 +131,10 @@ def test_weights_count_as_rows(penguins):
     assert weighed.training.student_error == pytest.approx(repeated.training.student_error)
     assert weighed.training.n == int((weight > 0).sum())
     assert tw.distill("sex", penguins, class_weight={"MALE": 0}, drop_missing_target=True).training.n == 165
+    folded = tw.distill(teacher, head, sample_weight=weight, max_depth=2, folds=3).held_out
+    counted = weight[weight > 0]
+    rows = counted.sum() ** 2 / (counted**2).sum()
+    assert (folded.low, folded.high) == pytest.approx(wilson(folded.agreement * rows, rows))
     named = tw.read(head.to_polars().with_columns(w=weight))
     assert tw.distill(teacher, named, sample_weight="w", max_depth=2, folds=0).training == weighed.training
 
@@ -239,6 +244,14 @@ def test_kinds_and_classes_are_the_teachers():
     chosen = tw.distill(teacher, data, folds=0, kinds={"grade": "number"}, ignore=["size"], positive="yes")
     assert [(e.name, e.kind) for e in chosen.tree.encodings] == [("grade", "number")]
     assert chosen.tree.classes == ("no", "yes")
+
+
+def test_the_student_does_not_see_the_truth():
+    data = {"x": list(range(20)), "y": ["ab"[i > 9] for i in range(20)], "did": ["ab"[i > 8] for i in range(20)]}
+    for teacher in ("did", lambda rows: rows["did"]):
+        found = tw.distill(teacher, data, target="y", folds=0)
+        assert "y" not in found.tree.columns
+        assert found.training.teacher_error == 0.05
 
 
 def test_rows_without_the_truth_or_without_an_answer():

@@ -1,10 +1,13 @@
 """The stump: its tree is the one grow makes, and its candidates stand in the order in which the search prefers them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 import treewise as tw
+from treewise.explain.stump import equals
 from treewise.growth import problem_for
 from treewise.search import Judge, candidates, find_best_split, pick, tied
 
@@ -64,6 +67,16 @@ def test_equals_share_a_rank_and_ranks_count_candidates(table):
         exact = (test.traced.candidate.merit, test.traced.candidate.slack)
         if table.options["criterion"] != "c45":
             assert same.setdefault(exact, test.rank) == test.rank
+
+
+def test_who_may_reach_the_best_of_the_rest_is_its_equal():
+    """Merit ± slack: 10±0, 9±3 (may be 10), 7±0 (is below all that 10±0 can be), 5±1, 4±0 (may be 5±1's least)."""
+
+    def made(merit, slack):
+        return SimpleNamespace(candidate=SimpleNamespace(merit=merit, slack=slack)), merit
+
+    given = [made(4, 0), made(10, 0), made(7, 0), made(9, 3), made(5, 1)]
+    assert [[merit for _, merit in group] for group in equals(given)] == [[9, 10], [7], [5, 4]]
 
 
 def test_the_notes_tables():

@@ -199,6 +199,7 @@ def test_permutation_importances_by_hand(place, measure):
         assert found[name].low <= found[name].importance <= found[name].high
     assert found.trees == 5
     assert "of these trees rises" in str(found)
+    assert not found.seen
     again = ensemble.importances(table, measure=measure, repeats=3, random_state=7, n_jobs=1)
     assert again.to_dict() == found.to_dict()
 
@@ -211,6 +212,13 @@ def test_log_loss_of_many_trees_is_finite_where_some_tree_gives_a_chance():
     assert found.baseline == pytest.approx(-np.mean(np.log(chance)))
     with pytest.raises(tw.DataError, match="log_loss is infinite: no tree gives a chance to a class that came up"):
         of_trees([tw.grow("penguins")]).importances("penguins", measure="log_loss", repeats=2)
+
+
+def test_rows_the_trees_were_grown_on_are_noticed():
+    forest = tw.forest("outlier", n_estimators=5)
+    assert forest.importances("outlier", repeats=2).seen
+    assert "These look like the rows the trees were grown on: they fit" in str(forest.importances("outlier", repeats=2))
+    assert not forest.importances("outlier_validation", repeats=2).seen
 
 
 def test_importances_refuse_what_does_not_fit():

@@ -36,10 +36,7 @@ def evaluate(
     cost: Any = None,
 ) -> Evaluation:
     """Compare what many trees predict with what a table says; ``treewise.evaluate.evaluate`` explains the options."""
-    table = read(data, na_values=ensemble.na_values)
-    given = target is not None and not isinstance(target, str)
-    column = take_target(table, target) if given else table[target or ensemble.target.name]
-    here = with_answers(table, column, drop_missing_target, sample_weight)
+    here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
     seen = target is None and seen_before(ensemble, here.table)
     if ensemble.task == "regression":
         if cost is not None:
@@ -49,6 +46,15 @@ def evaluate(
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
     facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], seen, many=True)
     return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
+
+
+def with_known_answers(
+    ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None, drop_missing_target: bool = False
+) -> Compared:
+    """Read a table whose answers are known: in the column that was grown for, another one, or an array."""
+    table = read(data, na_values=ensemble.na_values)
+    column = take_target(table, ensemble.target.name if target is None else target)
+    return with_answers(table, column, drop_missing_target, sample_weight)
 
 
 def seen_before(ensemble: Ensemble, table: Table) -> bool:

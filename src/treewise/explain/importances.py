@@ -243,12 +243,12 @@ def permutation_sheet(found: Importances) -> Sheet:
     ]
     start = f"{percent(found.baseline)} %" if in_percent else figure(found.baseline)
     times = "once" if found.repeats == 1 else f"{found.repeats:,} times"
+    they = ("the trees were", "they fit", "they have") if found.trees else ("the tree was", "it fits", "it has")
     warning = (
-        "These look like the rows the tree was grown on: it fits them too well, so columns that fit noise look useful"
-        " here. Give rows it has not seen.",
+        f"These look like the rows {they[0]} grown on: {they[1]} them too well, so columns that fit noise look useful"
+        f" here. Give rows {they[2]} not seen.",
     )
     who, about = ("these trees", "them") if found.trees else ("this tree", "this tree")
-    honest = " On rows they were grown on, columns that fit noise look useful too." if found.trees else ""
     return Sheet(
         f"Permutation importance for {safe(found.target)} on {safe(found.table)}: {plural(found.n, 'row')},"
         f" {said} {start}",
@@ -258,7 +258,7 @@ def permutation_sheet(found: Importances) -> Sheet:
         below=(
             f"How much the {said} of {who} rises when a column's values are dealt out to the rows at random,"
             f" {times}. The interval is for other rows like these. It is about {about}: a column that says the same"
-            f" as another may not be needed here, and still tell much.{honest}",
+            " as another may not be needed here, and still tell much.",
         ),
         of="column",
     )

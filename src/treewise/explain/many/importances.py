@@ -12,9 +12,10 @@ import numpy as np
 
 from treewise.criteria import criterion_named
 from treewise.ensemble import Ensemble
+from treewise.ensemble.evaluating import seen_before, with_known_answers
 from treewise.errors import DataError, ParameterError
 from treewise.explain.importances import ColumnImportance, Importances, ranked
-from treewise.explain.many.panel import Floats, Panel, Progress, true_answers, with_known_answers
+from treewise.explain.many.panel import Floats, Panel, Progress, true_answers
 from treewise.explain.permutation import Cells, Shuffles, Trial, in_shares
 from treewise.loss_sums import size_of_numbers
 from treewise.settings import one_of
@@ -110,5 +111,6 @@ def on_data(
         baseline=trial.mean(before) * unit,
         repeats=repeats,
         confidence=confidence,
+        seen=target is None and seen_before(ensemble, here.table),
         trees=len(ensemble),
     )

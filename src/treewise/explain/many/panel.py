@@ -16,10 +16,9 @@ import numpy.typing as npt
 from treewise import _core, encode
 from treewise.ensemble import Ensemble
 from treewise.evaluate.answers import class_places
-from treewise.evaluate.measure import Compared, refuse_infinite, with_answers
-from treewise.predict import as_row, for_core, na_values, read_for
-from treewise.problem.roles import take_target
-from treewise.table import Table, read
+from treewise.evaluate.measure import Compared, refuse_infinite
+from treewise.predict import as_row, for_core, read_for
+from treewise.table import Table
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -62,18 +61,6 @@ class Panel:
             yield adds
             if progress is not None:
                 progress((t + 1) / trees)
-
-
-# -- the truth --------------------------------------------------------------------------------------------------------
-
-
-def with_known_answers(
-    ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None, drop_missing_target: bool = False
-) -> Compared:
-    """Read a table whose answers are known: in the column that was grown for, another one, or an array."""
-    table = read(data, na_values=na_values(ensemble))
-    column = take_target(table, ensemble.target.name if target is None else target)
-    return with_answers(table, column, drop_missing_target, sample_weight)
 
 
 def true_answers(ensemble: Ensemble, here: Compared) -> npt.NDArray[Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from treewise.ensemble import Ensemble
+from treewise.ensemble.evaluating import with_known_answers
 from treewise.evaluate.measure import root_mean_square
-from treewise.explain.many.panel import Panel, Progress, true_answers, with_known_answers
+from treewise.explain.many.panel import Panel, Progress, true_answers
 from treewise.sheet import Heading, Sheet, Shown
 from treewise.wording import figure, plural, rough_percent, safe
 
