@@ -128,6 +128,26 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
         assert_same(tree.arrays, member.arrays)
 
 
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"class_weight": "balanced"},
+        {"class_weight": {"Chinstrap": 3.5}},
+        {"priors": {"Adelie": 0.5, "Chinstrap": 0.25, "Gentoo": 0.25}},
+        {"sample_weight": np.linspace(0.1, 2, 344), "class_weight": {"Gentoo": 0}},
+        {"sample_weight": np.arange(344) % 4, "priors": [0.2, 0.3, 0.5]},
+    ],
+)
+def test_weights_of_rows_and_classes_go_into_every_bag(weights):
+    problem = problem_for("penguins", **weights, max_features="sqrt")
+    recipe = Recipe("forest", 3)
+    grown = grow_ensemble(problem, recipe)
+    for t in range(3):
+        assert_same(alone(recipe.bags(problem), t)[0], grown[t].arrays)
+    again = {name: weights[name] for name in weights if name == "sample_weight"}
+    assert grow_more(grown, "penguins", 1, **again).first(3) == grown
+
+
 def test_limits_that_are_shares_are_shares_of_the_bag():
     problem = problem_for("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
     recipe = Recipe("bagging", 5, max_samples=0.5)
@@ -243,6 +263,10 @@ def test_an_ensemble_that_does_not_say_how_it_was_grown():
         ({"cost": {"Adelie": {"Gentoo": 5}}}, r"^cost: many trees vote by shares of classes, not by costs\."),
         ({"bootstrap": False, "oob_score": True}, r"^oob_score=True: without bootstrap every tree sees every row\."),
         ({"max_dept": 3}, r'^no option max_dept\. Did you mean "max_depth"\?'),
+        (
+            {"n_estimator": 3},
+            r'^no option n_estimator\. Did you mean "n_estimators"\? Options: help\(treewise\.forest\)',
+        ),
         ({"criterion": "ginny"}, r"gini"),
         ({"n_jobs": 0}, r"^n_jobs=0: must be a whole number of threads"),
         ({"class_weight": {"Emu": 2}}, r"^class_weight names"),

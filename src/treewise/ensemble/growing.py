@@ -21,10 +21,11 @@ from treewise.ensemble.bags import Bags, columns_to_draw, rows_to_draw
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
-from treewise.errors import DataError, ParameterError, shown
+from treewise.errors import DataError, ParameterError, did_you_mean, shown
 from treewise.files.packing import plain_nan
 from treewise.growth import (
     PRUNING,
+    ROLES,
     Progress,
     core_columns,
     core_settings,
@@ -110,6 +111,11 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
             "cost: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
             " class_weight=…"
         )
+    known = (*Settings.__dataclass_fields__, *ROLES, "preset")
+    for name in asked:
+        if name not in known:
+            near = did_you_mean(name, [*Recipe.__dataclass_fields__, "n_jobs", "progress", *known])
+            raise ParameterError(f"no option {name}.{near} Options: help(treewise.forest), help(treewise.grow).")
     return problem_for(data, target, **asked)
 
 
