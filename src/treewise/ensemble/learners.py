@@ -88,7 +88,7 @@ def drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Int
 
     >>> weights = Distribution.of(np.array([1, 1, 6]))
     >>> drawn(weights, np.arange(3, dtype=np.uint32), key=0).tolist()
-    [0, 0, 3]
+    [1, 0, 2]
     """
     order = units[np.append(True, units[1:] != units[:-1])]  # of repeated rows one
     with np.errstate(over="ignore"):  # all is meant modulo 2^64
