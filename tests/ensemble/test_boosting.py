@@ -314,6 +314,7 @@ def test_rounds_are_asked_for_by_number(number):
 
 def test_other_ensembles_have_no_rounds():
     forest = tw.forest("admissions", n_estimators=2)
-    for ask in (lambda: forest.rounds, lambda: forest.worked_round("admissions", 1)):
-        with pytest.raises(tw.ParameterError, match=r"this ensemble \(forest\) was not boosted, so it has no rounds."):
-            ask()
+    assert len(forest.rounds) == 0
+    assert str(forest.rounds) == "Class: these trees were not boosted, so there are no rounds"
+    with pytest.raises(tw.ParameterError, match=r"this ensemble \(forest\) was not boosted, so it has no rounds."):
+        forest.worked_round("admissions", 1)

@@ -92,5 +92,5 @@ def test_a_history_without_sound_rounds_has_none(went):
     kept = {name: boosted.history[0]["ensemble"][name] for name in ("method", "errors", "training_errors")}
     asked = {**kept, **went} if went else {"method": "adaboost"}
     broken = boosted.with_(history=({**boosted.history[0], "ensemble": asked},))
-    with pytest.raises(tw.ParameterError, match="it has no rounds"):
+    with pytest.raises(tw.ParameterError, match="does not say how its rounds went"):
         _ = broken.rounds

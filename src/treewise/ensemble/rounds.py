@@ -89,13 +89,11 @@ class Rounds(Shown, Sequence[Round]):
             Heading("bound", "share", title="at most %", write=at_most),
         )
         rows = [(b, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for b, r in enumerate(self.rounds, 1)]
-        return Sheet(
-            f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}",
-            headings,
-            rows,
-            below=(self.legend, *([self.stopped] if self.stopped else [])),
-            of="round",
-        )
+        if not rows:
+            return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
+        title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
+        below = (self.legend, *([self.stopped] if self.stopped else []))
+        return Sheet(title, headings, rows, below=below, of="round")
 
     @property
     def legend(self) -> str:
@@ -113,12 +111,17 @@ class Rounds(Shown, Sequence[Round]):
 
 
 def rounds_of(ensemble: Ensemble) -> Rounds:
-    """Return the rounds of a boosted ensemble: errors from its history, votes and learners from itself."""
+    """Return the rounds of a boosted ensemble: errors from its history, votes and learners from itself.
+
+    An ensemble that was not boosted has none; one whose history does not say how the rounds went is refused.
+    """
+    if ensemble.method != "adaboost":
+        return Rounds((), ensemble.target.name, len(ensemble.classes))
     made = ensemble.history[0].get("ensemble", {}) if ensemble.history else {}
     errors, together = (figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
     rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
     if errors is None or together is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
-        raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
+        raise ParameterError("the history of this ensemble does not say how its rounds went.")
     found, bound = [], 1.0
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
         z = z_of(error, vote, len(ensemble.classes))

@@ -126,7 +126,7 @@ def stages(
     told = [None if progress is None else part_of(progress, i, parts) for i in range(parts)]
     name, rows, errors = errors_on(ensemble, data, target, sample_weight, told[0])
     other, others, tested = (None, 0, None) if test is None else errors_on(ensemble, test, target, None, told[-1])
-    bounds = [r.bound for r in ensemble.rounds] or [None] * len(ensemble)
+    bounds: list[float | None] = [r.bound for r in ensemble.rounds] or [None] * len(ensemble)
     found = tuple(
         Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
     )
