@@ -318,3 +318,21 @@ def test_other_ensembles_have_no_rounds():
     assert str(forest.rounds) == "Class: these trees were not boosted, so there are no rounds"
     with pytest.raises(tw.ParameterError, match=r"this ensemble \(forest\) was not boosted, so it has no rounds."):
         forest.worked_round("admissions", 1)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_answers_are_the_votes_added_up_round_by_round(n_classes):
+    """Σ votes·[h = k], ties to the first class; the training errors of the rounds are those of the answers."""
+    data = rng_table(n_classes=n_classes)
+    boosted = tw.adaboost(data, "y", 6)
+    said, classes = np.array([tree.predict(data) for tree in boosted]), np.array(boosted.classes)
+    scores = np.zeros((len(data["y"]), n_classes))
+    for b, answers in enumerate(boosted.staged_predict(data)):
+        scores += boosted.votes[b] * (said[b][:, None] == classes)
+        np.testing.assert_array_equal(answers, classes[scores.argmax(axis=1)])
+        np.testing.assert_array_equal(answers, boosted.first(b + 1).predict(data))
+        assert boosted.rounds[b].training_error == pytest.approx(np.mean(answers != data["y"]), abs=1e-12)
+    np.testing.assert_array_equal(boosted.predict(data), answers)
