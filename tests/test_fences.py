@@ -149,9 +149,10 @@ def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
         "adaboost", "curve", "against", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
-        "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "entropy", "gini",
-        "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node", "Threshold",
-        "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
+        "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
+        "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
+        "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
+        "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
         "ParameterError", "ParseError", "ModelFormatError",
     ]  # fmt: skip
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)

@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     from treewise.errors import ParameterError as ParameterError
     from treewise.errors import ParseError as ParseError
     from treewise.errors import TreewiseError as TreewiseError
+    from treewise.estimators import BaggingClassifier as BaggingClassifier
+    from treewise.estimators import BaggingRegressor as BaggingRegressor
+    from treewise.estimators import ExtraTreesClassifier as ExtraTreesClassifier
+    from treewise.estimators import ExtraTreesRegressor as ExtraTreesRegressor
+    from treewise.estimators import ForestClassifier as ForestClassifier
+    from treewise.estimators import ForestRegressor as ForestRegressor
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.explain.compare import compare as compare
@@ -91,6 +97,12 @@ _HOMES = {
     "load": "files",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
+    "ForestClassifier": "estimators",
+    "ForestRegressor": "estimators",
+    "ExtraTreesClassifier": "estimators",
+    "ExtraTreesRegressor": "estimators",
+    "BaggingClassifier": "estimators",
+    "BaggingRegressor": "estimators",
     "entropy": "criteria",
     "gini": "criteria",
     "conditional_entropy": "criteria",

@@ -190,13 +190,19 @@ def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> Pr
     _, made = recipe_of(ensemble)
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
     problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight)
+    check_same_table(ensemble, problem)
+    return problem
+
+
+def check_same_table(ensemble: Ensemble, problem: Problem) -> None:
+    """Refuse a table that is not the one an ensemble was grown on."""
+    _, made = recipe_of(ensemble)
     if fingerprint(problem) != made["ensemble"].get("table"):
         weights = " and weights" if made.get("sample_weight_array") else ""
         raise DataError(
             f"{problem.table_name} is not the table these trees were grown on. Give that one, with the same"
             f" rows{weights} in the same order; or grow anew on this one."
         )
-    return problem
 
 
 def grow_more(

@@ -62,11 +62,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
         check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
-        options = {**params, "random_state": seed(params["random_state"]), **changed}
+        options = {**params, "random_state": self._seed(), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
         problem = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
         return Given(problem, features, len(table))
+
+    def _seed(self) -> Any:
+        """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
+        chance = self.random_state
+        if isinstance(chance, np.random.RandomState):
+            return int(chance.randint(2**31 - 1))
+        return 0 if chance is None else chance
 
     def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
         """Prepare a table with its target in it."""
@@ -183,13 +190,6 @@ def check_criterion(criterion: Any, task: Task, who: str) -> None:
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
         meant = CRITERIA[criterion].task
         raise ParameterError(f'criterion="{criterion}" is for {meant}. {who} takes {", ".join(fitting)}.')
-
-
-def seed(random_state: Any) -> Any:
-    """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    return 0 if random_state is None else random_state
 
 
 def weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:

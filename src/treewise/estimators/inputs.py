@@ -145,9 +145,9 @@ def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
     return replace(columns[old], name=new)
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str, category: type[Warning] = UserWarning, stacklevel: int = 5) -> None:
     """Warn, pointing at the line that called the estimator."""
-    warnings.warn(message, category, stacklevel=5)
+    warnings.warn(message, category, stacklevel=stacklevel)
 
 
 # -- y ----------------------------------------------------------------------------------------------------------------

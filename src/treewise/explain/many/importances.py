@@ -38,11 +38,7 @@ def of_members(ensemble: Ensemble) -> Importances:
 
     A tree that asks nothing has no shares and does not count.
     """
-    total = ensemble.decreases.sum(axis=1)
-    asks = total > 0
-    shares = ensemble.decreases[asks] / total[asks, None]
-    say = ensemble.votes[asks]
-    mean = (say[:, None] * shares).sum(axis=0) / (say.sum() or 1.0)
+    shares, mean = shares_of_columns(ensemble)
     splits = np.bincount(ensemble.members.column, minlength=len(ensemble.columns))
     found = [
         ColumnImportance(name, int(splits[i]), float(mean[i]), repeats=tuple(shares[:, i].tolist()))
@@ -50,6 +46,15 @@ def of_members(ensemble: Ensemble) -> Importances:
     ]
     unit = criterion_named(ensemble.criterion).unit
     return Importances("impurity decrease", ensemble.target.name, ranked(found), unit=unit, trees=len(ensemble))
+
+
+def shares_of_columns(ensemble: Ensemble) -> tuple[Floats, Floats]:
+    """Return the share of each column in what the splits of each tree gain, and the mean by the trees' say."""
+    total = ensemble.decreases.sum(axis=1)
+    asks = total > 0
+    shares = ensemble.decreases[asks] / total[asks, None]
+    say = ensemble.votes[asks]
+    return shares, (say[:, None] * shares).sum(axis=0) / (say.sum() or 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,69 @@
+"""Ensembles whose trees see bags of the rows: how forests and bagging grow, and what unseen rows say of them.
+
+Between ``ensembles.py`` and the estimators of ``forests.py`` and ``bagging.py``, which say what is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from treewise.ensemble import Ensemble
+from treewise.ensemble.growing import Recipe, grow_ensemble, more_of_problem, problem_of_many
+from treewise.ensemble.oob import out_of_bag
+from treewise.estimators.base import Floats, Given, in_order
+from treewise.estimators.ensembles import EnsembleEstimator
+from treewise.estimators.inputs import warn
+from treewise.problem import Problem
+from treewise.table import Table
+from treewise.wording import plural
+
+
+class Bagged(EnsembleEstimator):
+    """What forests and bagging have in common.
+
+    >>> from treewise import BaggingRegressor, ForestClassifier
+    >>> X, y = [[1], [2], [3], [7], [8], [9]], [0, 0, 0, 1, 1, 1]
+    >>> model = ForestClassifier(50, oob_score=True).fit(X, y)
+    >>> model.oob_score_, model.oob_decision_function_[[0, 5]].round().tolist()
+    (1.0, [[1.0, 0.0], [0.0, 1.0]])
+    >>> BaggingRegressor(n_estimators=50, oob_score=True).fit(X, y).oob_prediction_.round().tolist()
+    [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    """
+
+    oob_score_: float
+    oob_decision_function_: Floats
+    oob_prediction_: Floats
+
+    def _recipe(self) -> Recipe:
+        """Return what is asked of the trees together."""
+        raise NotImplementedError
+
+    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
+
+    def _grow(self, problem: Problem) -> Ensemble:
+        return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs)
+
+    def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
+        return more_of_problem(before, problem, n, self.n_jobs)
+
+    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
+        """Take on the outcome of a fit, with what rows that trees have not seen say of it."""
+        if not self.oob_score:
+            return super()._become(given, model, **fitted)
+        answers = out_of_bag(model, given.problem, self._recipe().bags(given.problem))
+        seen = int(np.count_nonzero(answers.trees == 0))
+        if seen:
+            warn(
+                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were seen by every tree, and are left out"
+                " of the score. More trees leave out fewer.",
+                stacklevel=4,
+            )
+        said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
+        said[np.asarray(given.problem.rows)] = answers.said
+        if self._task == "regression":
+            return super()._become(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
+        said = in_order(said, fitted["_order"])
+        return super()._become(given, model, **fitted, oob_score_=answers.score, oob_decision_function_=said)

@@ -1,0 +1,260 @@
+"""Many trees: what forests, bagging and boosting have in common as estimators.
+
+On ``base.py``, which reads X and y; ``treewise.ensemble`` grows the trees and answers for them. A fitted estimator
+keeps one ``Ensemble``, with everything treewise can do with one; its members are shown as ``TreeClassifier`` or
+``TreeRegressor`` when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, overload
+
+import joblib  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import hstack  # type: ignore[import-untyped]
+from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from treewise.ensemble import Ensemble, voting
+from treewise.ensemble.growing import check_same_table
+from treewise.errors import ParameterError
+from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
+from treewise.estimators.inputs import warn
+from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
+from treewise.explain.many.importances import shares_of_columns
+from treewise.growth import workers
+from treewise.problem import Problem
+from treewise.settings import whole
+from treewise.table import Table
+
+FREE = ("n_estimators", "warm_start", "n_jobs")  # may change from one warm fit to the next
+OF_TREES_TOO = ("classes_", "n_classes_", "_order", "n_features_in_", "n_outputs_", "_features", "feature_names_in_")
+
+
+class EnsembleEstimator(Estimator):
+    """What all of them do: grow, go on growing, and whatever only looks at the trees.
+
+    >>> from treewise import ForestClassifier
+    >>> X, y = [[1], [2], [3], [4]], ["a", "a", "b", "b"]
+    >>> model = ForestClassifier(2, bootstrap=False, warm_start=True).fit(X, y)
+    >>> model.set_params(n_estimators=3).fit(X, y).apply([[1], [4]]).tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    >>> model.estimators_[0].tree_ == model.ensemble_[0], len(model.estimators_), model.feature_importances_.tolist()
+    (True, 3, [1.0])
+    >>> paths, starts = model.decision_path([[1]])
+    >>> paths.toarray().tolist(), starts.tolist()
+    ([[1, 1, 0, 1, 1, 0, 1, 1, 0]], [0, 3, 6, 9])
+    """
+
+    _model = "ensemble_"
+    ensemble_: Ensemble
+    _grown_with: dict[str, Any]
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def _grow(self, problem: Problem) -> Ensemble:
+        """Grow all trees."""
+        raise NotImplementedError
+
+    def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
+        """Grow n further trees."""
+        raise NotImplementedError
+
+    def _learn(self, given: Given) -> Ensemble:
+        """Grow the trees; with ``warm_start`` only those that are not there yet."""
+        if not self._goes_on():
+            return self._grow(given.problem)
+        self._check_same_parameters()
+        before = self.ensemble_.with_(target=given.problem.target)
+        check_same_table(before, given.problem)
+        whole("n_estimators", self.n_estimators, least=1)
+        if self.n_estimators < len(before):
+            raise ParameterError(
+                f"n_estimators={self.n_estimators}: with warm_start trees are added, and there are {len(before)}"
+                " already. Ask for more, or fit anew with warm_start=False."
+            )
+        if self.n_estimators == len(before):
+            warn(f"warm_start: there are {len(before)} trees already, so no tree is added.", stacklevel=4)
+            return before
+        return self._grow_more(before, given.problem, self.n_estimators - len(before))
+
+    def _goes_on(self) -> bool:
+        """Tell whether trees are to be added to those that are there."""
+        return bool(self.warm_start) and "ensemble_" in vars(self)
+
+    def _seed(self) -> Any:
+        """Return the seed; one that was drawn from a generator stays for the trees that are added."""
+        if self._goes_on() and isinstance(self.random_state, np.random.RandomState):
+            return self.ensemble_.history[0]["settings"].get("random_state", 0)
+        return super()._seed()
+
+    def _check_same_parameters(self) -> None:
+        """Refuse to add trees that are grown by other rules than those beside which they stand."""
+        for name, now in self.get_params(deep=False).items():
+            if name not in FREE and not same(now, self._grown_with[name]):
+                raise ParameterError(
+                    f"warm_start: {name} has changed since the trees were grown, and trees that are added are grown as"
+                    " they were. Put it back, or fit anew with warm_start=False."
+                )
+
+    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
+        """Take on the outcome of a fit, and remember by which parameters."""
+        return super()._become(given, model, **fitted, _grown_with=self.get_params(deep=False))
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> Sequence[TreeEstimator]:
+        """The trees, each as a fitted ``TreeClassifier`` or ``TreeRegressor``, made when it is asked for."""
+        check_is_fitted(self)
+        return FittedTrees(self)
+
+    def _tree(self, t: int) -> TreeEstimator:
+        """Return one tree as a fitted estimator of its own."""
+        kind = TreeClassifier if self._task == "classification" else TreeRegressor
+        tree = kind(**{name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)})
+        for name in OF_TREES_TOO:
+            if name in vars(self):
+                setattr(tree, name, vars(self)[name])
+        tree.tree_ = self.ensemble_[t]
+        return tree
+
+    def apply(self, X: Any) -> Ints:
+        """Return the number of the node each row ends at in each tree: one row a row, one column a tree."""
+        table = self._read(X)
+        return self._ends(table)
+
+    def _ends(self, table: Table) -> Ints:
+        """Send the rows of a table down all trees."""
+        ends: Ints = voting.apply(self.ensemble_, table).astype(np.int64)
+        return ends
+
+    def decision_path(self, X: Any) -> tuple[Any, Ints]:
+        """Return a sparse matrix with 1 at the nodes a row passes, all trees beside one another; and where each begins.
+
+        As scikit-learn's: the nodes of tree t are the columns ``starts[t]`` up to ``starts[t + 1]``.
+        """
+        table = self._read(X)
+        ends = self._ends(table)
+        paths = [paths_to(tree, ends[:, t]) for t, tree in enumerate(self.ensemble_)]
+        return hstack(paths, format="csr"), np.cumsum([0, *(path.shape[1] for path in paths)])
+
+    @property
+    def _voting(self) -> voting.Voting:
+        """The trees made ready to predict."""
+        return self.ensemble_.voting
+
+    def _sums(self, table: Table) -> Floats:
+        """Add up what the trees say of each row."""
+        return self._voting.sums(self._voting.encoded(table), len(table), n_jobs=workers(self.n_jobs))
+
+    def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
+        """Go through how many trees have spoken, and the sums of what they said."""
+        return voting.staged_sums(self.ensemble_, self._voting.encoded(table), len(table))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The impurity each column of X takes away, as a share of all; the mean over the trees, by their say."""
+        check_is_fitted(self)
+        return self._shares_of(shares_of_columns(self.ensemble_)[1])
+
+
+class FittedTrees(Sequence[TreeEstimator]):
+    """The trees of a fitted ensemble in order, as estimators, each made when it is asked for."""
+
+    def __init__(self, ensemble: EnsembleEstimator) -> None:
+        self.ensemble = ensemble
+
+    def __len__(self) -> int:
+        return len(self.ensemble.ensemble_)
+
+    @overload
+    def __getitem__(self, at: int) -> TreeEstimator: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[TreeEstimator]: ...
+    def __getitem__(self, at: int | slice) -> TreeEstimator | list[TreeEstimator]:
+        if isinstance(at, slice):
+            return [self.ensemble._tree(t) for t in range(len(self))[at]]
+        return self.ensemble._tree(at)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values of a parameter say the same, whatever they are made of."""
+    return one is other or joblib.hash(one) == joblib.hash(other)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+class EnsembleClassifier(Classifying, EnsembleEstimator):
+    """What those for classes answer.
+
+    >>> from treewise import ForestClassifier
+    >>> X, y = [[1], [2], [3], [4]], ["a", "a", "b", "b"]
+    >>> model = ForestClassifier(3, bootstrap=False).fit(X, y)
+    >>> model.predict(X).tolist(), model.predict_proba(X[:1]).tolist(), model.score(X, y)
+    (['a', 'a', 'b', 'b'], [[1.0, 0.0]], 1.0)
+    >>> [stage.tolist() for stage in model.staged_predict(X[:1])], len(list(model.staged_predict_proba(X)))
+    ([['a'], ['a'], ['a']], 3)
+    >>> list(model.staged_score(X, y)), model.predict_log_proba(X[:1]).tolist()
+    ([1.0, 1.0, 1.0], [[0.0, -inf]])
+    """
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of each row: the one that most speaks for; of equals the first."""
+        table = self._read(X)
+        return self._classes_at(self._voting.best(self._sums(table), len(self.ensemble_)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for each row: the mean of what the trees say."""
+        table = self._read(X)
+        return self._in_order(self._voting.probabilities(self._sums(table), len(self.ensemble_)))
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Go through the classes that the first tree predicts, the first two, the first three, …"""
+        table = self._read(X)
+        return (self._classes_at(self._voting.best(sums, trees)) for trees, sums in self._stages(table))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Go through the probabilities by the first tree, the first two, the first three, …"""
+        table = self._read(X)
+        return (self._in_order(self._voting.probabilities(sums, trees)) for trees, sums in self._stages(table))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Go through the share of right answers of the first tree, the first two, the first three, …"""
+        for classes in self.staged_predict(X):
+            yield accuracy_score(y, classes, sample_weight=sample_weight)
+
+
+class EnsembleRegressor(Regressing, EnsembleEstimator):
+    """What those for numbers answer.
+
+    >>> from treewise import ForestRegressor
+    >>> X, y = [[1], [2], [3], [4]], [1.0, 2.0, 3.0, 4.0]
+    >>> model = ForestRegressor(2, bootstrap=False).fit(X, y)
+    >>> model.predict(X).tolist(), [stage.tolist() for stage in model.staged_predict(X[:1])]
+    ([1.0, 2.0, 3.0, 4.0], [[1.0], [1.0]])
+    >>> list(model.staged_score(X, y))
+    [1.0, 1.0]
+    """
+
+    def predict(self, X: Any) -> Floats:
+        """Return the mean of what the trees predict for each row."""
+        table = self._read(X)
+        return self._values(self._sums(table), len(self.ensemble_))
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Go through the values that the first tree predicts, the first two, the first three, …"""
+        table = self._read(X)
+        return (self._values(sums, trees) for trees, sums in self._stages(table))
+
+    def _values(self, sums: Floats, trees: int) -> Floats:
+        """Return the answers that come of what so many trees said."""
+        return np.asarray(self._voting.answers(sums, trees))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Go through R² of the first tree, the first two, the first three, …"""
+        for values in self.staged_predict(X):
+            yield r2_score(y, values, sample_weight=sample_weight)
