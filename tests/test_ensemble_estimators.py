@@ -1,4 +1,4 @@
-"""Forests, extra-trees and bagging as estimators: scikit-learn's checks and tools, the trees behind them."""
+"""Forests, extra-trees, bagging and AdaBoost as estimators: scikit-learn's checks and tools, the trees behind them."""
 
 import copy
 import inspect
@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+import sklearn.ensemble
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -26,6 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
 from treewise import (
+    AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
@@ -44,11 +46,12 @@ GROWN_BY = {
     ExtraTreesRegressor: tw.extra_trees,
     BaggingClassifier: tw.bagging,
     BaggingRegressor: tw.bagging,
+    AdaBoostClassifier: tw.adaboost,
 }
 ALL = list(GROWN_BY)
 CLASSIFIERS = [kind for kind in ALL if kind.__name__.endswith("Classifier")]
 REGRESSORS = [kind for kind in ALL if kind.__name__.endswith("Regressor")]
-DRAWING = ALL
+DRAWING = [kind for kind in ALL if kind is not AdaBoostClassifier]
 
 PENGUINS = tw.datasets.penguins().to_pandas()
 X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
@@ -77,7 +80,7 @@ def test_every_check_passes_with_array_api_too():
     code = """
 import treewise as tw
 from sklearn.utils.estimator_checks import check_estimator
-for kind in (tw.ForestClassifier, tw.ForestRegressor):
+for kind in (tw.ForestClassifier, tw.ForestRegressor, tw.AdaBoostClassifier):
     results = check_estimator(kind(n_estimators=3), on_skip="warn")
     assert {r["status"] for r in results} == {"passed"}
     print(len(results))
@@ -108,8 +111,8 @@ def test_the_number_of_trees_may_come_first_where_scikit_learn_has_it_there():
     assert ForestClassifier(7).n_estimators == ExtraTreesRegressor(7).n_estimators == 7
     with pytest.raises(TypeError, match="positional"):
         BaggingClassifier(7)
-    with pytest.raises(TypeError, match=r"^BaggingClassifier has no parameter estimator\."):
-        BaggingClassifier(estimator=TreeClassifier())
+    with pytest.raises(TypeError, match=r"^AdaBoostClassifier has no parameter estimator\."):
+        AdaBoostClassifier(estimator=TreeClassifier())
 
 
 # -- the ensemble behind them ------------------------------------------------------------------------------------------
@@ -211,6 +214,45 @@ def test_classes_keep_their_type():
             assert model.score(data, labels) > 0.6
 
 
+@pytest.mark.parametrize("y", [Y, Y == "Adelie"], ids=["three", "two"])
+@pytest.mark.parametrize("positive", [None, "first"])
+def test_adaboost_speaks_by_votes(y, positive):
+    positive = np.unique(y)[0] if positive else None
+    model = AdaBoostClassifier(n_estimators=8, positive=positive).fit(X, y)
+    assert np.array_equal(model.estimator_weights_, model.ensemble_.votes)
+    k, classes = model.n_classes_, model.classes_
+    odds = (1 - model.estimator_errors_) / model.estimator_errors_
+    assert np.allclose(model.estimator_weights_, (np.log(odds) + np.log(k - 1)) / 2)
+    said = np.array([tree.predict(X) for tree in model.estimators_])
+    say = np.array([(model.estimator_weights_[:, None] * (said == c)).sum(axis=0) for c in classes]).T
+    say /= model.estimator_weights_.sum()
+    assert np.allclose(model.predict_proba(X), say)
+    margins = say[:, 1] - say[:, 0] if k == 2 else say - (1 - say) / (k - 1)
+    assert np.allclose(model.decision_function(X), margins)
+    assert np.array_equal(model.predict(X), classes[np.argmax(say, axis=1)])
+
+
+def test_adaboost_is_scikit_learn_s_on_the_same_stumps():
+    data, y = load_iris(return_X_y=True)
+    data, y = data[y > 0] + 1e-6 * np.random.default_rng(0).normal(size=(100, 4)), y[y > 0]
+    theirs = sklearn.ensemble.AdaBoostClassifier(TreeClassifier(max_depth=1, criterion="gini"), n_estimators=10)
+    theirs.fit(data, y)
+    ours = AdaBoostClassifier(criterion="gini", n_estimators=10).fit(data, y)
+    assert np.allclose(ours.estimator_errors_, theirs.estimator_errors_, rtol=1e-9)
+    assert np.allclose(2 * ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
+    assert np.allclose(2 * ours.decision_function(data), theirs.decision_function(data), rtol=0, atol=1e-9)
+    assert np.allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-6)
+    assert np.array_equal(ours.predict(data), theirs.predict(data))
+
+
+def test_adaboost_may_end_early_and_is_not_gone_on_with():
+    data, y = np.arange(20).reshape(-1, 1), np.arange(20) > 9
+    model = AdaBoostClassifier(n_estimators=10, warm_start=True).fit(data, y)
+    assert len(model.estimators_) == 1
+    assert model.set_params(n_estimators=12).fit(data, y).ensemble_ == AdaBoostClassifier().fit(data, y).ensemble_
+    assert model.score(data, y) == 1.0
+
+
 # -- rows that trees have not seen -------------------------------------------------------------------------------------
 
 
@@ -304,7 +346,7 @@ def test_a_warm_start_goes_on_with_the_seed_that_was_drawn():
 # -- scikit-learn's tools ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [ForestClassifier, BaggingRegressor])
+@pytest.mark.parametrize("kind", [ForestClassifier, BaggingRegressor, AdaBoostClassifier])
 def test_pipelines_searches_and_clones(kind):
     numbers, y = X[["bill_length_mm", "flipper_length_mm"]], target_for(kind)
     model = make_pipeline(SimpleImputer(), kind(n_estimators=3, max_depth=2)).fit(numbers, y)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from treewise.errors import ParameterError as ParameterError
     from treewise.errors import ParseError as ParseError
     from treewise.errors import TreewiseError as TreewiseError
+    from treewise.estimators import AdaBoostClassifier as AdaBoostClassifier
     from treewise.estimators import BaggingClassifier as BaggingClassifier
     from treewise.estimators import BaggingRegressor as BaggingRegressor
     from treewise.estimators import ExtraTreesClassifier as ExtraTreesClassifier
@@ -103,6 +104,7 @@ _HOMES = {
     "ExtraTreesRegressor": "estimators",
     "BaggingClassifier": "estimators",
     "BaggingRegressor": "estimators",
+    "AdaBoostClassifier": "estimators",
     "entropy": "criteria",
     "gini": "criteria",
     "conditional_entropy": "criteria",

@@ -100,6 +100,13 @@ class BagsOfClasses(Bags, OfClasses, total=False):
     """All that bagging for classes takes."""
 
 
+class Boosting(ManyTrees, OfClasses, total=False):
+    """All that boosting takes."""
+
+    learning_rate: float
+    resample: bool
+
+
 def parameters(options: type, *functions: Callable[..., Any], **own: Any) -> Callable[[Init], Init]:
     """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
 
