@@ -48,6 +48,8 @@ ENSEMBLES = {
     "medians": lambda: beasts("mass", criterion="absolute_error"),
     "rates": lambda: beasts("mass", criterion="poisson"),
     "votes": lambda: beasts("sort").with_(method="adaboost", votes=np.array([0.1, 1.5, 2 / 3])),
+    "boosted": lambda: tw.adaboost(BEASTS, "sort", 5, ignore=["mass"], learning_rate=0.5),
+    "a forest": lambda: tw.forest(BEASTS, "sort", 5, ignore=["mass"], oob_score=True),
     "out of bag": lambda: beasts("sort").with_(oob=OutOfBag(0.75, 11, 12), notes=("naïve ☃",)),
     "costs": lambda: beasts("sort", cost={"m": {"b": 5}}),
     "no columns": lambda: of_trees([tw.grow({"y": ["a", "a", "b"]}, "y")] * 2),

@@ -55,7 +55,11 @@ def one_leaf():
     return of_trees([tw.grow("xor", max_depth=0)])
 
 
-MODELS = {"small": small, "subsets": subsets, "regression": regression, "medians": medians}
+def boosted():
+    return tw.adaboost(ROWS, "y", 3, max_depth=2)
+
+
+MODELS = {"small": small, "boosted": boosted, "regression": regression, "medians": medians}
 
 
 @pytest.mark.parametrize("compact", [False, True])
