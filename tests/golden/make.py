@@ -104,7 +104,7 @@ ENSEMBLES: dict[str, Callable[[], Any]] = {
     "forest-of-medians": lambda: many(tw.forest, PRICE, task="regression", criterion="absolute_error", max_depth=3),
     "forest-with-weights": lambda: many(tw.forest, SORT, sample_weight=np.linspace(0.1, 2.3, 12)),
     "forest-of-one-leaf": lambda: many(tw.forest, ["only"] * 12, 2),
-    "adaboost": lambda: many(tw.adaboost, SORT, max_depth=2),
+    "adaboost": lambda: many(tw.adaboost, SORT),
     "packed-forest": lambda: many(tw.forest, SORT),
     "packed-forest-of-numbers": lambda: many(tw.forest, PRICE, task="regression"),
 }
