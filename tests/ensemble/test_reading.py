@@ -1,7 +1,5 @@
 """Reading an ensemble: agreement, Shapley values, importances, stages and words, each against its definition."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -254,16 +252,8 @@ def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
         assert weighed == pytest.approx(np.average(answers_of(ensemble, table) != truth, weights=weight))
 
 
-@dataclass(frozen=True)
-class Bound:
-    """What a round of boosting says, as far as a stage listens."""
-
-    bound: float
-
-
 def boosted():
-    ensemble = ENSEMBLES[1][0]
-    return ensemble.with_(rounds=tuple(Bound(1.2 * 0.8**i) for i in range(5)))
+    return tw.adaboost(some_table(3), "y", ignore=["score"], n_estimators=5)
 
 
 def test_stages_on_other_rows_with_the_bound_of_boosting():
@@ -272,15 +262,27 @@ def test_stages_on_other_rows_with_the_bound_of_boosting():
     found = ensemble.stages(some_table(3), test=some_table(8), progress=told.append)
     assert found[-1].test == ensemble.stages(some_table(8))[-1].training
     assert found.best.test == min(stage.test for stage in found)
-    assert found[1].bound == pytest.approx(0.96)
+    assert [stage.bound for stage in found] == [r.bound for r in ensemble.rounds]
     assert "Least on the test rows after" in str(found)
     assert "at most %" in str(found)
-    assert "100.0" in str(found)  # a bound above 1 says nothing
     assert told == [pytest.approx(0.1 * i) for i in range(1, 11)]
     with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
         ensemble.stages(some_table(3), sample_weight=[-1.0] * 60)
     with pytest.raises(tw.ColumnError, match='no column "y"'):
         ensemble.stages({"x": [1.0]})
+
+
+def test_stages_of_boosting_are_its_rounds():
+    noisy, other = tw.datasets.noisy(), tw.datasets.noisy(seed=1)
+    boosted_stumps = tw.adaboost(noisy, "y", n_estimators=20)
+    found = boosted_stumps.stages(noisy, test=other)
+    assert [s.training for s in found] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
+    assert [s.bound for s in found] == [r.bound for r in boosted_stumps.rounds]
+    assert all(s.training <= s.bound for s in found)
+    said = [np.mean(answers != other["y"].values) for answers in boosted_stumps.staged_predict(other)]
+    assert [s.test for s in found] == pytest.approx(said)
+    student = tw.distill(boosted_stumps, noisy, max_leaf_nodes=6, folds=2)
+    assert student.teacher == "AdaBoost of 20 trees"
 
 
 def test_stages_are_drawn(tmp_path):

@@ -14,6 +14,7 @@ import numpy as np
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.evaluating import with_known_answers
+from treewise.errors import ParameterError
 from treewise.evaluate.measure import root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
 from treewise.sheet import Heading, Sheet, Shown
@@ -126,7 +127,7 @@ def stages(
     told = [None if progress is None else part_of(progress, i, parts) for i in range(parts)]
     name, rows, errors = errors_on(ensemble, data, target, sample_weight, told[0])
     other, others, tested = (None, 0, None) if test is None else errors_on(ensemble, test, target, None, told[-1])
-    bounds: list[float | None] = [r.bound for r in ensemble.rounds] or [None] * len(ensemble)
+    bounds = bounds_of(ensemble)
     found = tuple(
         Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
     )
@@ -138,6 +139,15 @@ def stages(
 def part_of(progress: Progress, place: int, parts: int) -> Progress:
     """Return what tells the share of one part of the work as one of all."""
     return lambda share: progress((place + share) / parts)
+
+
+def bounds_of(ensemble: Ensemble) -> list[float | None]:
+    """Return boosting's bound after each tree; None for other trees, and where their history does not tell."""
+    try:
+        known: list[float | None] = [each.bound for each in ensemble.rounds]
+    except ParameterError:
+        known = []
+    return known or [None] * len(ensemble)
 
 
 def oob_error(ensemble: Ensemble) -> float | None:
