@@ -126,7 +126,11 @@ private:
 
     std::vector<uint32_t> packed(std::vector<Row>& rows) {
         const Target& target = frame_.target;
-        if (S == Shape::sums) return std::move(rows);
+        if constexpr (S == Shape::sums) {
+            loads_.resize(at(target.n_rows));
+            for (Row r : rows) loads_[r] = frame_.quantiser(target.y[r], target.weight[r]);
+            return std::move(rows);
+        }
         int64_t heaviest = 1;
         for (Row r : rows) heaviest = std::max(heaviest, target.weight[r]);
         const int for_classes = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, target.n_classes - 1)));
@@ -154,9 +158,12 @@ private:
         return weight_mask_ ? int64_t{entry >> row_bits_ & weight_mask_} : frame_.target.weight[entry];
     }
     void add_entry(int64_t* stat, uint32_t entry) const {
-        if constexpr (S == Shape::sums) return frame_.add_row(stat, entry, y_, frame_.quantiser);
         const int64_t w = weight_of(entry);
-        ++stat[kRows], stat[kWeight] += w, stat[kCounts + at(class_of(entry))] += w;
+        ++stat[kRows], stat[kWeight] += w;
+        if constexpr (S == Shape::sums)
+            add_product(stat + kLimbs, w, y_[entry]), stat[kLoad] += loads_[entry];
+        else
+            stat[kCounts + at(class_of(entry))] += w;
     }
 
     void open_scores(Segment node) {
@@ -237,10 +244,9 @@ private:
         if (node.size() > kMoment) pulse_();
         std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
         for (int64_t i = rows.present; i < rows.n; ++i) add_entry(missing_.gone.data(), rows.entry(i));
-        const Target& target = frame_.target;
         const auto load = [&](int64_t i) {
             const uint32_t e = rows.entry(i);
-            if constexpr (S == Shape::sums) return frame_.quantiser(target.y[e], target.weight[e]);
+            if constexpr (S == Shape::sums) return loads_[e];
             return class_of(e);
         };
         const auto differs = [&](int64_t i) { return rows.differs(i); };
@@ -258,8 +264,13 @@ private:
         const Ordered o = in_order(column, node);
         const InOrder rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
                            [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
-        return cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(), static_cast<int32_t>(column), *whole_,
-                          frame_.settings.random_ties, out);
+        const Bucket gone = cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(),
+                                       static_cast<int32_t>(column), *whole_, frame_.settings.random_ties, out);
+        if (out.size() == 2) {  // the winner, most likely: its threshold is asked for in a moment
+            ranks_.prefetch(column, out[0].high);
+            ranks_.prefetch(column, out[1].low);
+        }
+        return gone;
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------
@@ -278,8 +289,9 @@ private:
     Pulse pulse_;
     int row_bits_ = 32, class_shift_ = 32;  // of an entry: where the weight begins, and the class
     uint32_t row_mask_ = ~0u;
-    uint32_t weight_mask_ = 0;  // 0: an entry is the row alone
-    std::vector<Trio> trios_;   // what a row adds, by what its entry has above the row
+    uint32_t weight_mask_ = 0;    // 0: an entry is the row alone
+    std::vector<Trio> trios_;     // what a row adds, by what its entry has above the row
+    std::vector<int64_t> loads_;  // of sums: what a row adds to scores
     RowLists entries_;
     SortedScan<S> sorted_;
     LevelScan<S> levels_;

@@ -31,6 +31,10 @@ public:
         return coded_[column] ? rank : keys_[column][static_cast<size_t>(rank)];
     }
 
+    void prefetch(size_t column, int64_t rank) const {
+        if (!coded_[column]) __builtin_prefetch(keys_[column].data() + rank);
+    }
+
 private:
     void rank(const Column& column, size_t c, const std::vector<Row>& all, const Pulse& pulse) {
         std::vector<int64_t> keys(all.size());
