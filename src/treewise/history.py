@@ -67,8 +67,17 @@ def in_words(step: Mapping[str, Any]) -> str:
 
 
 def option_in_words(value: Any) -> str:
-    """Write the value of an option; a price of five digits is precise enough to read."""
-    return f"{value:.5g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=str)
+    """Write the value of an option as it is given; a price of five digits is precise enough to read.
+
+    >>> option_in_words(0.0123456), option_in_words(1.0), option_in_words(1), option_in_words(False)
+    ('0.012346', '1.0', '1', 'False')
+    """
+    if isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, float):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    said = f"{value:.5g}"
+    return f"{said}.0" if said.lstrip("-").isdigit() else said  # a share of 1.0 is not 1 row
 
 
 def is_pruning(step: Mapping[str, Any]) -> bool:

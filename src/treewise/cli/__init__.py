@@ -10,6 +10,9 @@ which a command passes through them:
     values.py     what is typed after an option, as Python values: levels, class weights, single rows
     inputs.py     MODEL and DATA, as files, standard input or built-in names
     sources.py    MODEL, or DATA on which a tree is grown first
+    understood.py what was understood of a table before anything is grown on it
+    many.py       growing many trees aloud
+    of_one.py of_many.py  a tree, or many, asked for predictions
     demo.py data.py grow.py prune.py show.py trace.py predict.py evaluate.py …: the verbs
     showing.py    a result (sheet) in the form asked for, with its options
     tables.py     rows of a dataframe as aligned text, CSV, JSON

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.shared import quiet_option, take_text_options, text_options
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
+from treewise.cli.understood import prepared_aloud
 from treewise.cli.values import read_numbers
 from treewise.cli.verb import CUT, JUDGES, format_option, option, output_option, verb
 from treewise.wording import plural, safe

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_data
+from treewise.cli.of_one import read_typed
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.predict import read_typed
 from treewise.cli.shared import take_text_options, text_options, tree_option
 from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place, deliver, remark

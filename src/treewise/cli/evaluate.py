@@ -134,13 +134,19 @@ def command(
         check_picture(file)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
-    evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
+    if found.many is None:
+        evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
+    else:
+        found.only_of_one(estimate=estimate, cost=cost, against=against, paths=with_paths, check=with_check)
+        evaluation = found.many.evaluate(
+            table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
+        )
     check_names(evaluation, fail_under, fail_over)
     drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
     rivals = None if against is None else compared(found, table, against, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     findings = None
-    if with_check or not found.tree.history:
+    if with_check or not found.made.history:
         rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
         findings = check(found.tree, table, target, **rows)
     if form == "json":

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import Model, looks_like_model, read_data
+from treewise.cli.of_many import OfMany
+from treewise.cli.of_one import read_typed
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.predict import read_typed
 from treewise.cli.shared import TextForm, estimate_option, row_option, take_text_options, text_options, tree_option
 from treewise.cli.showing import present, showing_options
 from treewise.cli.sources import grow_source, take_model
-from treewise.cli.streams import check_place
+from treewise.cli.streams import check_place, say
 from treewise.cli.values import read_names, read_row_numbers
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
 from treewise.wording import plural
 
 if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
     from treewise.explain.row import Explanations
     from treewise.explain.shap import ShapValues
     from treewise.table import Table
@@ -90,6 +92,9 @@ def command(
             f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
         )
     model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
+    if model.many is not None:
+        model.only_of_one(to=to, fixed=fixed, estimate=estimate)
+        return explain_many(model.many, table, typed, rows, shap, form, output)
     tree = model.tree
     if shap:
         return present(shapley(tree, table, typed, rows, estimate), form, output)
@@ -145,6 +150,31 @@ def shapley(
     assert table is not None
     found = tree.shap(table.take(np.array(chosen(table, rows), np.int64)), estimate=estimate)
     return replace(found, values=found.values[0]) if len(found.values) == 1 else found
+
+
+def explain_many(
+    trees: Ensemble,
+    table: Table | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    shap: bool,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Explain rows by many trees: how far they agree, and what each column adds."""
+    import numpy as np
+
+    some = OfMany(trees).typed(typed) if table is None else table.take(np.array(chosen(table, rows), np.int64))
+    if shap:
+        found = trees.shap(some)
+        return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)
+    if len(some) > 1 and (output is not None or form not in (None, "text")):
+        raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
+    for i in range(len(some)):
+        if i:
+            say("")
+        present(trees.explain(some.take(np.array([i]))), form, output)
+    return None
 
 
 def chosen(table: Table, rows: list[int] | None) -> Sequence[int]:

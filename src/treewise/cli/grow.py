@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_data
-from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.shared import TextForm, quiet_option, take_text_options, text_options, whole_option
 from treewise.cli.showing import coloured, has_style, say_styled
 from treewise.cli.streams import check_place, deliver, is_plain, remark
+from treewise.cli.understood import prepared_aloud
 from treewise.cli.values import in_options
 from treewise.cli.verb import output_option, verb
-from treewise.errors import DataError, ParameterError
-from treewise.wording import count, plural, safe
+from treewise.errors import ParameterError
+from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.problem import Problem
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 MOST_LINES = 60  # of a bounded view
 MODEL_FORMS = (".json", ".txt")
 EVERY_LINE = "every line: --all"
-PLAIN_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
-MOST_LISTED = 6  # columns with missing values, classes with their counts
 
 
 @verb(
@@ -48,16 +47,26 @@ MOST_LISTED = 6  # columns with missing values, classes with their counts
 )
 @click.argument("data")
 @grow_options
+@ensemble_options
 @text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @whole_option
 @quiet_option
-def command(data: str, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
+def command(data: str, ensemble: str | None, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
     check_place(output, data)
-    check_ending(output)
     form = take_text_options(options)
-    asked = take_grow_options(options)
+    asked, many = take_grow_options(options), take_ensemble_options(options, ensemble)
+    if ensemble is not None:
+        from treewise.cli.many import grow_and_show
+
+        return grow_and_show(data, ensemble, many, asked, form, output, whole, quiet)
+    check_ending(output)
+    return grow_one(data, asked, form, output, whole, quiet)
+
+
+def grow_one(data: str, asked: dict[str, Any], form: TextForm, output: str | None, whole: bool, quiet: bool) -> None:
+    """Grow one tree, show it, save it."""
     problem, tree = grow_aloud(data, asked, form, quiet)
     model = None if output is None else written_form(tree, output)
     if output == "-":
@@ -100,27 +109,6 @@ def grow_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: 
                 remark("note", in_options(note))
         remark("", "")
     return problem, tree
-
-
-def prepared_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> Problem:
-    """Prepare a table for growing, saying on standard error what was understood."""
-    from treewise.growth import problem_for
-
-    asked = {name: value for name, value in asked.items() if name != "n_jobs"}
-    na_values = asked.pop("na_values", ())
-    table = read_data(data, na_values, form) if isinstance(data, str) else data
-    try:
-        problem = problem_for(table, asked.pop("target", None), **asked)
-    except DataError:
-        for note in table.notes if not quiet else ():  # how the file was read may be why
-            remark("note", in_options(note))
-        raise
-    if not quiet:
-        remark("", table_line(table, problem))
-        for note in problem.notes:  # before a long growth, for whoever wants to stop it
-            remark("note", in_options(note))
-        remark("task", task_line(problem))
-    return problem
 
 
 def grow_and_cut(problem: Problem, wanted: Pruning, n_jobs: int | None) -> tuple[Tree, list[tuple[str, str]]]:
@@ -240,54 +228,3 @@ def saved_line(output: str, data: str, small: bool, folded: bool) -> str:
     steps += [f"treewise show {model} --all"] * (folded and not small)
     steps += [f"treewise rules {model}", f"treewise evaluate {model} new.csv"]
     return f"saved {safe(output)}   next: {' · '.join(steps)}"
-
-
-# -- what was understood --------------------------------------------------------------------------------
-
-
-def table_line(table: Table, problem: Problem) -> str:
-    """Say what the table is: rows, columns by kind, and where something is missing."""
-    from treewise import encode
-
-    kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
-    missing = []
-    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
-        kinds[PLAIN_KINDS.get(encoding.kind, "category")] += 1
-        gone = int(encode.is_missing(encoding, values).sum())
-        if gone:
-            missing.append((gone, encoding.name))
-    many = {"category": "categories"}
-    told = ", ".join(plural(n, kind, many.get(kind)) for kind, n in kinds.items() if n)
-    columns = plural(len(problem.encodings), "column")
-    line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {told}"
-    if missing:
-        missing.sort(key=lambda pair: -pair[0])
-        listed = [f"{safe(name)} {gone:,}" for gone, name in missing[:MOST_LISTED]]
-        more = f", … {len(missing) - MOST_LISTED} more columns" if len(missing) > MOST_LISTED else ""
-        line += f" · missing: {', '.join(listed)}{more}"
-    dropped = len(table) - len(problem)
-    if not dropped:
-        return line
-    without = int(table[problem.target.name].is_missing().sum())
-    why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
-    return f"{line} · {plural(dropped, 'row')} left out ({why})"
-
-
-def task_line(problem: Problem) -> str:
-    """Say what is being predicted, so that a wrong guess is seen at once."""
-    import numpy as np
-
-    from treewise.wording import figure
-
-    target = problem.target
-    name = safe(target.name)
-    if target.task == "regression":
-        raw = problem.raw
-        low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
-        return f"regression of {name}: {low} to {high}, mean {mean}"
-    counts = np.bincount(problem.y, minlength=len(target.classes)).tolist()
-    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    listed = [form.format(safe(label), count(n)) for label, n in zip(target.classes, counts, strict=True)]
-    more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""
-    positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
-    return f"classification of {name}: {', '.join(listed[:MOST_LISTED])}{more}{positive}"

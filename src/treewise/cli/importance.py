@@ -12,6 +12,7 @@ from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.shared import (
     drop_option,
     estimate_option,
+    jobs_option,
     na_option,
     take_text_options,
     target_option,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 @option("--repeats", type=int, metavar="N", section=SHOWN, help="How often each column is shuffled (default 10).")
 @option("--confidence", type=float, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
 @option("--random-state", type=int, metavar="N", section=SHOWN, help="Seed of the shuffles (default 0).")
-@option("--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor).")
+@jobs_option
 @target_option()
 @weight_option
 @drop_option
@@ -82,12 +83,17 @@ def command(
         for name in given:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
         check_picture(output)
-        return show(importances(read_model(model, member=member).tree), form, output)
+        found = read_model(model, member=member)
+        return show(importances(found.tree) if found.many is None else found.many.importances(), form, output)
     check_place(output, model, data)
     check_picture(output)
     found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     with bar("importance") as progress:
-        result = importances(found.tree, table, progress=progress, **given)
+        if found.many is None:
+            result = importances(found.tree, table, progress=progress, **given)
+        else:
+            found.only_of_one(estimate=options["estimate"])
+            result = found.many.importances(table, progress=progress, **given)
     return show(result, form, output)
 
 

@@ -60,6 +60,16 @@ class Model:
             f" make one of them: treewise distill {name} DATA -o tree.json"
         )
 
+    @property
+    def trees(self) -> Ensemble:
+        """The trees, for a verb that reads many of them."""
+        if self.many is None:
+            raise ParameterError(
+                f"{safe(self.name)} holds a single tree, and this is about many:"
+                " treewise grow DATA --target COLUMN --ensemble forest -o forest.json"
+            )
+        return self.many
+
     def only_of_one(self, **given: object) -> None:
         """Refuse options that ask something of a single tree, where there are many."""
         for name, value in given.items():

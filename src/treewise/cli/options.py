@@ -64,7 +64,7 @@ class GrowOption:
 
     def value(self, found: Any) -> Any:
         """Return what was given as the parameter takes it; None where nothing was."""
-        if found == () or (found is False and not self.off):
+        if found is None or found == () or (found is False and not self.off):
             return None
         if self.type is read_names:
             return [name for names in found for name in names]
@@ -285,10 +285,20 @@ def ensemble_options(function: Function) -> Function:
     return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=MANY, help=help)(function)
 
 
+def in_words(methods: Sequence[str]) -> str:
+    """List methods.
+
+    >>> in_words(("forest", "extra_trees", "bagging")), in_words(["adaboost"])
+    ('forest, extra_trees or bagging', 'adaboost')
+    """
+    *first, last = methods
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
     """Take the options of growing many trees out of all options of a verb; one that has no part in it is refused."""
     asked = given({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
     for each in ENSEMBLE_OPTIONS:
         if each.parameter in asked and method not in each.of:
-            raise ParameterError(f"{each.name} is for --ensemble {' or '.join(each.of)}. Leave it out.")
+            raise ParameterError(f"{each.name} is for --ensemble {in_words(each.of)}. Leave it out.")
     return asked

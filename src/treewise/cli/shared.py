@@ -120,6 +120,10 @@ def top_option(of: str) -> Callable[[Function], Function]:
     return option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help=f"The first N {of} only.")
 
 
+jobs_option = option(
+    "--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor)."
+)
+
 unit_option = option(
     "--unit",
     type=click.Choice(["bits", "nats"]),

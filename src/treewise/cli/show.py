@@ -68,6 +68,9 @@ def command(
         model, problem = take_model(source, asked, member), None
     else:
         problem, model = grow_source(source, asked, text_form, member, quiet=summary)
+    if model.many is not None:
+        model.only_of_one(node=node or None, bars=bars, max_depth=shown_depth)
+        return show_many(model, whole, form)
     tree = model.tree
     if form == "json":
         deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
@@ -77,6 +80,19 @@ def command(
         for note in unsaid_missing(tree):
             remark("note", note)
         say_styled(shown_tree(tree, problem, whole, node, shown_depth, bars))
+    return None
+
+
+def show_many(model: Model, whole: bool, form: str) -> None:
+    """Say what many trees are; of boosting, its rounds."""
+    from treewise.cli.many import show_rounds
+
+    if form == "json":
+        rounds = {"rounds": model.trees.rounds.sheet().records()} if model.trees.method == "adaboost" else {}
+        deliver(json_text({**summary_of(model), **rounds}), None)
+    else:
+        say(summary_text(model))
+        show_rounds(model.trees, whole)
 
 
 def shown_tree(
@@ -101,8 +117,8 @@ def summary_text(model: Model) -> str:
         facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
     if model.content:
         facts.append(f"sha256 {model.sha256[:12]}…")
-    (_, tree), *others = model.tree.summary().lines()
-    lines = [(safe(model.name), " · ".join([*facts, tree])), *others]
+    (_, first), *others = model.made.summary().lines()
+    lines = [(safe(model.name), " · ".join([*facts, first])), *others]
     width = max(len(head) for head, _ in lines)
     return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 
@@ -110,7 +126,7 @@ def summary_text(model: Model) -> str:
 def summary_of(model: Model) -> dict[str, Any]:
     """Return the summary as plain values."""
     sha256 = model.sha256 if model.content else None
-    return {"model": model.name, **model.saved, "sha256": sha256, **model.tree.summary().to_dict()}
+    return {"model": model.name, **model.saved, "sha256": sha256, **model.made.summary().to_dict()}
 
 
 def nodes_of(tree: Tree) -> dict[str, Any]:

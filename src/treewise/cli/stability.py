@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import prepared_aloud
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.shared import quiet_option, take_text_options, text_options
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place, remark
+from treewise.cli.understood import prepared_aloud
 from treewise.cli.verb import JUDGES, option, verb
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from treewise.cli.grow import prepared_aloud
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.shared import (
     per_option,
@@ -18,6 +17,7 @@ from treewise.cli.shared import (
 )
 from treewise.cli.showing import present, showing_options
 from treewise.cli.streams import check_place, remark
+from treewise.cli.understood import prepared_aloud
 from treewise.cli.verb import CUT, SHOWN, option, verb
 
 

@@ -16,6 +16,7 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
 from treewise.cli.shared import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
+from treewise.cli.showing import present
 from treewise.cli.sources import grow_source, is_model, refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
 from treewise.cli.values import in_options
@@ -24,6 +25,7 @@ from treewise.errors import ParameterError
 from treewise.wording import safe
 
 if TYPE_CHECKING:
+    from treewise.ensemble.worked import WorkedRound
     from treewise.explain.trace import NodeTrace, Trace
 
 PATIENCE = 2.0  # seconds after which silence is explained
@@ -46,6 +48,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
 @click.argument("source", metavar="DATA")
 @click.argument("data", metavar="", required=False)
 @tree_option
+@option("--round", "number", type=int, metavar="N", section=SHOWN, help="Of boosting: work this round out, from 1.")
 @option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
 @option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
@@ -65,6 +68,7 @@ def command(
     source: str,
     data: str | None,
     member: int | None,
+    number: int | None,
     node: int | None,
     form: str,
     blanks: bool,
@@ -79,6 +83,8 @@ def command(
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
+        if number is not None:
+            raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
         trace = trace_grown(source, asked, text_form, member, node, options)
     else:
         target = asked.pop("target", None)
@@ -86,6 +92,8 @@ def command(
         options["sample_weight"] = asked.pop("sample_weight", None)
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
+        if number is not None:
+            return present_round(model.trees.worked_round(table, number), form, output)
         trace = settled(model.tree, table, target).trace(table, node=node, **options)
     if output is not None and is_picture(output):
         found = trace[0 if node is None else node]
@@ -93,6 +101,14 @@ def command(
         remark("", f"node {found.id} → {safe(output)}")
     else:
         write(trace.exercise() if blanks else trace, form, blanks, output)
+    return None
+
+
+def present_round(found: WorkedRound, form: str, output: str | None) -> None:
+    """Show one round of boosting, row by row."""
+    if form == "latex":
+        raise ParameterError("--format latex is for the trace of a tree. A round comes as text, markdown, csv or json.")
+    present(found, form, output, most=len(found.rows))
 
 
 def trace_grown(

@@ -8,7 +8,7 @@ prints or saves them reads one. The nodes are packed (``members.py``); a member 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -172,7 +172,15 @@ class Ensemble(Predicting, Reading):
 
     # -- doors ----------------------------------------------------------------------------------------------------
 
-    def grow_more(self, data: Any, n: int, *, sample_weight: Any = None, n_jobs: int | None = None) -> Ensemble:
+    def grow_more(
+        self,
+        data: Any,
+        n: int,
+        *,
+        sample_weight: Any = None,
+        n_jobs: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Ensemble:
         """Return the ensemble with n further trees: what asking for all of them at once gives.
 
         ``data`` is the table it was grown on; another one is refused. Weights given as an array are to be given again.
@@ -183,7 +191,7 @@ class Ensemble(Predicting, Reading):
         """
         from treewise.ensemble.growing import grow_more
 
-        return grow_more(self, data, n, sample_weight, n_jobs)
+        return grow_more(self, data, n, sample_weight, n_jobs, progress)
 
     def evaluate(
         self,
