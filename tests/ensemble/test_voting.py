@@ -340,3 +340,22 @@ def test_arrays_that_are_no_trees_are_refused():
     ):
         with pytest.raises(ValueError, match=r"."):
             call()
+
+
+def test_neighbouring_floats_are_told_apart():
+    """The threshold between two neighbouring floats is none, and the nearest may be the larger one."""
+    x = (1.0 + np.arange(64) * 2.0**-23).astype(np.float32)[:, None]
+    classes = np.where(np.arange(64) % 2, "odd", "even")
+    ensemble = of_trees([tw.grow(x, classes), tw.grow(x[::-1], classes[::-1], max_depth=9)])
+    assert ensemble.predict(x).tolist() == classes.tolist()
+    assert ensemble.predict(x.astype(np.float64)).tolist() == classes.tolist()
+
+
+def test_a_level_never_seen_has_no_place_in_an_order():
+    """It goes with the missing values, wherever these go."""
+    size = ["S", "S", "M", "M", "L", "L", None, None]
+    for y in ("aabbbbaa", "aabbbbbb"):
+        tree = tw.grow({"size": size, "y": list(y)}, "y", kinds={"size": ["S", "M", "L"]})
+        ensemble = of_trees([tree])
+        for rows in ({"size": ["XL", None, "S", "L"]}, {"size": ["XL"]}):
+            np.testing.assert_array_equal(ensemble.apply(rows)[:, 0], tree.apply(rows))
