@@ -101,6 +101,11 @@ COMMANDS = {
     "importance": [f"importance m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
     "refit": ["refit m.json {data}"],
     "export": ["export m.json --format if-else", "export m.json --format text"],
+    "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
+    "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
+    "more": ["more many.json {data} --trees 1 -o more.json"],
+    "agreement": [f"agreement many.json {{data}} --format {form}" for form in ("text", "markdown", "csv", "json")],
+    "stages": ["stages many.json {data}", "stages many.json {data} --format csv"],
     "curve": ["curve {data} --target {target} --folds 2", "curve {data} --target {target} --folds 2 --format csv"],
 }
 
@@ -119,7 +124,9 @@ def test_verbs(names, run, tmp_path):  # noqa: F811
     data = "".join(name.replace("/", "")[:12] for name in names) + ".csv"
     tmp_path.joinpath(data).write_text(out.getvalue(), encoding="utf-8", newline="")
     quoted = {"data": shlex.quote(f"./{data}"), "target": shlex.quote(target)}
-    assert run(f"grow {quoted['data']} --target {quoted['target']} --max-depth 3 -o m.json").code == 0
+    grow = f"grow {quoted['data']} --target {quoted['target']} --max-depth 3"
+    assert run(f"{grow} -o m.json").code == 0
+    assert run(f"{grow} --ensemble forest --n-estimators 2 -o many.json").code == 0
     for commands in COMMANDS.values():
         for command in commands:
             answer = run(command.format(**quoted))
