@@ -266,7 +266,7 @@ class Ensemble(Predicting, Reading):
         size    leaves 7 to 34, median 14 · depth 5 to 14, median 6.5
         unseen  error 2.9 % on 344 of 344 rows, each by the trees that have not seen it (out of bag)
         asks    flipper_length_mm 36.5 % · bill_length_mm 35.6 % · bill_depth_mm 17.5 % · body_mass_g 8.8 % · sex 1.6 %
-        made    forest(n_estimators=20, oob_score=true, criterion="entropy", max_features="sqrt") on 344 rows
+        made    forest(n_estimators=20, oob_score=True, criterion="entropy", max_features="sqrt") on 344 rows
         """
         from treewise.draw.many import EnsembleSummary
 
