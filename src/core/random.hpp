@@ -108,23 +108,19 @@ private:
         if (frame_.columns[column].is_number()) return key_of(random_cut(random, number_of(low), number_of(high)));
         return key_of(random_cut(random, integer_of(low), integer_of(high)));
     }
-    // Statistics of the rows for which `in` holds. Where all are asked at once, loops without branches.
+    // Statistics of the rows for which `in` holds: which they are cannot be guessed, so nothing branches on it.
     template <class In>
     void count(int64_t* stat, const In& in) const {
-        int64_t rows = 0, weight = 0;
-        for (size_t i = 0; i < keys_.size(); ++i) rows += in(i), weight += in(i) ? weight_[i] : 0;
-        stat[kRows] = rows, stat[kWeight] = weight;
-        if constexpr (S == Shape::two) {
-            int64_t ones = 0;
-            for (size_t i = 0; i < keys_.size(); ++i) ones += in(i) ? load_[i] : 0;
-            stat[kCounts] = weight - ones, stat[kCounts + 1] = ones;
-        } else if constexpr (S == Shape::many) {
-            for (size_t i = 0; i < keys_.size(); ++i) stat[kCounts + at(load_[i])] += in(i) ? weight_[i] : 0;
-        } else {
-            for (size_t i = 0; i < keys_.size(); ++i) {
-                if (in(i)) add_product(stat + kLimbs, weight_[i], load_[i]);
-            }
+        int64_t rows = 0, weight = 0, ones = 0;
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            const int64_t mask = -int64_t{in(i)};
+            rows -= mask, weight += weight_[i] & mask;
+            if constexpr (S == Shape::two) ones += load_[i] & mask;
+            if constexpr (S == Shape::many) stat[kCounts + at(load_[i])] += weight_[i] & mask;
+            if constexpr (S == Shape::sums) add_product(stat + kLimbs, weight_[i] & mask, load_[i]);
         }
+        stat[kRows] = rows, stat[kWeight] = weight;
+        if constexpr (S == Shape::two) stat[kCounts] = weight - ones, stat[kCounts + 1] = ones;
     }
 
     const Frame& frame_;
