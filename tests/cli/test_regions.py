@@ -14,6 +14,24 @@ def test_two_trees_side_by_side(run, tmp_path):
     assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
 
 
+def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
+    run("grow outlier -q -o t.json")
+    run("grow outlier --ensemble forest --n-estimators 3 -q -o f.json")
+    answer = run("regions t.json f.json outlier_validation --tree 2 -o r.svg")
+    assert (answer.code, answer.err) == (0, "2 pictures → r.svg\n")
+    trees = {"t.json": tw.load(tmp_path / "t.json"), "tree 2 of f.json": tw.load(tmp_path / "f.json")[2]}
+    tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
+    assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
+    for words, said in (
+        ("f.json outlier_validation", "f.json holds 3 trees. Pick one with --tree N (0 to 2)"),
+        ("t.json outlier_validation --tree 0", "--tree 0: t.json holds a single tree. Leave it out."),
+        ("outlier --tree 0", "--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out."),
+    ):
+        answer = run(f"regions {words} -o no.svg")
+        assert answer.code == 2
+        assert said in answer.err
+
+
 def test_columns_and_held_values(run, model, tmp_path):
     answer = run(f"regions {model} penguins --x island --y flipper_length_mm --held bill_length_mm=40 -o r.png")
     assert (answer.code, answer.err) == (0, "1 picture → r.png\n")

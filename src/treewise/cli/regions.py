@@ -9,7 +9,7 @@ import click
 
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
 from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.shared import na_option, take_text_options, target_option, text_options
+from treewise.cli.shared import na_option, take_text_options, target_option, text_options, tree_option
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import read_held, read_varied
 from treewise.cli.verb import SHOWN, option, output_option, verb
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     help="Without a MODEL: grow a row of trees with these values of a parameter.",
 )
 @option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (of one MODEL).")
+@tree_option
 @target_option("the tree's")
 @na_option
 @text_options
@@ -66,6 +67,7 @@ def command(
     held: Sequence[tuple[str, str | None]],
     vary: Sequence[tuple[str, list[float]]],
     with_tree: bool,
+    member: int | None,
     target: str | None,
     na_values: Sequence[str],
     output: str | None,
@@ -80,6 +82,8 @@ def command(
     if len(given) == 1 and not looks_like_model(given[0]):
         if with_tree:
             raise ParameterError("--with-tree is for one MODEL. Leave it out.")
+        if member is not None:
+            raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
         if held:
             raise ParameterError(
                 "--held is for trees that ask about other columns; these are grown on two. Leave it out."
@@ -89,7 +93,7 @@ def command(
         if vary:
             raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
         *models, data = given
-        found, table = read_models(models, data, na_values, target, form)
+        found, table = read_models(models, data, na_values, target, form, member)
         across, up = first_columns(list(found.values()), x, y)
         axes = side_by_side(found, table, across, up, held=dict(held), target=target, with_tree=with_tree)
     first, *_ = axes
@@ -105,16 +109,24 @@ def grid(table: Table, target: str | None, x: str | None, y: str | None, vary: d
 
 
 def read_models(
-    models: Sequence[str], data: str, na_values: Sequence[str], target: str | None, form: TextForm
+    models: Sequence[str],
+    data: str,
+    na_values: Sequence[str],
+    target: str | None,
+    form: TextForm,
+    member: int | None,
 ) -> tuple[dict[str, Tree], Table]:
-    """Read saved trees, each by the name of its file, and the table."""
+    """Read saved trees, each by the name of its file, and the table; of files that hold many trees, ``member``."""
     from treewise.cli.inputs import read_model
 
     if not models:
         raise ParameterError(f"regions needs a table too: treewise regions {safe(data)} DATA.")
     first, table = read_model_and_data(models[0], data, na_values, target, form)
     trees: dict[str, Tree] = {}
-    for model in [first, *(read_model(name, target) for name in models[1:])]:
+    found = [first, *(read_model(name, target) for name in models[1:])]
+    if all(model.many is None for model in found):
+        found[0] = first.member(member)  # which says that there is none to pick
+    for model in [model.member(member) if model.many is not None else model for model in found]:
         name = model.name
         while name in trees:
             name += "'"
