@@ -285,6 +285,30 @@ def test_stages_of_boosting_are_its_rounds():
     assert student.teacher == "AdaBoost of 20 trees"
 
 
+def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
+    ensemble, own, other = boosted(), some_table(3), some_table(8)
+    bounds = [r.bound for r in ensemble.rounds]
+    assert [s.bound for s in ensemble.stages(own)] == bounds
+    assert [s.bound for s in ensemble.first(3).stages(own)] == bounds[:3]
+    weighed = [
+        tw.adaboost(own, "y", ignore=["score"], n_estimators=5, **how)
+        for how in ({"sample_weight": np.arange(60.0) + 1}, {"class_weight": "balanced"}, {"priors": [0.8, 0.1, 0.1]})
+    ]
+    by_column = tw.adaboost({**own, "w": np.arange(60) + 1.0}, "y", ignore=["score"], n_estimators=5, sample_weight="w")
+    elsewhere = [
+        ensemble.stages(other),
+        ensemble.stages({name: cells[::-1] for name, cells in own.items()}),
+        ensemble.stages(own, sample_weight=np.arange(60.0)),
+        ensemble.stages(own, own["y"][::-1]),
+        by_column.stages({**own, "w": np.arange(60) + 1.0}),
+        *(each.stages(own) for each in weighed),
+    ]
+    for found in elsewhere:
+        assert {stage.bound for stage in found} == {None}
+        assert "at most" not in str(found)
+        assert not any("bound" in text.get_text() for text in found.draw().get_legend().get_texts())
+
+
 def test_stages_are_drawn(tmp_path):
     found = boosted().stages(some_table(3), test=some_table(8))
     ax = found.draw(path=tmp_path / "stages.png")

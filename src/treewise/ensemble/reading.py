@@ -119,7 +119,8 @@ class Reading:
     ) -> Stages:
         """Return the error after one tree, two trees, … on a table whose answers are known, and on another, ``test``.
 
-        Of boosting the bound on the training error stands beside it.
+        Of boosting the bound on the training error stands beside it where ``data`` is the table the trees were grown
+        on and all rows weigh the same: it bounds no other error.
 
         >>> import treewise as tw
         >>> found = tw.forest("penguins", n_estimators=20).stages("penguins")

@@ -1,7 +1,8 @@
 """The error of an ensemble after one tree, two trees, …: how many trees it takes.
 
 Stands on ``panel.py``. Trees are asked in order and what they say is added up, so that every stage costs one tree. Of
-boosting the bound that the training error cannot exceed stands beside it.
+boosting the bound that the training error cannot exceed stands beside it, where that is the error shown: on the very
+table the trees were grown on, with all rows weighing the same.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.evaluating import with_known_answers
+from treewise.ensemble.evaluating import seen_before, with_known_answers
 from treewise.errors import ParameterError
-from treewise.evaluate.measure import root_mean_square
+from treewise.evaluate.measure import Compared, root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
 from treewise.sheet import Heading, Sheet, Shown
+from treewise.table import Table
 from treewise.wording import figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_STAGES = 30  # that are printed
+WEIGHED = ("sample_weight", "sample_weight_array", "class_weight", "priors")  # in a history: rows do not weigh the same
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Stage:
     trees: int
     training: float  # on the table that was given
     test: float | None  # on the other one
-    bound: float | None  # of boosting: the training error is at most this
+    bound: float | None  # of boosting, on the table of growth: the training error is at most this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,14 +128,18 @@ def stages(
     """Return the error after each tree on a table whose answers are known, and on another (``Ensemble.stages``)."""
     parts = 1 if test is None else 2
     told = [None if progress is None else part_of(progress, i, parts) for i in range(parts)]
-    name, rows, errors = errors_on(ensemble, data, target, sample_weight, told[0])
-    other, others, tested = (None, 0, None) if test is None else errors_on(ensemble, test, target, None, told[-1])
-    bounds = bounds_of(ensemble)
+    here = with_known_answers(ensemble, data, target, sample_weight)
+    errors = errors_on(ensemble, here, told[0])
+    others = None if test is None else with_known_answers(ensemble, test, target)
+    tested = None if others is None else errors_on(ensemble, others, told[-1])
+    own = target is None and sample_weight is None
+    bounds = bounds_of(ensemble, here.table) if own else [None] * len(ensemble)
     found = tuple(
         Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
     )
     measure = "rmse" if ensemble.task == "regression" else "error"
-    about = (name, rows, other, others, ensemble.target.name, ensemble.method, measure)
+    name, many = (None, 0) if others is None else (others.table.name, len(others.table))
+    about = (here.table.name, len(here.table), name, many, ensemble.target.name, ensemble.method, measure)
     return Stages(*about, found, oob_error(ensemble))
 
 
@@ -141,13 +148,20 @@ def part_of(progress: Progress, place: int, parts: int) -> Progress:
     return lambda share: progress((place + share) / parts)
 
 
-def bounds_of(ensemble: Ensemble) -> list[float | None]:
-    """Return boosting's bound after each tree; None for other trees, and where their history does not tell."""
+def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
+    """Return boosting's bound on the error on this table after each tree; None where there is none.
+
+    It bounds the mistakes as the first round weighs them, on the rows of growth: it says nothing of other tables, nor
+    of the plain share of wrong rows where the rows weighed differently.
+    """
+    none: list[float | None] = [None] * len(ensemble)
+    weighed = any(step.get(name) for step in ensemble.history for name in WEIGHED)
+    if ensemble.method != "adaboost" or weighed or not seen_before(ensemble, table):
+        return none
     try:
-        known: list[float | None] = [each.bound for each in ensemble.rounds]
+        return [each.bound for each in ensemble.rounds]
     except ParameterError:
-        known = []
-    return known or [None] * len(ensemble)
+        return none
 
 
 def oob_error(ensemble: Ensemble) -> float | None:
@@ -157,11 +171,8 @@ def oob_error(ensemble: Ensemble) -> float | None:
     return 1.0 - ensemble.oob.score
 
 
-def errors_on(
-    ensemble: Ensemble, data: Any, target: Any, sample_weight: Any, progress: Progress | None
-) -> tuple[str, int, list[float]]:
-    """Return the name of a table, how many of its rows count, and the error on them after each tree."""
-    here = with_known_answers(ensemble, data, target, sample_weight)
+def errors_on(ensemble: Ensemble, here: Compared, progress: Progress | None) -> list[float]:
+    """Return the error on the rows of a table after each tree."""
     truth, weight, panel = true_answers(ensemble, here), here.weight, Panel.on(ensemble, here.table)
     numbers, voting = ensemble.task == "regression", ensemble.voting
     total = np.zeros((len(panel), len(ensemble.classes) or 1))
@@ -172,4 +183,4 @@ def errors_on(
             errors.append(root_mean_square(total[:, 0] / many - truth, weight))
         else:
             errors.append(float(np.average(voting.best(total, many) != truth, weights=weight)))
-    return here.table.name, len(here.table), errors
+    return errors
