@@ -30,6 +30,14 @@ def test_rounds_are_a_sequence(penguins):
     assert np.cumprod([r.z for r in rounds]) == pytest.approx([r.bound for r in rounds])
 
 
+def test_some_of_the_rounds_keep_their_numbers(penguins):
+    rounds = penguins.rounds
+    assert [r.number for r in rounds] == [1, 2, 3, 4]
+    assert rounds[2:4].to_frame()["round"].to_list() == [3, 4]
+    assert rounds[::-2].to_frame()["round"].to_list() == [4, 2]
+    assert "    3  bill_length_mm <= 44.25" in str(rounds[2:4])
+
+
 def test_rounds_in_every_form(penguins):
     rounds = penguins.rounds
     assert rounds.to_frame().columns == ["round", "learner", "error", "vote", "z", "training_error", "bound"]

@@ -32,6 +32,7 @@ class Round:
     ('GPA = 3.5 → N, otherwise → P', 0.16666666666666666, 0.8047, 0.7454, 0.16666666666666666)
     """
 
+    number: int  # from 1
     learner: str  # in words
     error: float  # ε_b: its mistakes, weighed by D_b
     vote: float  # α_b
@@ -88,7 +89,7 @@ class Rounds(Shown, Sequence[Round]):
             Heading("training_error", "share", title="training error %"),
             Heading("bound", "share", title="at most %", write=at_most),
         )
-        rows = [(b, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for b, r in enumerate(self.rounds, 1)]
+        rows = [(r.number, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for r in self.rounds]
         if not rows:
             return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
@@ -126,7 +127,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
         z = z_of(error, vote, len(ensemble.classes))
         bound *= z
-        found.append(Round(in_words(ensemble[t]), error, vote, z, together[t], bound))
+        found.append(Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
     ended = len(made["errors"]) == len(ensemble)
     return Rounds(tuple(found), ensemble.target.name, len(ensemble.classes), float(rate), stopped if ended else "")
 
