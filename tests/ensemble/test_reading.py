@@ -1,5 +1,7 @@
 """Reading an ensemble: agreement, Shapley values, importances, stages and words, each against its definition."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -307,6 +309,17 @@ def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
         assert {stage.bound for stage in found} == {None}
         assert "at most" not in str(found)
         assert not any("bound" in text.get_text() for text in found.draw().get_legend().get_texts())
+
+
+def test_an_out_of_bag_error_of_no_rows_is_none():
+    table = {"x": [1.0, 2.0], "y": ["a", "b"]}
+    forest = tw.forest(table, "y", n_estimators=1, oob_score=True)
+    assert (forest.oob.rows, forest.oob.of) == (0, 2)  # the one tree has seen both rows
+    found = forest.stages(table)
+    assert found.oob is None
+    assert "Out of bag" not in str(found)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["out_of_bag"] is None
+    assert tw.forest("penguins", n_estimators=5, oob_score=True).stages("penguins").oob > 0
 
 
 def test_stages_are_drawn(tmp_path):

@@ -7,6 +7,7 @@ table the trees were grown on, with all rows weighing the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -165,8 +166,8 @@ def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
 
 
 def oob_error(ensemble: Ensemble) -> float | None:
-    """Return the error that was estimated while growing; of numbers only R² is kept."""
-    if ensemble.oob is None or ensemble.task == "regression":
+    """Return the error estimated while growing; None where no row was judged, and of numbers: only R² is kept."""
+    if ensemble.oob is None or ensemble.task == "regression" or math.isnan(ensemble.oob.score):
         return None
     return 1.0 - ensemble.oob.score
 
