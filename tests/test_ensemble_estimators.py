@@ -337,6 +337,15 @@ def test_what_a_warm_start_refuses(kind):
     assert model.ensemble_ == before["ensemble_"]
 
 
+@pytest.mark.parametrize("kind", [ForestClassifier, BaggingRegressor, AdaBoostClassifier])
+def test_a_warm_start_refuses_other_names_for_the_same_codes(kind):
+    towns, y = pd.DataFrame({"town": ["Bari", "Rome"] * 4}), np.arange(8) % 3
+    model = kind(n_estimators=2, warm_start=True).fit(towns, y).set_params(n_estimators=4)
+    with pytest.raises(DataError, match="not the table these trees were grown on"):
+        model.fit(towns.replace({"Bari": "Oslo", "Rome": "Paris"}), y)
+    assert model.fit(towns, y).ensemble_ == kind(n_estimators=4).fit(towns, y).ensemble_
+
+
 def test_a_warm_start_goes_on_with_the_seed_that_was_drawn():
     model = ForestClassifier(2, warm_start=True, random_state=np.random.RandomState(7)).fit(X, Y)
     whole = ForestClassifier(5, random_state=np.random.RandomState(7)).fit(X, Y)

@@ -242,6 +242,46 @@ def test_tables_are_told_apart_by_what_stands_in_them_only():
     assert fingerprint(problem_for(floats, "y")) != fingerprint(problem_for(renamed, "y"))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"town": ["Oslo", "Paris", "Oslo", "Paris"]},
+        {"y": ["c", "d", "d", "c"]},
+        {"n": [False, True, True, False]},
+        {"day": np.array([1, 2, 3, 4], "M8[s]")},
+    ],
+    ids=["levels", "classes", "kind", "unit"],
+)
+def test_tables_that_differ_in_what_their_numbers_stand_for_are_told_apart(other):
+    table = {
+        "town": ["Bari", "Rome", "Bari", "Rome"],
+        "n": ["f", "t", "t", "f"],
+        "day": np.array([1, 2, 3, 4], "M8[D]"),
+        "y": ["a", "b", "b", "a"],
+    }
+    one, two = problem_for(table, "y"), problem_for(table | other, "y")
+    assert all(np.array_equal(a, b) for a, b in zip(one.columns, two.columns, strict=True))
+    assert np.array_equal(one.y, two.y)
+    assert fingerprint(one) != fingerprint(two)
+
+
+def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
+    table = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
+    problem = problem_for(table, "y")
+    counted = problem_for(table, "y", sample_weight=[1, 2, 1])
+    found = [fingerprint(p) for p in (problem, replace(problem, weight_scale=problem.weight_scale + 1), counted)]
+    found.append(fingerprint(replace(counted, repeats=None)))
+    assert counted.repeats is not None
+    assert len(set(found)) == 4
+
+
+def test_columns_do_not_run_together():
+    problem = problem_for({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
+    x, z = problem.columns
+    moved = replace(problem, columns=(np.append(x, z[:1]), z[1:]))
+    assert fingerprint(problem) != fingerprint(moved)
+
+
 def test_an_ensemble_that_does_not_say_how_it_was_grown():
     with pytest.raises(ParameterError, match="does not say how it was grown"):
         recipe_of(bagging("xor", n_estimators=1).with_(history=()))

@@ -8,6 +8,7 @@ weighing twice: limits count different rows, and limits that are shares are shar
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -252,18 +253,21 @@ def oob_predictions(ensemble: Ensemble, data: Any, sample_weight: Any = None) ->
 def fingerprint(problem: Problem) -> str:
     """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
 
+    What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.
+
     >>> from treewise.growth import problem_for
     >>> fingerprint(problem_for("xor"))
-    '3d9504c7ff558323'
+    '74fe58d1a4e36a57'
     """
-    found = hashlib.blake2b(digest_size=8)
-    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
-        found.update(encoding.name.encode())
-        found.update(
-            plain_nan(np.asarray(values, np.float64)) + 0.0
-            if values.dtype.kind == "f"
-            else np.ascontiguousarray(values)
-        )
-    found.update(np.ascontiguousarray(problem.raw if len(problem.raw) else problem.y))
-    found.update(np.ascontiguousarray(problem.weight))
+    meaning = [
+        [[e.name, e.kind, e.unit, *e.levels] for e in problem.encodings],
+        [str(label) for label in problem.target.classes],
+        str(problem.weight_scale),
+        problem.repeats is None,
+    ]
+    found = hashlib.blake2b(json.dumps(meaning).encode(), digest_size=8)
+    for values in (*problem.columns, problem.raw if len(problem.raw) else problem.y, problem.weight):
+        numbers = plain_nan(np.asarray(values, np.float64)) + 0.0 if values.dtype.kind == "f" else values
+        found.update(f"/{numbers.nbytes}/".encode())  # where one ends, so that no two tables run together to the same
+        found.update(np.ascontiguousarray(numbers))
     return found.hexdigest()
