@@ -50,6 +50,18 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     assert (ensemble.oob.score, ensemble.oob.rows, ensemble.oob.of) == (found.score, covered.sum(), 25)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [2.0**660, 2.0**-660])
+def test_the_score_has_no_unit(unit):
+    x = np.arange(30.0)
+    y = x + np.random.default_rng(0).normal(size=30)
+    forest = tw.forest({"x": x, "y": y * unit}, "y", n_estimators=30, oob_score=True)
+    said = forest.oob_predict({"x": x, "y": y * unit}) / unit
+    assert forest.oob.rows == 30
+    assert 0.5 < forest.oob.score < 1
+    assert forest.oob.score == pytest.approx(1 - np.mean((y - said) ** 2) / np.var(y), abs=1e-12)
+
+
 def test_the_score_is_there_only_where_it_was_asked_for():
     assert bagging("penguins", n_estimators=3).oob is None
     scored = bagging("penguins", n_estimators=30, oob_score=True)

@@ -17,6 +17,7 @@ from treewise.ensemble import voting
 from treewise.ensemble.bags import Bags
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
+from treewise.loss_sums import size_of_numbers
 from treewise.nodes import Target
 from treewise.problem import Problem
 
@@ -62,9 +63,10 @@ def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_]) -> flo
         return np.nan
     if problem.target.task == "classification":
         return float(np.average(best_class(said[covered]) == problem.y[covered], weights=weight))
-    truth = problem.raw[covered]
+    unit = size_of_numbers(problem.raw[covered])  # R² has no unit, but squares of huge or tiny numbers have no value
+    truth, found = problem.raw[covered] / unit, said[covered] / unit
     spread = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
-    missed = np.average((truth - said[covered]) ** 2, weights=weight)
+    missed = np.average((truth - found) ** 2, weights=weight)
     return float(1 - missed / spread) if spread > 0 else np.nan
 
 
