@@ -288,6 +288,18 @@ HEADERS = {
         "history[0] is no pruning",
     ),
     "options that are none": (with_parts(history=[{"did": "prune", "options": []}]), "history[0].options"),
+    "a marker of missing values alone": (
+        with_parts(history=[{"did": "grow", "na_values": 5}]),
+        "history[0].na_values is 5: it must be a list",
+    ),
+    "a text for markers of missing values": (
+        with_parts(history=[{"did": "grow", "na_values": "?"}]),
+        'history[0].na_values is "?": it must be a list',
+    ),
+    "a marker of missing values that is a number": (
+        with_parts(history=[{"did": "grow", "na_values": ["?", 5]}]),
+        "history[0].na_values[1] is 5: it must be text",
+    ),
     "deep nesting": (with_parts(history=[{"did": "grow", "deep": DEEP}]), "nested more than 64 deep"),
     "deep nesting in nodes": (changed("rows", 0, DEEP), "no number"),
     "a field twice": (with_parts(history=[Raw('{"did":"grow","did":"x"}')]), "stands there twice"),

@@ -176,6 +176,9 @@ def check_step(step: Any, where: str) -> None:
         raise ModelFormatError(f"{where}.rows is {shown(rows)}: it must be a whole number, 0 or more")
     for key in ("treewise", "sample_weight", "imitates"):
         text(step.get(key, ""), f"{where}.{key}")
+    check_list(step.get("na_values", []), f"{where}.na_values")
+    for i, marker in enumerate(step.get("na_values", [])):
+        text(marker, f"{where}.na_values[{i}]")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
         raise ModelFormatError(f"{where} is no pruning: leaves, facts, measure, looked_at or decisions are damaged")
     for key in ("settings", "options", "ensemble"):
