@@ -67,6 +67,7 @@ def test_fewer_rounds_are_the_first_of_more(table, resample):
         if k < len(whole):
             assert whole.first(k) == fewer
             assert whole.first(k).rounds.rounds == fewer.rounds.rounds
+            assert whole.first(k).notes == fewer.notes
         assert fewer.grow_more(table.data, 5 - k, sample_weight=weights) == whole if k < 5 else fewer == whole
 
 
@@ -169,6 +170,8 @@ def test_a_learner_without_mistakes_decides_alone():
     ended = "The learner of round 5 makes no mistake: nothing is left to weigh anew, and it decides alone."
     assert boosted.rounds.stopped == ended
     assert boosted.notes == (f"boosting ended after 5 trees of 50: {ended}",)
+    assert boosted.first(4).notes == ()
+    assert boosted.with_(notes=("read so", *boosted.notes)).first(4).notes == ("read so",)
     assert boosted.grow_more("admissions", 7) == boosted
     alone = tw.adaboost("admissions", n_estimators=50, max_depth=None)
     assert (len(alone), alone.votes.tolist()) == (1, [1.0])

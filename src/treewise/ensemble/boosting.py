@@ -26,7 +26,7 @@ from treewise._version import __version__
 from treewise.ensemble.growing import fingerprint, problem_of_many
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
-from treewise.ensemble.model import Ensemble
+from treewise.ensemble.model import ENDED, Ensemble
 from treewise.ensemble.reweighing import Classes, Distribution, Reckoning
 from treewise.errors import ParameterError, shown
 from treewise.growth import Progress, workers
@@ -221,7 +221,7 @@ class Run:
         criterion = problem.settings.criterion
         assert criterion is not None
         assert members is not None
-        ended = f"boosting ended after {plural(self.number, 'tree')} of {self.recipe.n_estimators:,}: {self.stopped}"
+        ended = f"{ENDED} after {plural(self.number, 'tree')} of {self.recipe.n_estimators:,}: {self.stopped}"
         return Ensemble(
             "adaboost",
             problem.encodings,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
+ENDED = "boosting ended"  # how the note begins that says why there are fewer trees than were asked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +129,7 @@ class Ensemble(Predicting, Reading):
     def first(self, k: int) -> Self:
         """Return the ensemble of the first k trees: what growing k in the first place gives.
 
-        What was estimated with all trees (``oob``) is not known of fewer.
+        What was estimated with all trees (``oob``) is not known of fewer, nor did boosting end with them.
         """
         many = index(k)
         if many is None or not 1 <= many <= len(self):
@@ -140,6 +141,7 @@ class Ensemble(Predicting, Reading):
             votes=self.votes[:many],
             decreases=self.decreases[:many],
             oob=None,
+            notes=tuple(note for note in self.notes if not note.startswith(ENDED)),
             history=(*self.history, Step(did="first", options={"trees": many})),
         )
 
