@@ -133,6 +133,7 @@ def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
         else:
             assert row.spread == pytest.approx(np.std(column))
             assert (row.low, row.high) == (column.min(), column.max())
+    assert len(found.share) == (12 if ensemble.classes else 0)
     disputed = [-row.share if ensemble.classes else row.spread for row in found]
     assert disputed == sorted(disputed, reverse=True)
     same = sum(len(set(column.tolist())) == 1 for column in said.T)

@@ -41,7 +41,8 @@ class RowAgreement:
 class Agreement(Shown, Sequence[RowAgreement]):
     """The rows of a table, those the trees quarrel about most first. ``print`` it, index it, or ``.to_frame()``.
 
-    ``share`` and ``shares``, or ``values``, ``spread``, ``low`` and ``high``, are in the order of the table.
+    ``answers`` are in the order of the table, and with them ``share`` and ``shares``; of numbers, which have no such,
+    ``spread``, ``low`` and ``high``.
     """
 
     table: str
@@ -57,7 +58,9 @@ class Agreement(Shown, Sequence[RowAgreement]):
 
     @property
     def share(self) -> Floats:
-        """How much of the say is for the answer, row by row: 1 where the trees are of one mind."""
+        """How much of the say is for the answer, row by row: 1 where the trees are of one mind; of numbers empty."""
+        if not self.classes:
+            return np.empty(0)
         rows: Floats = self.shares[np.arange(len(self.places)), self.places]
         return rows
 
