@@ -49,12 +49,12 @@ class OfMany:
 
     def sentences(self, table: Table) -> list[str]:
         """Say what is predicted for each row, and how far the trees agree."""
-        import numpy as np
+        from treewise.explain.many.explanation import answers_in_words
 
         said = []
         shares = self.trees.predict_proba(table) if self.proba and self.trees.classes else None
-        for i in range(len(table)):
-            said.append(self.trees.explain(table.take(np.array([i]))).sentences[0])
+        for i, sentence in enumerate(answers_in_words(self.trees, table)):
+            said.append(sentence)
             if shares is not None:
                 each = zip(self.trees.classes, shares[i].tolist(), strict=True)
                 said.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in each))

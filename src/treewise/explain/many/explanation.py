@@ -18,6 +18,7 @@ from treewise.explain.many.agreement import RowAgreement, agreement
 from treewise.explain.many.panel import Panel
 from treewise.explain.many.shap import shap
 from treewise.sheet import Heading, Sheet, Shown
+from treewise.table import Table
 from treewise.wording import figure, percent, plural, rough_percent, safe
 
 SAID = 3  # columns that a sentence names on either side
@@ -57,18 +58,7 @@ class ManyExplanation(Shown):
         return tuple(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        answer = f"{safe(self.target)} = {figure(self.answer) if self.numbers else safe(self.says.answer)}"
-        trees = plural(self.trees, "tree")
-        if self.numbers:
-            assert self.says.low is not None
-            assert self.says.high is not None
-            ends = f"from {figure(self.says.low)} to {figure(self.says.high)}"
-            yield f"{answer}: the mean of {trees}, which say {ends}."
-        elif self.method == "adaboost":
-            yield f"{answer}: it has {rough_percent(self.says.share or 0.0)} % of the votes of {trees}."
-        else:
-            many = round((self.says.share or 0.0) * self.trees)
-            yield f"{answer}: {many:,} of {trees} say so, the mean of their probabilities is {percent(self.answer)} %."
+        yield answer_in_words(self.target, self.method, self.trees, self.says, self.answer)
         start = figure(self.base) if self.numbers else f"{percent(self.base)} %"
         yield f"Of a row of which nothing is known they say {start}."
         ups = [r for r in self.reasons if r.adds > 0]
@@ -100,6 +90,30 @@ class ManyExplanation(Shown):
         return {**says, "base": self.base, "columns": self.sheet().records(), "sentences": list(self.sentences)}
 
 
+def answer_in_words(target: str, method: str, many: int, says: RowAgreement, answer: float) -> str:
+    """Say the answer, which is a probability or a value, and how far the trees agree."""
+    trees = plural(many, "tree")
+    if says.share is None:
+        assert says.low is not None
+        assert says.high is not None
+        ends = f"from {figure(says.low)} to {figure(says.high)}"
+        return f"{safe(target)} = {figure(answer)}: the mean of {trees}, which say {ends}."
+    said = f"{safe(target)} = {safe(says.answer)}"
+    if method == "adaboost":
+        return f"{said}: it has {rough_percent(says.share)} % of the votes of {trees}."
+    agree = f"{round(says.share * many):,} of {trees} say so"
+    return f"{said}: {agree}, the mean of their probabilities is {percent(answer)} %."
+
+
+def answers_in_words(ensemble: Ensemble, table: Table) -> list[str]:
+    """Say the answer for each row of a table, without its reasons: the trees are asked, and no more."""
+    found, about = agreement(ensemble, table), (ensemble.target.name, ensemble.method, len(ensemble))
+    if ensemble.task == "regression":
+        return [answer_in_words(*about, found.of(i), found.answers[i]) for i in range(len(found))]
+    chances = ensemble.predict_proba(table)[np.arange(len(found)), found.places].tolist()
+    return [answer_in_words(*about, found.of(i), chance) for i, chance in enumerate(chances)]
+
+
 def explain(ensemble: Ensemble, row: Any) -> ManyExplanation:
     """Explain the answer for one row (``Ensemble.explain``)."""
     panel = Panel.of(ensemble, row)
@@ -119,7 +133,7 @@ def explain(ensemble: Ensemble, row: Any) -> ManyExplanation:
     reasons = tuple(
         Reason(ensemble.columns[i], cell(panel, i), float(adds[i])) for i in order if abs(adds[i]) > NOTHING
     )
-    answer = float(says.answer) if numbers else base + float(adds.sum())
+    answer = float(says.answer) if numbers else float(ensemble.predict_proba(panel.table)[0, place])
     about = (ensemble.target.name, ensemble.method, len(ensemble), says, numbers)
     return ManyExplanation(*about, base, answer, reasons)
 
