@@ -37,6 +37,7 @@ from treewise import (
     TreeClassifier,
     TreeRegressor,
 )
+from treewise.ensemble import voting
 from treewise.errors import DataError, ParameterError, TreewiseError
 
 GROWN_BY = {
@@ -344,6 +345,19 @@ def test_a_warm_start_refuses_other_names_for_the_same_codes(kind):
     with pytest.raises(DataError, match="not the table these trees were grown on"):
         model.fit(towns.replace({"Bari": "Oslo", "Rome": "Paris"}), y)
     assert model.fit(towns, y).ensemble_ == kind(n_estimators=4).fit(towns, y).ensemble_
+
+
+@pytest.mark.parametrize("kind", DRAWING)
+def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
+    asked, ask = [], voting.out_of_bag
+    monkeypatch.setattr(voting, "out_of_bag", lambda trees, *rest: asked.append(len(trees)) or ask(trees, *rest))
+    options = {"oob_score": True, "bootstrap": True}
+    model = kind(n_estimators=30, warm_start=True, **options).fit(X, target_for(kind))
+    model.set_params(n_estimators=40).fit(X, target_for(kind))
+    assert asked == [30, 40]
+    table = X.assign(y=target_for(kind))
+    assert model.ensemble_.oob == GROWN_BY[kind](table, "y", 40, **options).oob
+    assert model.ensemble_.oob.score == model.oob_score_
 
 
 def test_a_warm_start_goes_on_with_the_seed_that_was_drawn():

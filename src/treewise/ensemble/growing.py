@@ -121,9 +121,16 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
 
 
 def grow_ensemble(
-    problem: Problem, recipe: Recipe, progress: Progress | None = None, n_jobs: int | None = None
+    problem: Problem,
+    recipe: Recipe,
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+    judge: bool = True,
 ) -> Ensemble:
-    """Grow the trees of an ensemble on a prepared problem; ``progress`` is told the share of them that is grown."""
+    """Grow the trees of an ensemble on a prepared problem; ``progress`` is told the share of them that is grown.
+
+    ``judge=False`` leaves to the caller to ask the trees about rows they have not seen, whatever the recipe says.
+    """
     bags, asked = recipe.bags(problem), problem.settings
     members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
     step = Step(
@@ -147,7 +154,7 @@ def grow_ensemble(
         history=(step,),
         notes=problem.notes,
     )
-    return judged(made, recipe, bags)
+    return judged(made, recipe, bags) if judge else made
 
 
 def grow_members(
@@ -220,9 +227,14 @@ def grow_more(
 
 
 def more_of_problem(
-    ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
+    ensemble: Ensemble,
+    problem: Problem,
+    n: int,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    judge: bool = True,
 ) -> Ensemble:
-    """Return the ensemble with n further trees, grown on its own problem."""
+    """Return the ensemble with n further trees, grown on its own problem; ``judge`` as in ``grow_ensemble``."""
     if ensemble.method == "adaboost":
         from treewise.ensemble.boosting import more_rounds
 
@@ -237,7 +249,7 @@ def more_of_problem(
         decreases=np.concatenate([ensemble.decreases, decreases]),
         history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
     )
-    return judged(more, recipe, bags)
+    return judged(more, recipe, bags) if judge else more
 
 
 def oob_predictions(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> npt.NDArray[Any]:

@@ -44,16 +44,17 @@ class Bagged(EnsembleEstimator):
         return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
 
     def _grow(self, problem: Problem) -> Ensemble:
-        return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs)
+        return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs, judge=False)
 
     def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
-        return more_of_problem(before, problem, n, self.n_jobs)
+        return more_of_problem(before, problem, n, self.n_jobs, judge=False)
 
     def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
-        """Take on the outcome of a fit, with what rows that trees have not seen say of it."""
+        """Take on the outcome of a fit, with what rows that trees have not seen say of it: asked only here."""
         if not self.oob_score:
             return super()._become(given, model, **fitted)
         answers = out_of_bag(model, given.problem, self._recipe().bags(given.problem))
+        model = model.with_(oob=answers.summary)
         seen = int(np.count_nonzero(answers.trees == 0))
         if seen:
             warn(
