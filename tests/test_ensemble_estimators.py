@@ -360,6 +360,30 @@ def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
     assert model.ensemble_.oob.score == model.oob_score_
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "key", "other"),
+    [
+        ("class_weight", {"Adelie": 2.0, "Gentoo": 1.0}, "Adelie", 9.0),
+        ("kinds", {"island": ["Biscoe", "Dream", "Torgersen"]}, "island", "nominal"),
+        ("na_values", ["?"], 0, "-"),
+    ],
+)
+def test_a_warm_start_notices_what_was_changed_in_place(name, value, key, other):
+    model = fitted(ForestClassifier, warm_start=True, **{name: value}).set_params(n_estimators=6)
+    before, value[key] = value[key], other
+    with pytest.raises(ParameterError, match=f"^warm_start: {name} has changed since the trees were grown"):
+        model.fit(X, Y)
+    value[key] = before
+    assert len(model.fit(X, Y).ensemble_) == 6
+
+
+def test_a_warm_start_does_not_mind_who_else_draws_from_the_generator():
+    chance = np.random.RandomState(7)
+    model = ForestClassifier(2, warm_start=True, random_state=chance).fit(X, Y)
+    chance.rand(3)
+    assert len(model.set_params(n_estimators=3).fit(X, Y).ensemble_) == 3
+
+
 def test_a_warm_start_goes_on_with_the_seed_that_was_drawn():
     model = ForestClassifier(2, warm_start=True, random_state=np.random.RandomState(7)).fit(X, Y)
     whole = ForestClassifier(5, random_state=np.random.RandomState(7)).fit(X, Y)

@@ -7,6 +7,7 @@ keeps one ``Ensemble``, with everything treewise can do with one; its members ar
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, overload
 
@@ -101,7 +102,7 @@ class EnsembleEstimator(Estimator):
 
     def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit, and remember by which parameters."""
-        return super()._become(given, model, **fitted, _grown_with=self.get_params(deep=False))
+        return super()._become(given, model, **fitted, _grown_with=kept(self.get_params(deep=False)))
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -180,9 +181,22 @@ class FittedTrees(Sequence[TreeEstimator]):
         return self.ensemble._tree(at)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two values of a parameter say the same, whatever they are made of."""
-    return one is other or joblib.hash(one) == joblib.hash(other)
+def kept(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of parameters as they are now, so that what is changed in place later is noticed.
+
+    A generator of random numbers stays itself: drawing from it changes it, and its seed has been drawn.
+    """
+    return {
+        name: value if isinstance(value, np.random.RandomState) else copy.deepcopy(value)
+        for name, value in parameters.items()
+    }
+
+
+def same(now: Any, before: Any) -> bool:
+    """Tell whether a parameter says the same as the value that was kept of it, whatever they are made of."""
+    if isinstance(now, np.random.RandomState) and now is before:
+        return True
+    return bool(joblib.hash(now) == joblib.hash(before))
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------
