@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.tables import drawn, quick
+from treewise import _core
 from treewise.ensemble.growing import same_problem
 from treewise.ensemble.learners import said_by
 from treewise.ensemble.reweighing import BITS, Distribution, Reckoning
@@ -157,6 +158,29 @@ def test_the_arithmetic_of_a_round():
     assert (slow.vote, wrong / right) == pytest.approx((0.25 * np.log(9), 3.0))
     assert 0.9 * right + 0.1 * wrong == pytest.approx(1)
     assert right == pytest.approx(np.exp(-slow.vote) / slow.z)
+
+
+@pytest.mark.parametrize("n", [2, 3, 50, 5_000])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
+    rng = np.random.default_rng(n)
+    for spread in (1.0, 10.0, 30.0):  # of the largest spread most rows weigh but one unit
+        units = np.maximum(1, 2.0**50 * np.exp(-spread * rng.random(n))).astype(np.int64)
+        truth, said = rng.integers(0, n_classes, (2, n)).astype(np.uint8)
+        truth[0], said[0], truth[1], said[1] = 0, 0, 0, 1
+        weights = Distribution(units, 0)
+        after = weights.next(truth, said, Reckoning(int(units[truth != said].sum()), weights.total, n_classes))
+        share = Fraction(int(after.units[truth != said].sum()), after.total)
+        assert abs(share - Fraction(n_classes - 1, n_classes)) <= Fraction(2 * n + 8, 2**BITS)
+
+
+def test_weights_further_off_than_rounding_explains_are_caught(monkeypatch):
+    weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.weigh_anew
+    truth, said = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
+    found = weights.reckon(truth, said)
+    monkeypatch.setattr(_core, "weigh_anew", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
+    with pytest.raises(AssertionError):
+        weights.next(truth, said, found)
 
 
 # -- how it ends ------------------------------------------------------------------------------------------------------

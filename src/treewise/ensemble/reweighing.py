@@ -14,7 +14,8 @@ multiplies α. Answers wrong in the end have Σ α·[wrong] ≥ Σ α·[right], 
 Weights are integers that add up to about 2^52, so ε is a quotient of whole numbers, the same for any order of rows and
 any number of threads. On small tables they are in exact proportion for many rounds, as on paper; where the proportions
 need too large numbers, the next weights are rounded to units of 2^-52, and to at least one. After the update (with a
-learning rate of 1) the learner's mistakes weigh (K − 1)/K of all, exactly or but for that rounding.
+learning rate of 1) the learner's mistakes weigh (K − 1)/K of all, exactly or but for that rounding: a row is off by a
+unit at most, in the mistakes and in the sum of all, so n rows by 2n units, and a few for the factors.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Classes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
 
 BITS = 52
 LARGEST = 2**32  # sum of whole numbers that are multiplied up in proportion
-NEAR = Fraction(1, 10**12)
+FACTORS = 8  # units that rounding the two factors to doubles may cost, at most
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Distribution:
         if reckoning.learning_rate == 1.0:  # CS221 section 5, 2: the mistakes now weigh one half
             now = found.reckon(truth, said, n_jobs=n_jobs).error
             due = Fraction(reckoning.n_classes - 1, reckoning.n_classes)
-            assert abs(now - due) <= (0 if found.exact else NEAR + Fraction(2 * len(found.units), 2**BITS))
+            assert abs(now - due) <= (0 if found.exact else Fraction(2 * len(found.units) + FACTORS, 2**BITS))
         return found
 
     def multiplied(self, truth: Classes, said: Classes, reckoning: Reckoning) -> Distribution | None:
