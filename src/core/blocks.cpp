@@ -1,6 +1,7 @@
 #include "blocks.hpp"
 
 #include <algorithm>
+#include <limits>
 
 // Compiled for newer processors too; which is taken is decided when the module is loaded. No result depends on it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
@@ -12,12 +13,13 @@
 
 namespace treewise {
 
-TREEWISE_VECTORS void count_before(const uint32_t* numbers, size_t n, uint32_t* places) {
+TREEWISE_VECTORS void count_before(int32_t* numbers, size_t n, int32_t* places) {
+    const size_t padded = (n + 7) / 8 * 8;
+    std::fill(numbers + n, numbers + padded, std::numeric_limits<int32_t>::max());
     for (size_t i = 0; i < n; ++i) {
-        const uint32_t here = numbers[i];
-        uint32_t before = 0;
-        for (size_t j = 0; j < i; ++j) before += numbers[j] <= here;
-        for (size_t j = i + 1; j < n; ++j) before += numbers[j] < here;
+        const int32_t here = numbers[i];
+        int32_t before = 0;
+        for (size_t j = 0; j < padded; ++j) before += numbers[j] < here;
         places[i] = before;
     }
 }

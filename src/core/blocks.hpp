@@ -34,8 +34,9 @@ struct Sweep {
     double* out;
 };
 
-// The place of each of up to 64 numbers among them, were they in order; of equal ones the earlier comes first.
-void count_before(const uint32_t* numbers, size_t n, uint32_t* places);
+// How many of n different numbers are smaller than each: its place, were they in order. Both arrays have room for a
+// multiple of 8.
+void count_before(int32_t* numbers, size_t n, int32_t* places);
 
 void sweep_gini(const Sweep& sweep, const double* inverse);
 void sweep_entropy(const Sweep& sweep, const double* nlogn);

@@ -65,9 +65,7 @@ public:
         Trio sum;
         for (size_t b = 0; b < sums_.size(); ++b) {
             sum += sums_[b];
-            edges_.rows[b] = sum.rows();
-            edges_.weight[b] = static_cast<double>(sum.weight());
-            edges_.ones[b] = static_cast<double>(sum.ones());
+            edges_.put(b, sum.rows(), sum.weight(), sum.ones());
         }
         scan.edges(column, whole, edges_, contest);
     }

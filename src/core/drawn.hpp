@@ -196,12 +196,14 @@ private:
         }
     }
 
-    // Larger nodes of two classes: counts in buckets. Returns whether that was possible.
+    // Two classes of small weights, nothing missing: every cut of few rows is scored at once, more are counted in
+    // buckets. Returns whether that was possible.
     bool count_numbers(size_t column, Segment node, const uint32_t* ranks) {
         if constexpr (S == Shape::two) {
             const bool able = weight_mask_ && frame_.settings.rule == Rule::gain && frame_.settings.tuning.bounds &&
                               Trio::hold((*whole_)[kWeight]) && (*whole_)[kWeight] <= frame_.tables.inverses.most();
-            if (!able || node.size() <= frame_.settings.tuning.drawn_rows) return false;
+            if (!able) return false;
+            if (node.size() <= frame_.settings.tuning.drawn_rows) return score_few(column, node, ranks);
             if (coarse_.size() == n_coarse_) coarse_.emplace_back();
             const auto trio = [trios = trios_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
             if (!coarse_[n_coarse_].count(entries_.of(node).data(), ranks, at(node.size()), trio)) return false;
@@ -210,6 +212,21 @@ private:
             return true;
         }
         return false;
+    }
+    bool score_few(size_t column, Segment node, const uint32_t* ranks) {
+        const Ordered rows = in_order(node, ranks);
+        if (rows.present < rows.n) return false;
+        edges_.resize(at(rows.n));
+        Trio sum;
+        size_t n = 0;
+        for (int64_t i = 0; i < rows.n; ++i) {
+            sum += trios_[rows.entry(i) >> row_bits_];
+            edges_.put(n, sum.rows(), sum.weight(), sum.ones());
+            n += i + 1 == rows.n || rows.differs(i + 1);  // else the next row overwrites it
+        }
+        edges_.resize(n);
+        sorted_.edges(static_cast<int32_t>(column), *whole_, edges_, contest_);
+        return true;
     }
     void open(Coarse& coarse) {
         if constexpr (S == Shape::two)
@@ -300,6 +317,7 @@ private:
     Contest contest_;
     NodeLevels<S> coded_;
     Order order_;
+    Edges edges_;
     std::vector<Coarse> coarse_;
     size_t n_coarse_ = 0;                          // of the node at hand
     std::vector<std::vector<uint32_t>> gathered_;  // ranks, of the columns at hand

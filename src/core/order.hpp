@@ -29,7 +29,7 @@ public:
             keys_[i] = uint64_t{ranks[i]} << 32 | entries[i];
         }
         if (n <= kFew)
-            by_counting(ranks, n);
+            n > kVeryFew&& high < kMostCounted ? by_counting(ranks, n) : by_insertion(keys_.data(), n);
         else if (n > kMany || !by_buckets(n, low, std::bit_width(high - low)))
             by_digits(n, low, std::bit_width(high - low));
         return keys_.data();
@@ -37,7 +37,8 @@ public:
 
 private:
     static constexpr size_t kVeryFew = 8, kFew = 64, kMany = 4096;
-    static constexpr uint32_t kCrowd = 24;  // rows in one bucket
+    static constexpr uint32_t kMostCounted = (1u << 31) / kFew;  // ranks, for by_counting
+    static constexpr uint32_t kCrowd = 24;                       // rows in one bucket
     static constexpr int kDigit = 10;
 
     static void by_insertion(uint64_t* keys, size_t n) {
@@ -49,10 +50,10 @@ private:
         }
     }
     void by_counting(const uint32_t* ranks, size_t n) {
-        if (n <= kVeryFew) return by_insertion(keys_.data(), n);
-        std::array<uint32_t, kFew> places;
-        count_before(ranks, n, places.data());
-        for (size_t i = 0; i < n; ++i) spare_[places[i]] = keys_[i];
+        std::array<int32_t, kFew> numbers, places;
+        for (size_t i = 0; i < n; ++i) numbers[i] = static_cast<int32_t>(ranks[i] * kFew + i);  // no two are equal
+        count_before(numbers.data(), n, places.data());
+        for (size_t i = 0; i < n; ++i) spare_[static_cast<size_t>(places[i])] = keys_[i];
         std::swap(keys_, spare_);
     }
     // Ranks that crowd together are left to others.

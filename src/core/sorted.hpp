@@ -41,6 +41,9 @@ struct Edges {
     std::vector<double> weight, ones;
 
     void resize(size_t n) { rows.resize(n), weight.resize(n), ones.resize(n); }
+    void put(size_t k, int64_t its_rows, int64_t its_weight, int64_t its_ones) {
+        rows[k] = its_rows, weight[k] = static_cast<double>(its_weight), ones[k] = static_cast<double>(its_ones);
+    }
 };
 
 template <Shape S>
