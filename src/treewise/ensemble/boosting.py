@@ -23,7 +23,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.growing import fingerprint, problem_of_many
+from treewise.ensemble.growing import MOST_TREES, fingerprint, problem_of_many
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import ENDED, Ensemble
@@ -36,7 +36,6 @@ from treewise.problem import Problem
 from treewise.settings import whole
 from treewise.wording import percent, plural
 
-MOST_TREES = 10**6
 FASTEST = 10.0  # learning rate
 DRAWS = 10  # samples tried where the learner of one is no better than chance
 

@@ -10,13 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.growing import Recipe, grow_ensemble, more_of_problem, problem_of_many
+from treewise.ensemble.growing import Recipe, grow_ensemble, more_of_problem
 from treewise.ensemble.oob import out_of_bag
 from treewise.estimators.base import Floats, Given, in_order
 from treewise.estimators.ensembles import EnsembleEstimator
 from treewise.estimators.inputs import warn
 from treewise.problem import Problem
-from treewise.table import Table
 from treewise.wording import plural
 
 
@@ -39,9 +38,6 @@ class Bagged(EnsembleEstimator):
     def _recipe(self) -> Recipe:
         """Return what is asked of the trees together."""
         raise NotImplementedError
-
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
 
     def _grow(self, problem: Problem) -> Ensemble:
         return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs, judge=False)

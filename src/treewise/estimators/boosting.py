@@ -13,13 +13,11 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.boosting import Recipe, adaboost, boost, more_rounds
-from treewise.ensemble.growing import problem_of_many
 from treewise.estimators.base import Floats
 from treewise.estimators.ensembles import EnsembleClassifier
 from treewise.estimators.options import Boosting, parameters
 from treewise.growth import grow
 from treewise.problem import Problem
-from treewise.table import Table
 
 
 class AdaBoostClassifier(EnsembleClassifier):
@@ -56,9 +54,6 @@ class AdaBoostClassifier(EnsembleClassifier):
     def _recipe(self) -> Recipe:
         """Return what is asked of the trees together."""
         return Recipe(self.n_estimators, self.learning_rate, self.resample)
-
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
 
     def _grow(self, problem: Problem) -> Ensemble:
         return boost(problem, self._recipe(), n_jobs=self.n_jobs)

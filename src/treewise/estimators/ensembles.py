@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-unty
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.ensemble import Ensemble, voting
-from treewise.ensemble.growing import check_same_table
+from treewise.ensemble.growing import check_same_table, problem_of_many
 from treewise.errors import ParameterError
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
 from treewise.estimators.inputs import warn
@@ -54,6 +54,9 @@ class EnsembleEstimator(Estimator):
     _grown_with: dict[str, Any]
 
     # -- growing --------------------------------------------------------------------------------------------------
+
+    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
 
     def _grow(self, problem: Problem) -> Ensemble:
         """Grow all trees."""
