@@ -196,7 +196,7 @@ def test_explain(run, forest):
     table = tw.datasets.penguins()
     answer = run("explain f.json penguins --rows 1,3")
     first, second = (str(forest.explain(table.take(np.array([i])))) for i in (0, 2))
-    assert answer.out == f"{first}\n\n{second}\n"
+    assert answer.out == f"row 1\n{first}\n\nrow 3\n{second}\n"
     assert json.loads(run("explain f.json penguins --rows 1 --format json").out)["trees"] == 7
     assert "one row is written at a time" in run("explain f.json penguins --rows 1,3 --format json").err
     assert run("explain f.json penguins --rows 1,3 --shap").out == f"{forest.shap(table.take(np.array([0, 2])))}\n"

@@ -164,15 +164,18 @@ def explain_many(
     """Explain rows by many trees: how far they agree, and what each column adds."""
     import numpy as np
 
-    some = OfMany(trees).typed(typed) if table is None else table.take(np.array(chosen(table, rows), np.int64))
+    numbers = range(len(typed)) if table is None else chosen(table, rows)
+    some = OfMany(trees).typed(typed) if table is None else table.take(np.array(numbers, np.int64))
     if shap:
         found = trees.shap(some)
         return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)
     if len(some) > 1 and (output is not None or form not in (None, "text")):
         raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
-    for i in range(len(some)):
+    for i, number in enumerate(numbers):
         if i:
             say("")
+        if len(some) > 1:
+            say(f"row {number + 1:,}")
         present(trees.explain(some.take(np.array([i]))), form, output)
     return None
 
