@@ -359,3 +359,31 @@ def test_a_level_never_seen_has_no_place_in_an_order():
         ensemble = of_trees([tree])
         for rows in ({"size": ["XL", None, "S", "L"]}, {"size": ["XL"]}):
             np.testing.assert_array_equal(ensemble.apply(rows)[:, 0], tree.apply(rows))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-900, 0, 660, 1023])
+def test_numbers_of_any_size_have_a_mean(power):
+    """The sum of what trees say may be too large a number where their mean is none: the same in any power of two."""
+    x = np.arange(60.0)
+    plain = np.where(x < 30, 1.9, 1.2) - x / 1000
+    trees = [tw.grow({"x": x, "y": plain * 2.0**power}, "y", max_depth=depth) for depth in range(1, 8)]
+    unit, forest, one = 2.0**power, of_trees(trees), {"x": 3.5}
+    table = {"x": x, "y": plain * unit}
+    mean = np.mean([tree.predict(table) / unit for tree in trees], axis=0)
+    np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)
+    assert forest.predict(one) == forest.predict({"x": [3.5]})[0] == list(forest.staged_predict(one))[-1]
+    found = forest.agreement(table)
+    assert found.answers == forest.predict(table).tolist()
+    np.testing.assert_allclose(
+        found.spread / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
+    )
+    assert found.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
+    off = np.sqrt(np.mean((mean - plain) ** 2))
+    assert forest.stages(table)[-1].training / unit == pytest.approx(off, rel=1e-9)
+    assert forest.evaluate(table).rmse / unit == pytest.approx(off, rel=1e-9)
+    shap = forest.shap(one)
+    assert (shap.base + shap.values.sum()) / unit == pytest.approx(forest.predict(one) / unit)
+    seen = np.packbits(np.ones((7, 60), bool), axis=1, bitorder="little")
+    said, many = voting.out_of_bag(forest, [x], 60, seen)
+    assert (said[:, 0].tolist(), set(many.tolist())) == (forest.predict(table).tolist(), {7})

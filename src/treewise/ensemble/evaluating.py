@@ -41,7 +41,8 @@ def evaluate(
     if ensemble.task == "regression":
         if cost is not None:
             raise ParameterError("cost: trees that predict numbers have no classes; leave it out.")
-        facts = Facts(float(root_values(ensemble.members).mean()), seen, many=True)
+        unit = ensemble.voting.unit
+        facts = Facts(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
     facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], seen, many=True)

@@ -14,6 +14,7 @@ row has a shorter way, which leaves to the table's way whatever is unusual (``ro
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,8 @@ class Voting:
         self.ensemble: Ensemble = weakref.proxy(ensemble)  # which holds this: a circle would outlive the interpreter
         self.cost = cost_of(ensemble)
         self.classes = label_array(ensemble.classes) if ensemble.classes else np.empty(0)
-        self.voter = voter_of(ensemble, by_cost=self.cost is not None)
+        self.unit = unit_of(ensemble)
+        self.voter = voter_of(ensemble, self.unit, by_cost=self.cost is not None)
         self.said = said_by(ensemble)
         self.width = max(1, len(ensemble.classes))
         self.reader = Reader(ensemble, list(self.voter.asked))
@@ -127,7 +129,7 @@ class Voting:
     def sums(
         self, columns: Columns, n_rows: int, said: _core.Said | None = None, n_jobs: int = 0, **more: Any
     ) -> Floats:
-        """Add up what the trees say of each row."""
+        """Add up what the trees say of each row; values in the ensemble's ``unit``."""
         found = np.zeros((n_rows, self.width))
         wrapped = for_core(self.ensemble.encodings, columns)
         self.voter.add(wrapped, n_rows, said or self.said, 0, len(self.ensemble), found, n_jobs=n_jobs, **more)
@@ -138,7 +140,7 @@ class Voting:
     def probabilities(self, sums: Floats, trees: int) -> Floats:
         """Return class shares, or values: the mean over so many trees; of AdaBoost the share of the say."""
         if self.ensemble.method != "adaboost":
-            return sums / trees
+            return sums / trees * self.unit
         total = sums.sum(axis=1, keepdims=True)
         return sums / np.where(total > 0, total, 1.0)
 
@@ -160,7 +162,7 @@ class Voting:
     def answer(self, sums: Floats, trees: int) -> Any:
         """Return the predicted class or value of a single row."""
         if self.ensemble.task == "regression":
-            return float(sums[0, 0]) / trees
+            return float(sums[0, 0]) / trees * self.unit
         return self.ensemble.classes[int(self.best(sums, trees)[0])]
 
 
@@ -171,12 +173,23 @@ def said_by(ensemble: Ensemble) -> _core.Said:
     return _core.Said.votes if ensemble.method == "adaboost" else _core.Said.shares
 
 
-def voter_of(ensemble: Ensemble, by_cost: bool = False) -> _core.Voter:
-    """Make the program of an ensemble's trees."""
+def unit_of(ensemble: Ensemble) -> float:
+    """Return the unit in which values are added up: 1, or a power of two where their sum might be too large."""
+    if ensemble.task == "classification":
+        return 1.0
+    trees, largest = len(ensemble), float(np.fmax.reduce(np.abs(ensemble.members.value), initial=0.0))
+    return 2.0 ** trees.bit_length() if math.isinf(largest * trees) else 1.0
+
+
+def voter_of(ensemble: Ensemble, unit: float = 1.0, by_cost: bool = False) -> _core.Voter:
+    """Make the program of an ensemble's trees, whose values are in the given unit."""
     members, encodings = ensemble.members, ensemble.encodings
     nodes, labels, said = derived_answers(ensemble, by_cost)
+    held = vars(members)
+    if unit != 1.0:
+        held, said = {**held, "value": members.value / unit}, said / unit
     return _core.Voter(
-        vars(members),
+        held,
         [len(e.levels) if e.categorical else -1 for e in encodings],
         [e.kind in ("integer", "datetime") for e in encodings],
         np.ascontiguousarray(ensemble.votes, np.float64),
@@ -329,4 +342,4 @@ def out_of_bag(
     said = _core.Said.values if ensemble.task == "regression" else _core.Said.shares
     sums = voting.sums(columns, n_rows, said, counted=np.ascontiguousarray(counted))
     with np.errstate(invalid="ignore"):
-        return sums / np.where(many > 0, many, np.nan)[:, None], many
+        return sums / np.where(many > 0, many, np.nan)[:, None] * voting.unit, many

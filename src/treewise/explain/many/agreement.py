@@ -16,6 +16,7 @@ import numpy as np
 from treewise import _core
 from treewise.ensemble import Ensemble
 from treewise.explain.many.panel import Floats, Ints, Panel, Progress
+from treewise.loss_sums import size_of_numbers
 from treewise.nodes import Label
 from treewise.sheet import Heading, Sheet, Shown
 from treewise.wording import plural, rough_percent, safe
@@ -157,15 +158,17 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
 
 def of_numbers(panel: Panel, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
     """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
+    unit = panel.ensemble.voting.unit
+    size = size_of_numbers(panel.ensemble.members.value) / unit  # squares of huge or tiny numbers have no value
     total, mean, squares = np.zeros((3, len(panel)))
     low, high = np.full(len(panel), np.inf), np.full(len(panel), -np.inf)
     for many, said in enumerate(panel.each(progress=progress), start=1):  # Welford's way: nothing cancels
         value = said[:, 0]
         total += value
-        off = value - mean
+        off = value / size - mean
         mean += off / many
-        squares += off * (value - mean)
+        squares += off * (value / size - mean)
         np.minimum(low, value, out=low)
         np.maximum(high, value, out=high)
     many = len(panel.ensemble)
-    return (total / many).tolist(), np.sqrt(squares / many), low, high
+    return (total / many * unit).tolist(), np.sqrt(squares / many) * size * unit, low * unit, high * unit

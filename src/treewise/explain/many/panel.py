@@ -51,7 +51,8 @@ class Panel:
     def each(self, said: _core.Said | None = None, progress: Progress | None = None) -> Iterator[Floats]:
         """Go through what each tree adds to the answers, rows × classes, or × 1 for numbers.
 
-        That is shares of classes, or its vote for a class, or a value; ``said`` asks for another of these.
+        That is shares of classes, or its vote for a class, or a value in the unit of ``ensemble.voting``; ``said`` asks
+        for another of these.
         """
         voting, trees = self.ensemble.voting, len(self.ensemble)
         columns = for_core(self.ensemble.encodings, self.columns)

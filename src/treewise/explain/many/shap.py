@@ -32,18 +32,18 @@ def shap(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Sha
     columns = for_core(ensemble.encodings, panel.columns)
     outputs = len(ensemble.classes) or 1
     found = np.zeros((len(panel), len(ensemble.columns), outputs))
-    base = np.zeros(outputs)
+    base, unit = np.zeros(outputs), ensemble.voting.unit
     for t in range(len(ensemble)):
         tree = ensemble[t]
         refuse_unfit(tree)
         spread = spread_of(ensemble, tree)
         say = ensemble.votes[t]
-        found += say * spread.shapley(tree, columns, len(panel))
-        base += say * spread.base(tree)
+        found += say / unit * spread.shapley(tree, columns, len(panel))
+        base += say / unit * spread.base(tree)
         if progress is not None:
             progress((t + 1) / len(ensemble))
     total = float(ensemble.votes.sum())
-    return ShapValues.of(found / total, base / total, panel.single, ensemble.columns, ensemble.target)
+    return ShapValues.of(found / total * unit, base / total * unit, panel.single, ensemble.columns, ensemble.target)
 
 
 def spread_of(ensemble: Ensemble, tree: Tree) -> Spread:

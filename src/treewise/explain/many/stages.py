@@ -181,7 +181,7 @@ def errors_on(ensemble: Ensemble, here: Compared, progress: Progress | None) -> 
     for many, said in enumerate(panel.each(progress=progress), start=1):
         total += said
         if numbers:
-            errors.append(root_mean_square(total[:, 0] / many - truth, weight))
+            errors.append(root_mean_square(total[:, 0] / many * voting.unit - truth, weight))
         else:
             errors.append(float(np.average(voting.best(total, many) != truth, weights=weight)))
     return errors
