@@ -180,3 +180,9 @@ def test_bad_input(options, message):
 def test_the_same_for_any_number_of_threads():
     assert tw.stump("penguins", n_jobs=1).tree == tw.stump("penguins", n_jobs=2).tree == tw.stump("penguins").tree
     assert tw.stump("penguins", max_depth=1).tree == tw.stump("penguins").tree
+
+
+def test_a_column_that_gives_the_target_away_is_noted():
+    data = {"leak": ["yes", "no"] * 20, "x": list(range(40)), "y": [1, 0] * 20}
+    assert "leak: it alone tells every y apart." in " ".join(str(tw.stump(data, "y")).split())
+    assert "alone" not in str(tw.stump(data, "y", ignore=["leak"]))

@@ -319,3 +319,39 @@ def test_bad_options_are_named(options, message):
 
 def test_a_preset_that_prunes_may_grow_many_trees_unpruned():
     assert len(bagging("penguins", n_estimators=2, preset="c45", pruning="none")) == 2
+
+
+# -- too good to be true --------------------------------------------------------------------------------------------
+
+GIVEN_AWAY = {"leak": ["yes", "no"] * 20, "x": list(range(40)), "z": [i % 7 for i in range(40)], "y": [1, 0] * 20}
+TOLD = (
+    'leak: it alone tells every y apart. If it is not known before y is, leave it out: ignore=["leak"] (--ignore leak)'
+)
+
+
+@pytest.mark.parametrize(
+    ("grow", "task"),
+    [
+        *((grow, {}) for grow in (tw.forest, tw.extra_trees, tw.bagging, tw.adaboost)),
+        *((grow, {"task": "regression"}) for grow in (tw.forest, tw.extra_trees, tw.bagging)),
+    ],
+)
+def test_a_column_that_gives_the_target_away_is_noted(grow, task):
+    assert grow(GIVEN_AWAY, "y", n_estimators=10, **task).notes.count(TOLD) == 1
+    assert grow(GIVEN_AWAY, "y", n_estimators=10, max_depth=1, **task).notes.count(TOLD) == 1
+    honest = {**GIVEN_AWAY, "leak": ["yes", "no"] * 19 + ["no", "yes"]}
+    assert not [note for note in grow(honest, "y", n_estimators=10, **task).notes if "tells every" in note]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_leaves_that_hold_one_number_are_told_from_others(criterion):
+    how = {"n_estimators": 3, "task": "regression", "criterion": criterion, "max_depth": 1}
+    assert tw.bagging(GIVEN_AWAY, "y", **how).members.settled_by_one_test()
+    assert not tw.bagging(GIVEN_AWAY, "y", ignore=["leak"], **how).members.settled_by_one_test()
+
+
+def test_the_note_comes_once_with_further_trees():
+    one = tw.forest(GIVEN_AWAY, "y", n_estimators=1, max_features=1, max_depth=1, random_state=2)
+    assert TOLD not in one.notes
+    more = grow_more(one, GIVEN_AWAY, 20)
+    assert more.notes.count(TOLD) == grow_more(more, GIVEN_AWAY, 1).notes.count(TOLD) == 1

@@ -23,7 +23,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.growing import MOST_TREES, fingerprint, problem_of_many
+from treewise.ensemble.growing import MOST_TREES, fingerprint, problem_of_many, too_good
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import ENDED, Ensemble
@@ -231,7 +231,7 @@ class Run:
             criterion,
             problem.settings.empty_branch,
             history=(self.step(),),
-            notes=(*problem.notes, *([ended] if self.stopped else [])),
+            notes=(*problem.notes, *too_good(problem, members, self.n_jobs), *([ended] if self.stopped else [])),
         )
 
     def step(self) -> Step:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,8 @@ from treewise.growth import (
     core_columns,
     core_settings,
     core_target,
+    grow_problem,
+    notes_on,
     out_of_memory,
     problem_for,
     pruning_for,
@@ -152,7 +154,7 @@ def grow_ensemble(
         asked.criterion,
         asked.empty_branch,
         history=(step,),
-        notes=problem.notes,
+        notes=(*problem.notes, *too_good(problem, members, n_jobs)),
     )
     return judged(made, recipe, bags) if judge else made
 
@@ -172,6 +174,17 @@ def grow_members(
         raise out_of_memory(problem) from None
     decreases.flags.writeable = False
     return members, decreases.reshape(trees, len(problem.columns))
+
+
+def too_good(problem: Problem, members: Members, n_jobs: int | None = None) -> list[str]:
+    """Say which column tells all rows apart by itself, as ``grow`` does, if the trees look as though one did.
+
+    The table is asked, not the tree: in its bag a column may tell rows apart that it does not tell apart elsewhere.
+    """
+    if not members.settled_by_one_test():
+        return []
+    one_test = replace(problem.settings, max_depth=1, max_features=None, splitter="best")
+    return notes_on(grow_problem(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
 
 
 def judged(ensemble: Ensemble, recipe: Recipe, bags: Bags) -> Ensemble:
@@ -243,11 +256,13 @@ def more_of_problem(
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
+    found = [note for note in too_good(problem, members, n_jobs) if note not in ensemble.notes]
     more = ensemble.with_(
         members=ensemble.members.joined(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
         history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
+        notes=(*ensemble.notes, *found),
     )
     return judged(more, recipe, bags) if judge else more
 

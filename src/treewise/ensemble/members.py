@@ -169,6 +169,16 @@ class Members:
         branches[self.kind != LEAF] = self.branches
         return np.maximum.reduceat(depths_of(opening.shape_of(branches, self.start).parent), self.start[:-1])
 
+    def settled_by_one_test(self) -> bool:
+        """Tell whether some member asks one question and knows everything: its leaves hold one class, or one number."""
+        single = np.diff(self.inner_start) == 1
+        if not single.any():
+            return False
+        mixed = self.n_counts > 1 if len(self.n_counts) else self.spread != 0
+        if len(mixed) == len(self.kind):
+            mixed = mixed[self.kind == LEAF]
+        return bool(np.any(single & ~np.logical_or.reduceat(mixed, self.leaf_start[:-1])))
+
     def filled(self, name: str) -> Array:
         """Return an array of inner nodes, with its default where it is empty."""
         array: Array = getattr(self, name)

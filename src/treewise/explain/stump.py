@@ -28,7 +28,7 @@ from treewise.explain.trace.words import (
     say_column_score,
     settled_in_words,
 )
-from treewise.growth import PRUNING, grow_problem, problem_for
+from treewise.growth import PRUNING, grow_problem, notes_on, problem_for
 from treewise.nodes import STOPS
 from treewise.problem import Problem
 from treewise.search import Candidate
@@ -185,6 +185,7 @@ class Stump(Shown, Sequence[RankedTest]):
         for column in node.columns.values():
             if not column.tests:
                 yield f"{safe(column.name)}: {column.note}."
+        yield from notes_on(self.tree)
         if any(test.rank is None for test in self._tests):
             yield "Without a rank: a test that leaves a branch too small to be a leaf."
         yield legend(node)
