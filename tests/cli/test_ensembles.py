@@ -219,7 +219,7 @@ def test_stages(run, boosted, tmp_path):
 
 @pytest.mark.parametrize("verb", ["agreement", "stages", "more"])
 def test_a_single_tree_is_not_many(run, model, verb):
-    answer = run(f"{verb} {model} penguins" + " --trees 3" * (verb == "more"))
+    answer = run(f"{verb} {model} penguins" + " --trees 3 -o f.json" * (verb == "more"))
     assert answer.code == 2
     assert answer.err == (
         "treewise: m.json holds a single tree, and this is about many:"
@@ -243,9 +243,15 @@ def test_more_rounds(run, boosted):
     assert tw.load("more.json") == tw.adaboost("admissions", n_estimators=8)
 
 
+def test_more_trees_are_for_a_file(run):
+    answer = run("more nowhere.json nowhere.csv --trees 1")
+    assert answer.code == 2
+    assert answer.err == "treewise: more: -o FILE says where to save all trees; it may be MODEL itself.\n"
+
+
 def test_more_needs_the_same_table(run, forest):
     run("data penguins -o p.csv")
-    answer = run("more f.json admissions --trees 1")
+    answer = run("more f.json admissions --trees 1 -o f.json")
     assert (answer.code, answer.out) == (3, "")
     assert "no column" in answer.err
 

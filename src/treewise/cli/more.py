@@ -13,6 +13,7 @@ from treewise.cli.many import check_ending, say_grown, show_many, write_many
 from treewise.cli.shared import jobs_option, na_option, quiet_option, take_text_options, text_options, weight_option
 from treewise.cli.streams import check_place, remark
 from treewise.cli.verb import MANY, option, output_option, verb
+from treewise.errors import ParameterError
 from treewise.wording import safe
 
 
@@ -50,6 +51,8 @@ def command(
     """Grow further, show, save."""
     from treewise.cli.progress import bar
 
+    if output is None:
+        raise ParameterError("more: -o FILE says where to save all trees; it may be MODEL itself.")
     check_place(output, data)
     check_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
@@ -59,10 +62,9 @@ def command(
         ensemble = before.grow_more(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
     if not quiet:
         say_grown(ensemble, time.monotonic() - started, before.notes)
-    if output is not None:  # before the page, whose reader may leave early
-        write_many(ensemble, output)
+    write_many(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
         return
     show_many(ensemble)
-    if output is not None and not quiet:
+    if not quiet:
         remark("", f"saved {safe(output)}")
