@@ -17,6 +17,10 @@ MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
 HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
 NO_OPTIONS = ("method", "table", "errors", "training_errors", "stopped")  # of many trees: how it went
+USUAL: dict[str, dict[str, Any]] = {  # what a way of growing many trees does unless told otherwise: not said
+    "extra_trees": {"bootstrap": False, "splitter": "random"},
+    "bagging": {"max_samples": 1.0},
+}
 RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
 KINDS: dict[str, Any] = {
     "node": int,
@@ -50,9 +54,8 @@ def in_words(step: Mapping[str, Any]) -> str:
     'forest(n_estimators=9, max_depth=2)'
     """
     did = step.get("ensemble", {}).get("method", step.get("did", "made"))
-    many = {name: value for name, value in step.get("ensemble", {}).items() if name not in NO_OPTIONS}
-    options = {**many, **step.get("settings", {}), **step.get("options", {})}
-    options |= {name: step[name] for name in ("priors", "cost") if name in step}
+    options = {**options_of_many(step), **step.get("options", {})}
+    options |= {name: step[name] for name in ("class_weight", "priors", "cost") if name in step}
     said = [json.dumps(step["method"])] if "method" in step else []
     said += [f"{name}={option_in_words(value)}" for name, value in options.items()]
     words = f"{did}({', '.join(said)})"
@@ -66,6 +69,25 @@ def in_words(step: Mapping[str, Any]) -> str:
     return words
 
 
+def options_of_many(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings, and what differs from what the way of growing many trees does by itself, if it is one.
+
+    A history leaves bootstrap out where it is True, which of extra-trees is the exception.
+
+    >>> options_of_many({"ensemble": {"method": "extra_trees"}, "settings": {"splitter": "random"}})
+    {'bootstrap': True}
+    """
+    many = step.get("ensemble", {})
+    method = many.get("method")
+    usual = USUAL.get(method, {}) if isinstance(method, str) else {}
+    said = {name: value for name, value in many.items() if name not in NO_OPTIONS}
+    if method == "extra_trees":
+        said.setdefault("bootstrap", True)
+    said |= step.get("settings", {})
+    same = {name for name, value in usual.items() if repr(said.get(name)) == repr(value)}  # 1 row is not 1.0 of all
+    return {name: value for name, value in said.items() if name not in same}
+
+
 def option_in_words(value: Any) -> str:
     """Write the value of an option as it is given; a price of five digits is precise enough to read.
 
@@ -75,7 +97,7 @@ def option_in_words(value: Any) -> str:
     if isinstance(value, bool):
         return str(value)
     if not isinstance(value, float):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return safe(json.dumps(value, ensure_ascii=False, default=str))
     said = f"{value:.5g}"
     return f"{said}.0" if said.lstrip("-").isdigit() else said  # a share of 1.0 is not 1 row
 

@@ -405,3 +405,17 @@ def test_forms(ensemble, table):
             CHECKS[form](text)
     assert len(ensemble.agreement(rows).to_frame()) == 12
     assert len(ensemble.stages(table).to_frame()) == 5
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: tw.extra_trees("xor", n_estimators=2, bootstrap=True), "extra_trees(n_estimators=2, bootstrap=True, "),
+        (lambda: tw.extra_trees("xor", n_estimators=2), "extra_trees(n_estimators=2, criterion="),
+        (lambda: tw.bagging("xor", n_estimators=2), "bagging(n_estimators=2, criterion="),
+        (lambda: tw.bagging("xor", n_estimators=2, max_samples=1), "bagging(n_estimators=2, max_samples=1, "),
+        (lambda: tw.forest("xor", n_estimators=2, class_weight={"1": 3}), 'class_weight={"1": 3.0}) on 4 rows'),
+    ],
+)
+def test_the_summary_says_what_differs_from_the_usual(made, said):
+    assert said in dict(made().summary().lines())["made"]
