@@ -113,7 +113,7 @@ class Trace:
     def __init__(self, tree: Tree, problem: Problem, view: View, nodes: Iterable[int] | None = None) -> None:
         self.tree, self.view, self._given = tree, view, problem
         self.problem, self.notes = without_unseen(problem)
-        self.notes += other_weights(tree, problem)
+        self.notes += grown_otherwise(tree, problem) or other_weights(tree, problem)
         self._whole = nodes is None
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
@@ -227,6 +227,30 @@ def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
         lowest[parent[n]] = min(lowest[parent[n]], lowest[n])
         highest[parent[n]] = max(highest[parent[n]], highest[n])
     return [a < b for a, b in zip(lowest, highest, strict=True)]
+
+
+def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
+    """Say of a member of an ensemble that it saw its table in another way than the trace does."""
+    made = next((step for step in tree.history if "ensemble" in step), None)
+    if made is None:
+        return ()
+    asked, settings, every = made["ensemble"], problem.settings, len(problem.columns)
+    if asked.get("method") == "adaboost":
+        how = ["on rows drawn for its round" if asked.get("resample") else "on the weights of its round"]
+    else:
+        share = asked.get("max_samples")
+        all_rows = share is None or (isinstance(share, float) and share == 1)
+        how = ["on its own bag"] if asked.get("bootstrap", True) or not all_rows else []
+    if settings.features_of(every) < every:
+        how.append("looking at a few columns a node")
+    elif asked.get("max_features", every) != every or asked.get("bootstrap_features"):
+        how.append("on columns drawn for it")
+    if settings.splitter == "random":
+        how.append("with cuts drawn at random")
+    if not how:
+        return ()
+    counted = f"counted on all rows of {safe(problem.table_name)}"
+    return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
 def other_weights(tree: Tree, problem: Problem) -> tuple[str, ...]:
