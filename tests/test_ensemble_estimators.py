@@ -502,3 +502,22 @@ def test_unfitted_says_so(kind):
     assert not hasattr(kind(), "feature_importances_")
     assert not hasattr(kind(), "estimators_")
     assert is_classifier(kind()) == (kind in CLASSIFIERS)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "regressor"),
+    [
+        (tw.ForestClassifier, "ForestRegressor"),
+        (tw.ExtraTreesClassifier, "ExtraTreesRegressor"),
+        (tw.BaggingClassifier, "BaggingRegressor"),
+        (tw.AdaBoostClassifier, "TreeRegressor"),
+    ],
+)
+def test_numbers_are_for_the_regressor_of_the_same_way(classifier, regressor):
+    with pytest.raises(tw.DataError, match=f"Use {regressor}, or make classes of it first"):
+        classifier().fit([[1.0], [2.0]], [0.5, 1.5])
+
+
+def test_classes_are_for_the_classifier_of_the_same_way():
+    with pytest.raises(tw.DataError, match=r"\. ForestClassifier is for classes"):
+        tw.ForestRegressor().fit([[1.0], [2.0]], ["a", "b"])

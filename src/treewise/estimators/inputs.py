@@ -28,6 +28,7 @@ from treewise.wording import number, plural, safe
 
 Array = npt.NDArray[Any]
 LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
+BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
 
 
 class SparseError(DataError, TypeError):
@@ -213,7 +214,8 @@ def read_quantities(y: Any, who: str) -> Column:
     if column.form not in ("int", "float") and not encode.classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
-            f"y does not hold numbers ({column.say(row)} in row {row + 1:,}). TreeClassifier is for classes."
+            f"y does not hold numbers ({column.say(row)} in row {row + 1:,})."
+            f" {counterpart(who, 'Classifier')} is for classes."
         )
     return column
 
@@ -222,7 +224,7 @@ def read_classes(y: Any, who: str) -> Classes:
     """Read y as classes: sorted, each with the name the tree gives it; text stays text, also "1"."""
     array, column = read_y(y, who)
     there = ~column.is_missing()
-    refuse_quantities(column, there)
+    refuse_quantities(column, there, who)
     if array.dtype == object and column.form in ("int", "float", "bool"):
         array = column.values.astype(bool) if column.form == "bool" else column.values
     elif array.dtype == object and isinstance(y, (list, tuple)):
@@ -242,7 +244,7 @@ def class_label(value: Any) -> str | int | bool:
     return plain if isinstance(plain, (bool, int, str)) else str(value)
 
 
-def refuse_quantities(column: Column, there: npt.NDArray[np.bool_]) -> None:
+def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) -> None:
     """Refuse numbers with a fraction as classes."""
     if column.form != "float":
         return
@@ -252,8 +254,18 @@ def refuse_quantities(column: Column, there: npt.NDArray[np.bool_]) -> None:
     if len(odd):
         raise DataError(
             f"y is a continuous target ({number(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), not classes."
-            " Use TreeRegressor, or make classes of it first."
+            f" Use {counterpart(who, 'Regressor')}, or make classes of it first."
         )
+
+
+def counterpart(who: str, kind: str) -> str:
+    """Name the estimator of the other task; that of a single tree where there is none of the same way of growing.
+
+    >>> counterpart("ForestClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
+    ('ForestRegressor', 'TreeRegressor')
+    """
+    way = who.removesuffix("Classifier").removesuffix("Regressor")
+    return f"{way if way in BOTH_TASKS else 'Tree'}{kind}"
 
 
 def with_target(table: Table, column: Column) -> Table:
