@@ -419,3 +419,9 @@ def test_forms(ensemble, table):
 )
 def test_the_summary_says_what_differs_from_the_usual(made, said):
     assert said in dict(made().summary().lines())["made"]
+
+
+def test_agreement_says_where_the_mean_decides():
+    said = "The answer is the class of largest mean probability, which may differ from what most trees say."
+    assert said in str(tw.forest("xor", n_estimators=3).agreement("xor"))
+    assert said not in str(tw.adaboost("admissions", n_estimators=3).agreement("admissions"))

@@ -23,6 +23,7 @@ from treewise.wording import plural, rough_percent, safe
 
 MOST_ROWS = 20  # that are printed
 MOST_CLASSES = 8  # whose shares are printed
+BY_MEAN = "The answer is the class of largest mean probability, which may differ from what most trees say."
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Agreement(Shown, Sequence[RowAgreement]):
     low: Floats
     high: Floats
     places: Ints  # of the answers among the classes
+    by_mean: bool = False  # whether the answer is the class of largest mean probability
 
     @property
     def share(self) -> Floats:
@@ -99,7 +101,8 @@ class Agreement(Shown, Sequence[RowAgreement]):
     def sheet(self) -> Sheet:
         """Return every row, the most disputed first."""
         what = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
-        below = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
+        below: tuple[str, ...] = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
+        below = (*below, BY_MEAN) if self.by_mean else below
         return Sheet(what, self._headings(), Lines(self), below=below, of="row", most=MOST_ROWS)
 
     def _headings(self) -> tuple[Heading, ...]:
@@ -153,7 +156,8 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
     voting, none = ensemble.voting, np.empty(0)
     places = voting.best(voting.sums(panel.columns, len(panel)), len(ensemble))
     answers = [classes[place] for place in places.tolist()]
-    return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places)
+    by_mean = ensemble.method != "adaboost" and voting.cost is None
+    return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places, by_mean)
 
 
 def of_numbers(panel: Panel, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
