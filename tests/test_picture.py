@@ -482,3 +482,13 @@ def test_the_gallery_shows_what_is_drawn_today():
     script = Path(__file__).parent.parent / "docs" / "make_gallery.py"
     done = subprocess.run([sys.executable, script, "--check"], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_boxes_of_weighted_trees_are_not_cut_in_the_middle():
+    tree = tw.forest("penguins", n_estimators=1)[0]
+    picture = tree.draw()
+    said = [part.text for group in check(picture) for part in group.parts if isinstance(part, Words)]
+    share = max(tree.counts(0).values()) / 344
+    assert f"weight 344 · Adelie {share * 100:.1f} %" in said
+    assert not [text for text in said if "…" in text]
+    assert f"{tree.arrays.rows[0]} rows\nweight 344" in picture.svg  # whoever points at the box is told both

@@ -130,7 +130,8 @@ class Cards:
         if not a.rows[node]:
             return rows
         if self.weighted:
-            rows = f"{rows}, weight {count(float(a.weight[node]))}"
+            weight = f"weight {count(float(a.weight[node]))}"
+            rows = f"{rows}, {weight}" if leaf else weight  # beside a class there is no room for both
         if self.tree.task == "regression":
             return f"{rows} · sd {figure(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
         place = 1 if len(self.tree.classes) == 2 and not leaf else int(a.label[node])
