@@ -22,7 +22,7 @@ from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, 
 from treewise.cli.values import in_options
 from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
 from treewise.errors import ParameterError
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble.worked import WorkedRound
@@ -94,6 +94,11 @@ def command(
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
             return present_round(model.trees.worked_round(table, number), form, output)
+        if model.many is not None and model.many.method == "adaboost":
+            raise ParameterError(
+                f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
+                f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
+            )
         trace = settled(model.tree, table, target).trace(table, node=node, **options)
     if output is not None and is_picture(output):
         found = trace[0 if node is None else node]
