@@ -292,3 +292,19 @@ def test_ctrl_c_stops_many_trees(tmp_path, method):
     assert process.returncode == 130, (out, err)
     assert re.fullmatch(r"treewise: stopped by Ctrl-C after \d+\.\d s; nothing was written\.", err.decode().strip())
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_why_boosting_ended_is_said_once(run):
+    answer = run("grow xor --ensemble adaboost")
+    assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
+    assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
+    assert "Where the only learner is no better than chance, α is set to 1.\n" in answer.out
+
+
+def test_a_boosted_model_is_traced_by_round_or_by_tree(run, boosted):
+    answer = run("trace b.json admissions")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "treewise: b.json holds 5 boosted trees. Work a round out with --round N (1 to 5), or pick a tree with --tree N"
+        " (0 to 4).\n"
+    )

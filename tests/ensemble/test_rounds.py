@@ -102,3 +102,12 @@ def test_a_history_without_sound_rounds_has_none(went):
     broken = boosted.with_(history=({**boosted.history[0], "ensemble": asked},))
     with pytest.raises(tw.ParameterError, match="does not say how its rounds went"):
         _ = broken.rounds
+
+
+def test_the_legend_says_how_a_vote_without_a_formula_is_set():
+    set_to = "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
+    perfect = tw.adaboost("admissions", n_estimators=9, max_depth=None).rounds
+    assert perfect[-1].error == 0
+    assert set_to in perfect.sheet().below
+    assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.sheet().below
+    assert "Where the only learner is no better than chance, α is set to 1." in tw.adaboost("xor").rounds.sheet().below

@@ -99,12 +99,15 @@ def prepare_for(method: str) -> Callable[..., Problem]:
 
 
 def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...]) -> None:
-    """Say how it went, and what was noted on the way."""
+    """Say how it went, and what was noted on the way; why boosting ended is said with its rounds."""
+    from treewise.ensemble.model import ENDED
+
     leaves = plural(int(ensemble.members.leaf_start[-1]), "leaf", "leaves")
     remark("grow", f"{seconds:.1f} s   {plural(len(ensemble), 'tree')} · {leaves}")
     for note in ensemble.notes:
         if note not in before:
-            remark("note", in_options(note))
+            ended = f"{note.partition(':')[0]}; the line below its rounds says why"
+            remark("note", ended if note.startswith(ENDED) else in_options(note))
     if ensemble.oob is None and ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost"):
         remark("note", "--oob-score says how good they are on rows each tree has not seen")
     remark("", "")

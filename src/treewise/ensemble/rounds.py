@@ -93,7 +93,7 @@ class Rounds(Shown, Sequence[Round]):
         if not rows:
             return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
-        below = (self.legend, *([self.stopped] if self.stopped else []))
+        below = tuple(said for said in (self.legend, self.set_votes, self.stopped) if said)
         return Sheet(title, headings, rows, below=below, of="round")
 
     @property
@@ -109,6 +109,15 @@ class Rounds(Shown, Sequence[Round]):
             f"ε: what the learner gets wrong, weighed by the round's weights; α = {vote}; z = {z}. The training error"
             " is that of all learners so far, voting; it is at most the product of their z."
         )
+
+    @property
+    def set_votes(self) -> str:
+        """How a vote is set where the formula gives none; empty where it gives every one."""
+        if any(r.error == 0 for r in self.rounds):
+            return "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
+        if any(no_better_than_chance(r.error, self.n_classes) for r in self.rounds):
+            return "Where the only learner is no better than chance, α is set to 1."
+        return ""
 
 
 def rounds_of(ensemble: Ensemble) -> Rounds:
@@ -142,9 +151,14 @@ def figures(listed: Any, many: int) -> list[float] | None:
 
 def z_of(error: float, vote: float, n_classes: int) -> float:
     """Return what a round's new weights are divided by; 0 without mistakes, 1 where the learner is a mere guess."""
-    if error == 0 or error >= 1 - 1 / max(2, n_classes):
+    if error == 0 or no_better_than_chance(error, n_classes):
         return 0.0 if error == 0 else 1.0
     return (1 - error) * math.exp(-vote) + error * math.exp(vote)
+
+
+def no_better_than_chance(error: float, n_classes: int) -> bool:
+    """Tell whether a learner is as often wrong as a mere guess, or more."""
+    return error >= 1 - 1 / max(2, n_classes)
 
 
 def at_most(bound: float) -> str:
