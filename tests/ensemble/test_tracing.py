@@ -1,0 +1,30 @@
+"""The trace of one tree of many says what it counts on, where that is not what the tree was grown on."""
+
+import pytest
+
+import treewise as tw
+
+
+@pytest.mark.parametrize(
+    ("grow", "options", "how"),
+    [
+        ("forest", {}, "on its own bag, looking at a few columns a node"),
+        ("forest", {"bootstrap": False}, "looking at a few columns a node"),
+        ("extra_trees", {"max_features": 1.0}, "with cuts drawn at random"),
+        ("bagging", {}, "on its own bag"),
+        ("bagging", {"bootstrap": False, "max_samples": 0.5}, "on its own bag"),
+        ("bagging", {"bootstrap": False, "max_features": 0.5}, "on columns drawn for it"),
+        ("adaboost", {}, "on the weights of its round"),
+        ("adaboost", {"resample": True}, "on rows drawn for its round"),
+    ],
+)
+def test_a_tree_of_many_says_that_it_was_grown_on_something_else(grow, options, how):
+    found = getattr(tw, grow)("penguins", n_estimators=2, **options)[1].trace("penguins", node=0)
+    note = f"counted on all rows of penguins; this tree was grown {how}, so another test may be best here"
+    assert found.notes == (note,)
+    assert f"note {note}" in " ".join(str(found).split())
+
+
+def test_a_tree_of_many_that_saw_what_the_trace_sees_says_nothing():
+    assert tw.bagging("penguins", n_estimators=2, bootstrap=False)[1].trace("penguins").notes == ()
+    assert tw.grow("penguins").trace("penguins").notes == ()
