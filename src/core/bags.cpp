@@ -20,8 +20,7 @@ enum Stream : uint64_t { kRowDraws = 1, kColumnDraws = 2 };  // bags.py numbers 
 template <class Found>
 void draw(uint64_t key, int64_t n_drawn, bool replace, size_t n, const Found& found) {
     if (replace) {
-        for (int64_t i = 0; i < n_drawn; ++i)
-            found(static_cast<size_t>(below(stir(key, static_cast<uint64_t>(i)), n)));
+        for (int64_t i = 0; i < n_drawn; ++i) found(static_cast<size_t>(below(stir(key, static_cast<uint64_t>(i)), n)));
         return;
     }
     std::vector<uint64_t> own(n);

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "chance.hpp"
-#include "fixed.hpp"
 #include "crew.hpp"
+#include "fixed.hpp"
 #include "grow.hpp"
 
 namespace treewise {
