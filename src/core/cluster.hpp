@@ -557,4 +557,8 @@ private:
     CutBuckets cuts_;
 };
 
+extern template class Cluster<Shape::two>;  // in cluster.cpp
+extern template class Cluster<Shape::many>;
+extern template class Cluster<Shape::sums>;
+
 }  // namespace treewise

@@ -330,4 +330,8 @@ private:
     bool everything_ = false;
 };
 
+extern template class Drawn<Shape::two>;  // in drawn.cpp
+extern template class Drawn<Shape::many>;
+extern template class Drawn<Shape::sums>;
+
 }  // namespace treewise

@@ -584,4 +584,8 @@ private:
     bool counted_ = false, everything_ = false;
 };
 
+extern template class Histograms<Shape::two>;  // in histogram.cpp
+extern template class Histograms<Shape::many>;
+extern template class Histograms<Shape::sums>;
+
 }  // namespace treewise

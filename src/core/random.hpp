@@ -137,4 +137,8 @@ private:
     std::vector<int64_t> keys_;           // of the column at hand
 };
 
+extern template class RandomCuts<Shape::two>;  // in random.cpp
+extern template class RandomCuts<Shape::many>;
+extern template class RandomCuts<Shape::sums>;
+
 }  // namespace treewise
