@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,23 +174,11 @@ def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: Cos
 # -- trees with costs -------------------------------------------------------------------------------------------------
 
 
-class Judging(Protocol):
-    """What predicts classes, perhaps by costs: a tree, or many."""
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes in order."""
-
-    @property
-    def history(self) -> tuple[Mapping[str, Any], ...]:
-        """How it came to be."""
-
-
-def cost_of(model: Judging) -> CostMatrix | None:
-    """Return the costs a tree, or many, predict by; None where every mistake counts 1."""
-    for step in reversed(model.history):
+def cost_of(tree: Tree) -> CostMatrix | None:
+    """Return the costs a tree predicts by; None where every mistake counts 1."""
+    for step in reversed(tree.history):
         if "cost" in step:
-            return None if step["cost"] is None else CostMatrix.of(step["cost"], model.classes)
+            return None if step["cost"] is None else CostMatrix.of(step["cost"], tree.classes)
     return None
 
 

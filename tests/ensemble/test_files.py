@@ -51,7 +51,6 @@ ENSEMBLES = {
     "boosted": lambda: tw.adaboost(BEASTS, "sort", 5, ignore=["mass"], learning_rate=0.5),
     "a forest": lambda: tw.forest(BEASTS, "sort", 5, ignore=["mass"], oob_score=True),
     "out of bag": lambda: beasts("sort").with_(oob=OutOfBag(0.75, 11, 12), notes=("naïve ☃",)),
-    "costs": lambda: beasts("sort", cost={"m": {"b": 5}}),
     "no columns": lambda: of_trees([tw.grow({"y": ["a", "a", "b"]}, "y")] * 2),
     "one leaf": lambda: of_trees([tw.grow({"x": [1, 2], "y": ["a", "a"]}, "y")]),
 }
@@ -154,6 +153,15 @@ def test_what_could_not_be_loaded_is_not_saved(change, words, tmp_path):
     assert str(caught.value).startswith(f"the ensemble cannot be saved: {words}")
     assert str(caught.value).endswith(". Nothing was saved.")
     assert os.listdir(tmp_path) == []
+
+
+def test_many_trees_have_no_costs():
+    with pytest.raises(tw.ModelFormatError) as caught:
+        dumps(beasts("sort", cost={"m": {"b": 5}}))
+    assert str(caught.value) == (
+        "the ensemble cannot be saved: history[0] has costs: many trees vote by shares of classes, not by costs."
+        " Nothing was saved."
+    )
 
 
 def test_votes_and_decreases_go_with_the_trees():

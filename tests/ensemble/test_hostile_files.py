@@ -162,6 +162,7 @@ CRAFTED = {
     "a criterion of the other task": (with_parts(criterion="poisson"), "criterion"),
     "a wrong setting": (with_parts(history=[{"did": "grow", "settings": {"max_depth": "2"}}]), "max_depth"),
     "options that are none": (with_parts(history=[{"did": "grow", "ensemble": []}]), "history[0].ensemble is a list"),
+    "costs": (with_parts(history=[{"did": "grow", "cost": {"n": {"p": 5}}}]), "history[0] has costs"),
     "markers that are none": (with_parts(history=[{"did": "grow", "na_values": 5}]), "history[0].na_values is 5"),
     "a method of 3": (with_parts(history=[{"did": "grow", "ensemble": {"method": 3}}]), "ensemble.method is 3"),
     "half a tree": (with_parts(history=[{"did": "grow", "ensemble": {"n_estimators": 0.5}}]), "n_estimators is 0.5"),

@@ -24,12 +24,6 @@ def test_members_are_trees():
     assert made.na_values == trees[0].na_values
 
 
-def test_costs_label_the_members():
-    trees = [tw.grow("penguins", max_depth=1, cost={"Gentoo": {"Adelie": 500}})]
-    made = of_trees(trees)
-    assert made[0][1].prediction == trees[0][1].prediction == "Chinstrap"
-
-
 def test_the_first_trees_are_an_ensemble():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
     made = of_trees(trees, oob=OutOfBag(0.5, 3, 4))

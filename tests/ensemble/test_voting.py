@@ -188,7 +188,7 @@ def test_numbers_that_a_nan_has_no_room_for():
         ensemble = ENSEMBLES[name]
         columns, n, _ = ensemble.voting.read(TABLE)
         members, encodings = ensemble.members, ensemble.encodings
-        nodes, labels, said = derived_answers(ensemble, by_cost=False)
+        nodes, labels, said = derived_answers(ensemble)
         cramped = _core.Voter(
             vars(members), [len(e.levels) if e.categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
@@ -257,17 +257,6 @@ def test_only_the_trees_that_count_for_a_row_speak(name):
     np.testing.assert_array_equal(found[many > 0], total[many > 0] / many[many > 0][:, None])
     assert np.isnan(found[many == 0]).all()
     assert (many == 0).any()
-
-
-def test_costs_decide_the_class():
-    ensemble = of_trees([tw.grow(TABLE, KINDS, min_samples_leaf=m, cost={"high": {"low": 9}}) for m in (5, 20, 60)])
-    chances = ensemble.predict_proba(TABLE)
-    expected = ensemble.voting.cost.predict_class(chances)
-    assert (expected != np.argmax(chances, axis=1)).any()
-    assert ensemble.predict(TABLE).tolist() == [ensemble.classes[i] for i in expected]
-    columns, n, _ = ensemble.voting.read(TABLE)
-    said = np.mean([[tree.predict(TABLE) == c for c in ensemble.classes] for tree in ensemble], axis=0).T
-    np.testing.assert_allclose(ensemble.voting.sums(columns, n, _core.Said.votes) / len(ensemble), said, rtol=1e-15)
 
 
 def test_a_program_takes_eight_bytes_a_node():

@@ -81,7 +81,10 @@ def check(ensemble: Ensemble) -> None:
 
 
 def check_whole(ensemble: Ensemble) -> None:
-    """See that members, votes and decreases are sound, and go together."""
+    """See that history, members, votes and decreases are sound, and go together."""
+    for i, step in enumerate(ensemble.history):
+        if step.get("cost") is not None:
+            raise ModelFormatError(f"history[{i}] has costs: many trees vote by shares of classes, not by costs")
     check_members(ensemble.members, ensemble.encodings, ensemble.target)
     votes, decreases, trees = ensemble.votes, ensemble.decreases, len(ensemble)
     if votes.shape != (trees,) or decreases.shape != (trees, len(ensemble.encodings)):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from treewise.costs import labelled
 from treewise.encode import Encoding
 from treewise.ensemble.members import Members
 from treewise.ensemble.predicting import Predicting
@@ -104,8 +103,7 @@ class Ensemble(Predicting, Reading):
         t = self.number(t)
         arrays = self.members.open(t, self.criterion, self.empty_branch)
         steps = (*self.history, Step(did="member", options={"tree": t}))
-        tree = Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, history=steps)
-        return labelled(tree) if any(step.get("cost") is not None for step in self.history) else tree
+        return Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, history=steps)
 
     def number(self, t: Any) -> int:
         """Return a member's number as a plain one (-1 is the last), or say which numbers there are."""

@@ -44,7 +44,7 @@ class Predicting:
         """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
 
         The class with the largest mean share over the trees, the first of equals, or the mean of their values; of
-        AdaBoost the class with the most say. Where mistakes have costs, the class of least expected cost.
+        AdaBoost the class with the most say.
         """
         from treewise.ensemble.voting import predict
 

@@ -4,7 +4,7 @@ Stands on ``members.py`` and the core's ``Voter``, which walks a compact program
 node beside the members themselves) and adds up what they say, in the order of the trees:
 
     forest, extra_trees, bagging    the mean of the trees' class shares, or of their values; the class of the largest
-                                    share, the first of equals (or of least expected cost, where mistakes have costs)
+                                    share, the first of equals
     adaboost                        the class with the most say: Σ votes·[the tree says it], the first of equals
 
 What a tree says of a row is what it says alone, to the last bit, and sums are taken row by row: so an answer depends
@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise.costs import cost_of
 from treewise.encode import INT64_MIN
 from treewise.errors import ColumnError, DataError, did_you_mean
 from treewise.estimates import Estimate, shares
@@ -49,10 +48,9 @@ class Voting:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble: Ensemble = weakref.proxy(ensemble)  # which holds this: a circle would outlive the interpreter
-        self.cost = cost_of(ensemble)
         self.classes = label_array(ensemble.classes) if ensemble.classes else np.empty(0)
         self.unit = unit_of(ensemble)
-        self.voter = voter_of(ensemble, self.unit, by_cost=self.cost is not None)
+        self.voter = voter_of(ensemble, self.unit)
         self.said = said_by(ensemble)
         self.width = max(1, len(ensemble.classes))
         self.reader = Reader(ensemble, list(self.voter.asked))
@@ -146,11 +144,8 @@ class Voting:
 
     def best(self, sums: Floats, trees: int) -> Ints:
         """Return the class number that the trees agree on for each row."""
-        if self.ensemble.method == "adaboost":
-            return np.asarray(np.argmax(sums, axis=1), np.int64)
-        chances = self.probabilities(sums, trees)
-        found: Ints = np.argmax(chances, axis=1) if self.cost is None else self.cost.predict_class(chances)
-        return found
+        chances = sums if self.ensemble.method == "adaboost" else self.probabilities(sums, trees)
+        return np.asarray(np.argmax(chances, axis=1), np.int64)
 
     def answers(self, sums: Floats, trees: int) -> Array:
         """Return the predicted class or value of each row."""
@@ -181,10 +176,10 @@ def unit_of(ensemble: Ensemble) -> float:
     return 2.0 ** trees.bit_length() if math.isinf(largest * trees) else 1.0
 
 
-def voter_of(ensemble: Ensemble, unit: float = 1.0, by_cost: bool = False) -> _core.Voter:
+def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.Voter:
     """Make the program of an ensemble's trees, whose values are in the given unit."""
     members, encodings = ensemble.members, ensemble.encodings
-    nodes, labels, said = derived_answers(ensemble, by_cost)
+    nodes, labels, said = derived_answers(ensemble)
     held = vars(members)
     if unit != 1.0:
         held, said = {**held, "value": members.value / unit}, said / unit
@@ -200,11 +195,11 @@ def voter_of(ensemble: Ensemble, unit: float = 1.0, by_cost: bool = False) -> _c
     )
 
 
-def derived_answers(ensemble: Ensemble, by_cost: bool) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
+def derived_answers(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
     """Return the nodes whose answers are not in the packed arrays, their labels, and their shares or values.
 
-    They are the leaves without rows, and the inner nodes at which a row may stay; with costs all leaves, whose labels
-    then are not the largest class. Only members that have some are opened.
+    They are the leaves without rows, and the inner nodes at which a row may stay. Only members that have some are
+    opened.
     """
     members, width = ensemble.members, max(1, len(ensemble.classes))
     inner = members.kind != LEAF
@@ -213,7 +208,7 @@ def derived_answers(ensemble: Ensemble, by_cost: bool) -> tuple[Ints, npt.NDArra
     stays |= (members.kind[inner] == MULTIWAY) & (members.filled("other") < 0)
     wanted[inner] = stays
     if ensemble.classes:
-        wanted[~inner] = True if by_cost else members.n_counts == 0
+        wanted[~inner] = members.n_counts == 0
     nodes = np.flatnonzero(wanted)
     labels, said = np.zeros(len(nodes), np.int32), np.zeros((len(nodes), width))
     owner = np.searchsorted(members.start, nodes, side="right") - 1

@@ -156,7 +156,7 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
     voting, none = ensemble.voting, np.empty(0)
     places = voting.best(voting.sums(panel.columns, len(panel)), len(ensemble))
     answers = [classes[place] for place in places.tolist()]
-    by_mean = ensemble.method != "adaboost" and voting.cost is None
+    by_mean = ensemble.method != "adaboost"
     return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places, by_mean)
 
 
