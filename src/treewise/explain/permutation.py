@@ -23,7 +23,7 @@ from treewise.costs import cost_of, losses
 from treewise.errors import DataError, ParameterError
 from treewise.estimates import Estimate, chances
 from treewise.evaluate.answers import class_places
-from treewise.evaluate.measure import Comparison, compared, refuse_infinite, seen_before
+from treewise.evaluate.measure import Compared, Comparison, compared, refuse_infinite, seen_before
 from treewise.explain.crew import Progress, in_threads
 from treewise.explain.importances import ColumnImportance, Importances, ranked, split_counts
 from treewise.growth import workers
@@ -106,18 +106,45 @@ class TreeTrial(Trial):
 class Shuffles:
     """How often columns are shuffled, and how."""
 
-    repeats: int = 10
-    random_state: int = 0
-    confidence: float = 0.95
-    threads: int = 1
-    progress: Progress | None = None
+    repeats: int
+    random_state: int
+    confidence: float
+    threads: int
+    progress: Progress | None
 
     @classmethod
-    def of(cls, repeats: int, random_state: int, confidence: float, n_jobs: int | None, told: Progress | None) -> Self:
+    def of(
+        cls,
+        *,
+        repeats: int = 10,
+        random_state: int = 0,
+        confidence: float = 0.95,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
         """Check what was asked for."""
         whole("repeats", repeats, least=1, most=MOST_REPEATS)
         whole("random_state", random_state, least=0, most=2**64 - 1)
-        return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), told)
+        return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), progress)
+
+    def importances(
+        self, trial: Trial, here: Compared, names: Sequence[str], splits: Ints, seen: bool, trees: int = 0
+    ) -> Importances:
+        """Say what each column is worth to a model on the rows it is compared on."""
+        before, found = self.found(trial, names, splits)
+        return Importances(
+            "permutation",
+            here.column.name,
+            found,
+            table=here.table.name,
+            n=len(here.table),
+            measure=trial.measure,
+            baseline=trial.mean(before) * trial.unit,
+            repeats=self.repeats,
+            confidence=self.confidence,
+            seen=seen,
+            trees=trees,
+        )
 
     def found(self, trial: Trial, names: Sequence[str], splits: Ints) -> tuple[Floats, tuple[ColumnImportance, ...]]:
         """Shuffle every column that is asked about; return what rows lose before, and what each column is worth."""
@@ -147,32 +174,16 @@ def on_data(
     target: Any = None,
     *,
     measure: str | None = None,
-    repeats: int = 10,
-    random_state: int = 0,
     sample_weight: Any = None,
     drop_missing_target: bool = False,
     estimate: Any = None,
-    confidence: float = 0.95,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    **shuffling: Any,
 ) -> Importances:
     """Return how much worse a tree does on a table when a column is shuffled, for each (``Tree.importances``)."""
-    shuffles = Shuffles.of(repeats, random_state, confidence, n_jobs, progress)
+    shuffles = Shuffles.of(**shuffling)
     here = compared(tree, data, target, drop_missing_target, sample_weight)
     trial = trial_of(here, measure, Estimate.of(estimate))
-    before, found = shuffles.found(trial, tree.columns, split_counts(tree))
-    return Importances(
-        "permutation",
-        here.column.name,
-        found,
-        table=here.table.name,
-        n=len(here.table),
-        measure=trial.measure,
-        baseline=trial.mean(before) * trial.unit,
-        repeats=repeats,
-        confidence=confidence,
-        seen=seen_before(trial.tree, here.nodes),
-    )
+    return shuffles.importances(trial, here, tree.columns, split_counts(tree), seen_before(trial.tree, here.nodes))
 
 
 def trial_of(here: Comparison, measure: str | None, way: Estimate) -> TreeTrial:

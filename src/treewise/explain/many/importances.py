@@ -15,7 +15,7 @@ from treewise.ensemble import Ensemble
 from treewise.ensemble.evaluating import seen_before, with_known_answers
 from treewise.errors import DataError, ParameterError
 from treewise.explain.importances import ColumnImportance, Importances, ranked
-from treewise.explain.many.panel import Floats, Panel, Progress, true_answers
+from treewise.explain.many.panel import Floats, Panel, true_answers
 from treewise.explain.permutation import Cells, Shuffles, Trial, in_shares
 from treewise.loss_sums import size_of_numbers
 from treewise.settings import one_of
@@ -88,16 +88,12 @@ def on_data(
     target: Any = None,
     *,
     measure: str | None = None,
-    repeats: int = 10,
-    random_state: int = 0,
     sample_weight: Any = None,
     drop_missing_target: bool = False,
-    confidence: float = 0.95,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    **shuffling: Any,
 ) -> Importances:
     """Return how much worse the trees do on a table when a column is shuffled, for each."""
-    shuffles = Shuffles.of(repeats, random_state, confidence, n_jobs, progress)
+    shuffles = Shuffles.of(**shuffling)
     name = MEASURES[ensemble.task][0] if measure is None else measure
     one_of("measure", name, MEASURES[ensemble.task])
     here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
@@ -105,17 +101,5 @@ def on_data(
     unit = size_of_numbers(truth) if ensemble.task == "regression" else 1.0
     trial = ManyTrial(panel.columns, truth, in_shares(here.weight, len(panel)), name, unit, ensemble)
     splits = np.bincount(ensemble.members.column, minlength=len(ensemble.columns))
-    before, found = shuffles.found(trial, ensemble.columns, splits)
-    return Importances(
-        "permutation",
-        here.column.name,
-        found,
-        table=here.table.name,
-        n=len(panel),
-        measure=name,
-        baseline=trial.mean(before) * unit,
-        repeats=repeats,
-        confidence=confidence,
-        seen=target is None and seen_before(ensemble, here.table),
-        trees=len(ensemble),
-    )
+    seen = target is None and seen_before(ensemble, here.table)
+    return shuffles.importances(trial, here, ensemble.columns, splits, seen, len(ensemble))
