@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.shared import na_option, take_text_options, text_options
-from treewise.cli.showing import present, showing_options
+from treewise.cli.shared import all_option, na_option, take_text_options, text_options
+from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.streams import check_place
 from treewise.cli.verb import SHOWN, option, verb
 
@@ -29,7 +28,7 @@ from treewise.cli.verb import SHOWN, option, verb
 @click.argument("model")
 @click.argument("data")
 @option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Show the first N rows; data holds all.")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every row, however many, as into a file or a pipe.")
+@all_option("row")
 @na_option
 @text_options
 @showing_options
@@ -51,5 +50,4 @@ def command(
     trees = found.trees
     with bar("agreement") as progress:
         result = trees.agreement(table, progress=progress)
-    every = whole or output is not None or not sys.stdout.isatty()
-    present(result, form, output, top if top is not None else len(result) if every else None)
+    present(result, form, output, top or most_rows(result, whole, output))

@@ -9,7 +9,7 @@ import click
 from treewise.cli.inputs import read_data
 from treewise.cli.of_one import read_typed
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.shared import take_text_options, text_options, tree_option
+from treewise.cli.shared import choice_option, take_text_options, text_options, tree_option
 from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place, deliver, remark
 from treewise.cli.values import read_row
@@ -33,14 +33,7 @@ from treewise.wording import safe
 @click.argument("source", metavar="MODEL")
 @click.argument("data", metavar="", required=False)
 @tree_option
-@option(
-    "--direction",
-    type=click.Choice(["down", "right"]),
-    metavar="down|right",
-    default="down",
-    section=SHOWN,
-    help="Where the tree grows to (default down).",
-)
+@choice_option("--direction", "down", "right", help="Where the tree grows to")
 @option("--max-leaves", type=int, metavar="N", default=60, section=SHOWN, help="Most boxes at the ends (default 60).")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Draw from this node down.")
 @option("--row", type=read_row, metavar="'A=1, B=x'", section=SHOWN, help="Light the path of this row.")

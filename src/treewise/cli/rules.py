@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.shared import (
+    all_option,
     confidence_option,
     support_option,
     take_text_options,
@@ -16,7 +16,7 @@ from treewise.cli.shared import (
     top_option,
     tree_option,
 )
-from treewise.cli.showing import present, showing_options
+from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import check_place
 from treewise.cli.verb import SHOWN, option, verb
@@ -50,7 +50,7 @@ SORTS = ("support", "probability", "lift", "value", "node")
 @support_option("Leave out rules of fewer rows, or of a smaller share of them.")
 @confidence_option
 @top_option("rules")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every rule, however many, as into a file or a pipe.")
+@all_option("rule")
 @showing_options
 @grow_options
 @text_options
@@ -76,5 +76,4 @@ def command(
     else:
         model = grow_source(source, asked, text_form, member)[1]
     found = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
-    every = whole or output is not None or not sys.stdout.isatty()
-    present(found if top is None else found[:top], form, output, len(found) if every else None)
+    present(found if top is None else found[:top], form, output, most_rows(found, whole, output))

@@ -124,24 +124,25 @@ jobs_option = option(
     "--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor)."
 )
 
-unit_option = option(
-    "--unit",
-    type=click.Choice(["bits", "nats"]),
-    metavar="bits|nats",
-    default="bits",
-    section=SHOWN,
-    help="Unit of entropy (default bits).",
-)
 
-per_option = option(
-    "--per",
-    type=click.Choice(["row", "total"]),
-    metavar="row|total",
-    default="row",
-    section=SHOWN,
-    help="Gains per row of the node, or in total (default row).",
-)
+def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], Function]:
+    """Put an option on a verb that is one of some words, the first unless said."""
+    said = f"{help} (default {choices[0]})."
+    kind = click.Choice(choices)
+    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=said)
+
+
+unit_option = choice_option("--unit", "bits", "nats", help="Unit of entropy")
+
+per_option = choice_option("--per", "row", "total", help="Gains per row of the node, or in total")
 
 quiet_option = option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+
+
+def all_option(of: str) -> Callable[[Function], Function]:
+    """Put ``--all`` on a verb that lists things, of which a terminal is shown the first ones."""
+    help = f"Every {of}, however many, as into a file or a pipe."
+    return option("--all", "whole", is_flag=True, section=SHOWN, help=help)
+
 
 whole_option = option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")

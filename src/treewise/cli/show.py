@@ -10,7 +10,7 @@ import click
 from treewise.cli.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
 from treewise.cli.inputs import Model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.shared import take_text_options, text_options, tree_option
+from treewise.cli.shared import all_option, take_text_options, text_options, tree_option
 from treewise.cli.showing import say_styled
 from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.streams import deliver, remark, say
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="MODEL")
 @tree_option
 @option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every line, however many, as into a file or a pipe.")
+@all_option("line")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @option(
     "--bars/--no-bars",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,11 @@ def present(shown: Shown, form: str | None = None, output: str | None = None, mo
     if output not in (None, "-"):
         remark("", f"→ {safe(output)}")
     return None
+
+
+def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
+    """Say how many rows of a list are shown: all in a file, in a pipe, or if asked for; None is what a screen holds."""
+    return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
 
 
 def content(shown: Shown, form: str, most: int | None) -> str:

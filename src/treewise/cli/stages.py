@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +9,10 @@ import click
 
 from treewise.cli.inputs import read_data, read_model_and_data
 from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.shared import na_option, take_text_options, target_option, text_options, weight_option
-from treewise.cli.showing import present, showing_options
+from treewise.cli.shared import all_option, na_option, take_text_options, target_option, text_options, weight_option
+from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.streams import check_place, deliver, remark
-from treewise.cli.verb import JUDGES, SHOWN, option, verb
+from treewise.cli.verb import JUDGES, option, verb
 from treewise.wording import safe
 
 
@@ -33,7 +32,7 @@ from treewise.wording import safe
 @option("--test", metavar="DATA", section=JUDGES, help="A table the trees have not seen.")
 @target_option("the one the trees were grown for")
 @weight_option
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every stage, however many, as into a file or a pipe.")
+@all_option("stage")
 @na_option
 @text_options
 @showing_options
@@ -63,5 +62,4 @@ def command(
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    every = whole or output is not None or not sys.stdout.isatty()
-    return present(result, form, output, len(result) if every else None)
+    return present(result, form, output, most_rows(result, whole, output))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.shared import (
+    all_option,
     per_option,
     quiet_option,
     take_text_options,
     text_options,
     unit_option,
 )
-from treewise.cli.showing import present, showing_options
+from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.streams import check_place, remark
 from treewise.cli.understood import prepared_aloud
 from treewise.cli.verb import CUT, SHOWN, option, verb
@@ -35,7 +35,7 @@ from treewise.cli.verb import CUT, SHOWN, option, verb
 )
 @click.argument("data")
 @option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Show the first N tests; data holds all.")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every test, however many, as into a file or a pipe.")
+@all_option("test")
 @unit_option
 @per_option
 @showing_options
@@ -62,5 +62,4 @@ def command(
     found = stump_of(problem, unit, per, asked.get("n_jobs"))
     if not quiet:
         remark("", "")
-    every = whole or output is not None or not sys.stdout.isatty()
-    present(found, form, output, top if top is not None else len(found) if every else None)
+    present(found, form, output, top or most_rows(found, whole, output))

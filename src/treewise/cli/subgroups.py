@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from treewise.cli.shared import (
     top_option,
     tree_option,
 )
-from treewise.cli.showing import present, showing_options
+from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.streams import check_place
 from treewise.cli.verb import SHOWN, option, verb
 
@@ -78,5 +77,4 @@ def command(
     other = None if test is None else read_data(test, na_values, text)
     groups = found.tree.subgroups(table, test=other, **options)
     groups = groups.every if whole else groups
-    every = whole or output is not None or not sys.stdout.isatty()
-    present(groups if top is None else groups[:top], form, output, len(groups) if every else None)
+    present(groups if top is None else groups[:top], form, output, most_rows(groups, whole, output))
