@@ -14,7 +14,8 @@ from tests.tables import drawn, quick
 from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bags import problem_of
-from treewise.ensemble.growing import Recipe, fingerprint, grow_ensemble, grow_more, more_of_problem, recipe_of
+from treewise.ensemble.growing import fingerprint, grow_ensemble, grow_more, more_of_problem
+from treewise.ensemble.recipes import BagRecipe, recipe_of
 from treewise.growth import grow_problem, problem_for
 from treewise.nodes import LEAF
 
@@ -53,7 +54,7 @@ def taken_away(arrays, n):
 def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
     how, chance = way
     problem = problem_for(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
-    recipe = Recipe("bagging", 4, **how)
+    recipe = BagRecipe("bagging", 4, **how)
     bags = recipe.bags(problem)
     grown = grow_ensemble(problem, recipe, n_jobs=2)
     for t, tree in enumerate(grown):
@@ -67,7 +68,7 @@ def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
 def test_the_readable_search_grows_the_same_members(table, way):
     how, chance = way
     problem = problem_for(table.data, "y", **table.options, **chance)
-    recipe = Recipe("bagging", 2, **how)
+    recipe = BagRecipe("bagging", 2, **how)
     for t, tree in enumerate(grow_ensemble(problem, recipe)):
         own = problem_of(recipe.bags(problem), t)
         assert leaves_of(facts(own, build(own))) == leaves_of(facts_of(tree))
@@ -83,7 +84,7 @@ def leaves_of(found):
 def test_k_trees_are_the_first_k_of_more(table, way, k, more):
     how, chance = way
     problem = problem_for(table.data, "y", **table.options, **chance)
-    few, many = (grow_ensemble(problem, Recipe("bagging", n, **how)) for n in (k, k + more))
+    few, many = (grow_ensemble(problem, BagRecipe("bagging", n, **how)) for n in (k, k + more))
     assert many.first(k) == few
     further = more_of_problem(few, problem, more)
     assert further == many
@@ -140,7 +141,7 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
 )
 def test_weights_of_rows_and_classes_go_into_every_bag(weights):
     problem = problem_for("penguins", **weights, max_features="sqrt")
-    recipe = Recipe("forest", 3)
+    recipe = BagRecipe("forest", 3)
     grown = grow_ensemble(problem, recipe)
     for t in range(3):
         assert_same(alone(recipe.bags(problem), t)[0], grown[t].arrays)
@@ -150,7 +151,7 @@ def test_weights_of_rows_and_classes_go_into_every_bag(weights):
 
 def test_limits_that_are_shares_are_shares_of_the_bag():
     problem = problem_for("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
-    recipe = Recipe("bagging", 5, max_samples=0.5)
+    recipe = BagRecipe("bagging", 5, max_samples=0.5)
     for t, tree in enumerate(grow_ensemble(problem, recipe)):
         arrays, own = alone(recipe.bags(problem), t)
         assert_same(arrays, tree.arrays)
@@ -162,7 +163,7 @@ def test_limits_that_are_shares_are_shares_of_the_bag():
 def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51.5, *[0.75] * 7]}
     problem = problem_for(data, "y", sample_weight="w", ignore=["w"])
-    recipe = Recipe("bagging", 60)
+    recipe = BagRecipe("bagging", 60)
     bags = recipe.bags(problem)
     heavy = [t for t in range(60) if problem_of(bags, t).weight_scale < problem.weight_scale]
     assert heavy
@@ -284,7 +285,7 @@ def test_columns_do_not_run_together():
 
 def test_an_ensemble_that_does_not_say_how_it_was_grown():
     with pytest.raises(ParameterError, match="does not say how it was grown"):
-        recipe_of(bagging("xor", n_estimators=1).with_(history=()))
+        recipe_of(bagging("xor", n_estimators=1).with_(history=()), BagRecipe)
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

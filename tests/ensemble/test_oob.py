@@ -5,8 +5,9 @@ import pytest
 
 import treewise as tw
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.growing import Recipe, grow_ensemble, grow_more
+from treewise.ensemble.growing import grow_ensemble, grow_more
 from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.recipes import BagRecipe
 from treewise.growth import problem_for
 
 
@@ -31,7 +32,7 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     other = "size" if target == "kind" else "kind"
     weight = rng.integers(1, 3, 25).astype(float) / 2
     problem = problem_for(table, target, ignore=[other], sample_weight=weight)
-    recipe = Recipe("bagging", 6, oob_score=True)
+    recipe = BagRecipe("bagging", 6, oob_score=True)
     ensemble, bags = grow_ensemble(problem, recipe), recipe.bags(problem)
     found = out_of_bag(ensemble, problem, bags)
     expected = by_hand(ensemble, bags, table, ["x", "z"])

@@ -7,7 +7,6 @@ taken apart here, because what was understood of the table is said before the tr
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from treewise.cli.options import ENSEMBLE_OPTIONS
 from treewise.cli.shared import TextForm
-from treewise.cli.showing import bold, has_style, present, say_styled
+from treewise.cli.showing import bold, has_style, most_rows, present, say_styled
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.understood import prepared_aloud
 from treewise.cli.values import in_options
@@ -71,22 +70,23 @@ def grow_many(
 def way_of(method: str, many: dict[str, Any]) -> tuple[dict[str, Any], Grower]:
     """Return what the options of many trees add to those of one, and what grows them on a prepared table."""
     import treewise
+    from treewise.ensemble.recipes import BagMethod, BagRecipe, BoostRecipe
 
     usual = signature(getattr(treewise, method)).parameters
     known = [each.parameter for each in ENSEMBLE_OPTIONS if method in each.of]
     recipe = {name: many.get(name, usual[name].default) for name in known}
     if method == "adaboost":
-        from treewise.ensemble import boosting
+        from treewise.ensemble.boosting import boost
 
-        return {"max_depth": usual["max_depth"].default}, partial(boosting.boost, recipe=boosting.Recipe(**recipe))
-    from treewise.ensemble import growing
+        return {"max_depth": usual["max_depth"].default}, partial(boost, recipe=BoostRecipe("adaboost", **recipe))
+    from treewise.ensemble.growing import grow_ensemble
 
     at_nodes: dict[str, Any] = {}
     if method != "bagging":  # whose columns are drawn for a whole tree
         at_nodes["max_features"] = recipe.pop("max_features")
     if method == "extra_trees":
         at_nodes["splitter"] = "random"
-    return at_nodes, partial(growing.grow_ensemble, recipe=growing.Recipe(cast(growing.Method, method), **recipe))
+    return at_nodes, partial(grow_ensemble, recipe=BagRecipe(cast(BagMethod, method), **recipe))
 
 
 def prepare_for(method: str) -> Callable[..., Problem]:
@@ -123,7 +123,7 @@ def show_rounds(ensemble: Ensemble, whole: bool) -> None:
     """Print the rounds of boosting: on a terminal the first ones, unless all are asked for."""
     if ensemble.method == "adaboost":
         say("")
-        present(ensemble.rounds, most=len(ensemble) if whole or not sys.stdout.isatty() else None)
+        present(ensemble.rounds, most=most_rows(ensemble, whole))
 
 
 def write_many(ensemble: Ensemble, output: str) -> None:

@@ -6,6 +6,7 @@ together.
     members.py    the nodes of all trees, packed: only what cannot be derived, in narrow arrays
     opening.py    one of them as an ordinary tree's arrays, with everything derived again
     bags.py       which rows and columns each tree is grown on
+    recipes.py    what is asked of many trees beside the options of each
     growing.py    many trees at once, and more of them; oob.py: how good they are on rows they have not seen
     bagging.py    trees on bags of rows and of columns; forests.py: random forests and extra-trees
     boosting.py   AdaBoost; reweighing.py: the arithmetic of a round; learners.py: its trees;

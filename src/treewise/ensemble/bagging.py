@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from treewise.ensemble.growing import Recipe, grow_ensemble, problem_of_many
+from treewise.ensemble.growing import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.recipes import BagRecipe
 from treewise.growth import Progress
 
 
@@ -52,6 +53,6 @@ def bagging(
     **options : those of ``grow``, but for pruning and cost. Limits count the different rows of a tree's bag; shares
         are of its rows or weight.
     """
-    recipe = Recipe("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
+    recipe = BagRecipe("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     problem = problem_of_many(data, target, {**options, "random_state": random_state})
     return grow_ensemble(problem, recipe, progress, n_jobs)

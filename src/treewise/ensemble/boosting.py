@@ -15,28 +15,27 @@ where it is the first, it is the whole ensemble: what one tree can say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.growing import MOST_TREES, fingerprint, problem_of_many, too_good
+from treewise.ensemble.growing import fingerprint, problem_of_many, too_good
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import ENDED, Ensemble
+from treewise.ensemble.recipes import BoostRecipe, recipe_of
 from treewise.ensemble.reweighing import Classes, Distribution, Reckoning
 from treewise.errors import ParameterError, shown
 from treewise.growth import Progress, workers
 from treewise.history import Step
 from treewise.nodes import Arrays
 from treewise.problem import Problem
-from treewise.settings import whole
 from treewise.wording import percent, plural
 
-FASTEST = 10.0  # learning rate
 DRAWS = 10  # samples tried where the learner of one is no better than chance
 
 
@@ -79,34 +78,14 @@ def adaboost(
     **options : those of ``grow``: criterion, categorical, kinds, missing, limits … but for pruning and cost.
         ``sample_weight``, ``class_weight`` and ``priors`` set the weights of the first round.
     """
-    recipe = Recipe(n_estimators, learning_rate, resample)
+    recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
     problem = problem_of_many(data, target, {**options, "max_depth": max_depth, "random_state": random_state})
     return boost(problem, recipe, progress, n_jobs)
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What is asked of boosting beside the options of each tree."""
-
-    n_estimators: int
-    learning_rate: float = 1.0
-    resample: bool = False
-
-    def __post_init__(self) -> None:
-        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
-        rate = self.learning_rate
-        if not isinstance(rate, int | float | np.number) or isinstance(rate, bool) or not 0 < rate <= FASTEST:
-            raise ParameterError(f"learning_rate={shown(rate)}: must be a number above 0, at most {FASTEST:g}.")
-        if not isinstance(self.resample, bool | np.bool_):
-            raise ParameterError(f"resample={shown(self.resample)}: must be True or False.")
-
-    def given(self) -> dict[str, Any]:
-        """Return what the history keeps."""
-        plain = asdict(self) | {"n_estimators": int(self.n_estimators), "learning_rate": float(self.learning_rate)}
-        return {"method": "adaboost", **plain, "resample": bool(self.resample)}
-
-
-def boost(problem: Problem, recipe: Recipe, progress: Progress | None = None, n_jobs: int | None = None) -> Ensemble:
+def boost(
+    problem: Problem, recipe: BoostRecipe, progress: Progress | None = None, n_jobs: int | None = None
+) -> Ensemble:
     """Boost trees on a prepared problem."""
     if problem.target.task == "regression":
         raise ParameterError(
@@ -133,7 +112,7 @@ class Kept:
 class Run:
     """The rounds of one boosting: the weights as they stand, and what was kept."""
 
-    def __init__(self, problem: Problem, recipe: Recipe, n_jobs: int) -> None:
+    def __init__(self, problem: Problem, recipe: BoostRecipe, n_jobs: int) -> None:
         self.problem, self.recipe, self.n_jobs = problem, recipe, n_jobs
         self.truth: Classes = problem.y  # type: ignore[assignment]  # class numbers: bytes, or int32 past 256
         self.n_classes = len(problem.target.classes)
@@ -170,8 +149,7 @@ class Run:
 
     def reckon(self, said: Classes) -> Reckoning:
         """Weigh what was said of the rows."""
-        rate = float(self.recipe.learning_rate)
-        return self.weights.reckon(self.truth, said, self.n_classes, rate, self.n_jobs)
+        return self.weights.reckon(self.truth, said, self.n_classes, self.recipe.learning_rate, self.n_jobs)
 
     def count(self, said: Classes, found: Reckoning) -> None:
         """Let a learner vote, and weigh the rows for the next one."""
@@ -247,18 +225,10 @@ def more_rounds(
     ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
-    recipe = replace(recipe_of(ensemble), n_estimators=len(ensemble) + n)
+    recipe = replace(recipe_of(ensemble, BoostRecipe), n_estimators=len(ensemble) + n)
     run = Run(problem, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():
         if progress:
             progress(done)
     return run.ensemble(ensemble)
-
-
-def recipe_of(ensemble: Ensemble) -> Recipe:
-    """Read how an ensemble was boosted from its history."""
-    said = ensemble.history[0].get("ensemble", {}) if ensemble.history else {}
-    if ensemble.method != "adaboost" or not isinstance(said, Mapping) or said.get("method") != "adaboost":
-        raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
-    return Recipe(**{name: said[name] for name in Recipe.__dataclass_fields__ if name in said})

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from treewise.ensemble.growing import Recipe, grow_ensemble, problem_of_many
+from treewise.ensemble.growing import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.recipes import BagRecipe
 from treewise.errors import ParameterError, shown
 from treewise.growth import Progress
 from treewise.problem import Problem
@@ -57,7 +58,7 @@ def forest(
     **options : those of ``grow``: criterion, categorical, kinds, missing, class_weight, sample_weight, max_depth, …
         but for pruning and cost. Limits count the different rows of a tree's bag; shares are of its rows or weight.
     """
-    recipe = Recipe("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
+    recipe = BagRecipe("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state}
     return grow_ensemble(problem_of_forest(data, target, asked), recipe, progress, n_jobs)
 
@@ -93,7 +94,7 @@ def extra_trees(
             f"splitter={shown(options['splitter'])}: extra-trees draw their cuts at random. tw.forest looks for the"
             " best."
         )
-    recipe = Recipe("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
+    recipe = BagRecipe("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state, "splitter": "random"}
     return grow_ensemble(problem_of_forest(data, target, asked), recipe, progress, n_jobs)
 

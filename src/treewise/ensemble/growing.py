@@ -10,19 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.bags import Bags, columns_to_draw, rows_to_draw
+from treewise.ensemble.bags import Bags
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.ensemble.recipes import MOST_TREES, BagRecipe, how_grown, recipe_of
+from treewise.errors import DataError, ParameterError, did_you_mean
 from treewise.files.packing import plain_nan
 from treewise.growth import (
     PRUNING,
@@ -40,64 +41,10 @@ from treewise.growth import (
 )
 from treewise.history import Step
 from treewise.problem import Problem, conform
-from treewise.settings import Settings, plain, whole
+from treewise.settings import Settings, whole
 from treewise.table import read
 
 Floats = npt.NDArray[np.float64]
-Method = Literal["forest", "extra_trees", "bagging"]
-
-MOST_TREES = 10**6
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What is asked of many trees beside the options of each.
-
-    >>> Recipe("bagging", 10, max_samples=0.5).given()
-    {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
-    """
-
-    method: Method
-    n_estimators: int
-    bootstrap: bool = True  # rows are drawn with replacement
-    max_samples: int | float | None = None  # rows drawn for a tree; None: as many as there are
-    max_features: int | float = 1.0  # columns drawn for a whole tree
-    bootstrap_features: bool = False
-    oob_score: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("bootstrap", "bootstrap_features", "oob_score"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ParameterError(f"{name}={shown(getattr(self, name))}: must be True or False.")
-            object.__setattr__(self, name, bool(getattr(self, name)))
-        for name in ("n_estimators", "max_samples", "max_features"):  # NumPy's numbers become Python's, as in settings
-            object.__setattr__(self, name, plain(getattr(self, name)))
-        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
-
-    def given(self) -> dict[str, Any]:
-        """Return what the history keeps: method, number of trees, and what differs from the defaults."""
-        usual = Recipe(self.method, self.n_estimators)
-        kept = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
-        return {"method": self.method, "n_estimators": self.n_estimators, **kept}
-
-    def bags(self, problem: Problem) -> Bags:
-        """Return how the rows and columns of each tree are drawn."""
-        columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
-        every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
-        every_column = not problem.columns or (columns >= len(problem.columns) and not self.bootstrap_features)
-        bags = Bags(
-            problem,
-            drawn=0 if every_row else rows,
-            replace=self.bootstrap,
-            columns_drawn=0 if every_column else columns,
-            replace_columns=self.bootstrap_features,
-        )
-        if self.oob_score and not bags.drawn:
-            raise ParameterError(
-                "oob_score=True: without bootstrap every tree sees every row. Give bootstrap=True, or a max_samples"
-                " below 1.0."
-            )
-        return bags
 
 
 def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Problem:
@@ -117,14 +64,14 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
     for name in asked:
         if name not in known:
-            near = did_you_mean(name, [*Recipe.__dataclass_fields__, "n_jobs", "progress", *known])
+            near = did_you_mean(name, [*BagRecipe.__dataclass_fields__, "n_jobs", "progress", *known])
             raise ParameterError(f"no option {name}.{near} Options: help(treewise.forest), help(treewise.grow).")
     return problem_for(data, target, **asked)
 
 
 def grow_ensemble(
     problem: Problem,
-    recipe: Recipe,
+    recipe: BagRecipe,
     progress: Progress | None = None,
     n_jobs: int | None = None,
     judge: bool = True,
@@ -187,7 +134,7 @@ def too_good(problem: Problem, members: Members, n_jobs: int | None = None) -> l
     return notes_on(grow_problem(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
 
 
-def judged(ensemble: Ensemble, recipe: Recipe, bags: Bags) -> Ensemble:
+def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
     """Add what the rows that trees have not seen say of it, if that was asked for."""
     if not recipe.oob_score:
         return ensemble
@@ -197,18 +144,9 @@ def judged(ensemble: Ensemble, recipe: Recipe, bags: Bags) -> Ensemble:
 # -- more trees -------------------------------------------------------------------------------------------------------
 
 
-def recipe_of(ensemble: Ensemble) -> tuple[Recipe, Mapping[str, Any]]:
-    """Read how an ensemble was made from its history: the recipe, and the step."""
-    made = next((step for step in ensemble.history if step.get("did") == "grow"), {})
-    said = {name: value for name, value in made.get("ensemble", {}).items() if name in Recipe.__dataclass_fields__}
-    if "method" not in said or "n_estimators" not in said:
-        raise ParameterError("grow_more: the ensemble does not say how it was grown, so it cannot be grown further.")
-    return Recipe(**said), made
-
-
 def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> Problem:
     """Prepare the table an ensemble was grown on once more; another one is refused."""
-    _, made = recipe_of(ensemble)
+    made = how_grown(ensemble)
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
     problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight)
     check_same_table(ensemble, problem)
@@ -217,7 +155,7 @@ def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> Pr
 
 def check_same_table(ensemble: Ensemble, problem: Problem) -> None:
     """Refuse a table that is not the one an ensemble was grown on."""
-    _, made = recipe_of(ensemble)
+    made = how_grown(ensemble)
     if fingerprint(problem) != made["ensemble"].get("table"):
         weights = " and weights" if made.get("sample_weight_array") else ""
         raise DataError(
@@ -252,7 +190,7 @@ def more_of_problem(
         from treewise.ensemble.boosting import more_rounds
 
         return more_rounds(ensemble, problem, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble)
+    recipe, made = recipe_of(ensemble, BagRecipe), how_grown(ensemble)
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -271,7 +209,7 @@ def oob_predictions(ensemble: Ensemble, data: Any, sample_weight: Any = None) ->
     """Return for each row of the table what the trees say that have not seen it."""
     table = read(data, na_values=ensemble.na_values)
     problem = same_problem(ensemble, table, sample_weight)
-    said = out_of_bag(ensemble, problem, recipe_of(ensemble)[0].bags(problem)).predictions
+    said = out_of_bag(ensemble, problem, recipe_of(ensemble, BagRecipe).bags(problem)).predictions
     found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
     found[np.asarray(problem.rows)] = said
     return found

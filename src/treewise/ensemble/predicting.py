@@ -85,6 +85,6 @@ class Predicting:
         return apply(as_ensemble(self), data)
 
 
-def as_ensemble(part: Predicting) -> Ensemble:
+def as_ensemble(part: object) -> Ensemble:
     """Return the ensemble that this is a part of: itself."""
     return cast("Ensemble", part)

@@ -7,14 +7,15 @@ used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from treewise.ensemble.predicting import as_ensemble
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
 
-    from treewise.ensemble.model import Ensemble
     from treewise.explain.importances import Importances
     from treewise.explain.many.agreement import Agreement
     from treewise.explain.many.explanation import ManyExplanation
@@ -149,8 +150,3 @@ class Reading:
         'trees'
         """
         return self.stages(data, target, test=test).draw(ax, path)
-
-
-def as_ensemble(part: Reading) -> Ensemble:
-    """Return the ensemble that this is a part of: itself."""
-    return cast("Ensemble", part)

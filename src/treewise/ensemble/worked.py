@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.ensemble.boosting import Run, recipe_of
+from treewise.ensemble.boosting import Run
 from treewise.ensemble.growing import same_problem
 from treewise.ensemble.learners import said_by
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.recipes import BoostRecipe, recipe_of
 from treewise.ensemble.reweighing import Distribution, Reckoning
 from treewise.ensemble.rounds import in_words
 from treewise.errors import ParameterError, shown
@@ -225,11 +226,13 @@ def bracketed(said: str) -> str:
 
 def worked_round(ensemble: Ensemble, data: Any, number: int, sample_weight: Any = None) -> WorkedRound:
     """Go through the rounds again up to this one, and write it out (``Ensemble.worked_round``)."""
-    recipe, b = recipe_of(ensemble), index(number)
+    if ensemble.method != "adaboost":
+        raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
+    b = index(number)
     if b is None or not 1 <= b <= len(ensemble):
         raise ParameterError(f"worked_round({shown(number)}): must be the number of a round, 1 to {len(ensemble)}.")
     problem = same_problem(ensemble, data, sample_weight)
-    run = Run(problem, recipe, 1)
+    run = Run(problem, recipe_of(ensemble, BoostRecipe), 1)
     mistakes = np.zeros(len(problem), np.int64)
     for t, said in enumerate(said_by(ensemble, problem)):
         before, found = run.weights, run.reckon(said)

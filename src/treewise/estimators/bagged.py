@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.growing import Recipe, grow_ensemble, more_of_problem
+from treewise.ensemble.growing import grow_ensemble, more_of_problem
 from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.recipes import BagRecipe
 from treewise.estimators.base import Floats, Given, in_order
 from treewise.estimators.ensembles import EnsembleEstimator
 from treewise.estimators.inputs import warn
@@ -35,7 +36,7 @@ class Bagged(EnsembleEstimator):
     oob_decision_function_: Floats
     oob_prediction_: Floats
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self) -> BagRecipe:
         """Return what is asked of the trees together."""
         raise NotImplementedError
 

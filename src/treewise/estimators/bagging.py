@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.growing import Recipe
+from treewise.ensemble.recipes import BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Bags, BagsOfClasses, parameters
@@ -30,8 +30,8 @@ class Bagging(Bagged):
         "oob_score",
     )
 
-    def _recipe(self) -> Recipe:
-        return Recipe(
+    def _recipe(self) -> BagRecipe:
+        return BagRecipe(
             "bagging",
             self.n_estimators,
             self.bootstrap,

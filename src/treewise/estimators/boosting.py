@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.boosting import Recipe, adaboost, boost, more_rounds
+from treewise.ensemble.boosting import adaboost, boost, more_rounds
+from treewise.ensemble.recipes import BoostRecipe
 from treewise.estimators.base import Floats
 from treewise.estimators.ensembles import EnsembleClassifier
 from treewise.estimators.options import Boosting, parameters
@@ -51,9 +52,9 @@ class AdaBoostClassifier(EnsembleClassifier):
     @parameters(Boosting, adaboost, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self) -> BoostRecipe:
         """Return what is asked of the trees together."""
-        return Recipe(self.n_estimators, self.learning_rate, self.resample)
+        return BoostRecipe("adaboost", self.n_estimators, self.learning_rate, self.resample)
 
     def _grow(self, problem: Problem) -> Ensemble:
         return boost(problem, self._recipe(), n_jobs=self.n_jobs)

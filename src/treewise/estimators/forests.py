@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from treewise.ensemble.forests import extra_trees, forest, problem_of_forest
-from treewise.ensemble.growing import Method, Recipe
+from treewise.ensemble.recipes import BagMethod, BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Forest, ForestOfClasses, parameters
@@ -24,11 +24,11 @@ OF_ALL_TREES = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_sample
 class RandomForest(Bagged):
     """Trees that differ by their rows, and by the columns that each node may choose among."""
 
-    _method: Method = "forest"
+    _method: BagMethod = "forest"
     _apart = OF_ALL_TREES
 
-    def _recipe(self) -> Recipe:
-        return Recipe(self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score)
+    def _recipe(self) -> BagRecipe:
+        return BagRecipe(self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score)
 
     def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
         return problem_of_forest(table, table.target, {**options, "pruning": "none"})
@@ -37,7 +37,7 @@ class RandomForest(Bagged):
 class ExtraTrees(RandomForest):
     """Trees that differ by their tests: of each column that a node draws, one is drawn at random."""
 
-    _method: Method = "extra_trees"
+    _method: BagMethod = "extra_trees"
 
     def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
         return super()._problem(table, {**options, "splitter": "random"})
