@@ -56,14 +56,14 @@ class CostMatrix:
         """
         if len(classes) > MOST_CLASSES:
             raise ParameterError(
-                f"cost: there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most."
+                f"cost=…: there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most."
             )
         if isinstance(given, CostMatrix):
             given = given.to_dict()
         if hasattr(given, "columns"):
             if not hasattr(given, "index"):
                 raise ParameterError(
-                    'cost: a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}}.'
+                    'cost=…: a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}}.'
                 )
             given = given.to_dict(orient="index")
         matrix = from_names(given, classes) if isinstance(given, Mapping) else from_rows(given, classes)
@@ -185,7 +185,7 @@ def cost_of(tree: Tree) -> CostMatrix | None:
 def with_cost(tree: Tree, cost: Any) -> Tree:
     """Return the tree that predicts the class of least expected cost at every node; None counts mistakes again."""
     if tree.task == "regression":
-        raise ParameterError("cost: a tree that predicts numbers has no classes; leave it out.")
+        raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
     matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
     step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
     return labelled(replace(tree, history=(*tree.history, step)))

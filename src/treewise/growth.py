@@ -170,7 +170,7 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
     if cost is None:
         return problem
     if problem.target.task == "regression":
-        raise ParameterError("cost: regression has no classes; leave it out.")
+        raise ParameterError("cost=…: regression has no classes; leave it out.")
     matrix = CostMatrix.of(cost, problem.target.classes)
     return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
 

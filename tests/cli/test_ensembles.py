@@ -116,7 +116,11 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble forest --n-estimators 0", "--n-estimators 0: must be a whole number, from 1 to 1000000."),
         ("--ensemble forest --max-features some", "--max-features some: must be"),
         ("--ensemble bagging --max-samples 2.5", "--max-samples 2.5: must be"),
-        ("--ensemble forest --pruning cv", "pruning: the trees of an ensemble are not pruned."),
+        ("--ensemble extra_trees --oob-score", "Give --bootstrap, or a --max-samples below 1.0."),
+        ("--ensemble forest --ccp-alpha 0.1", "--ccp-alpha: the trees of an ensemble are not pruned. Leave it out, or"),
+        ("--ensemble forest --preset c45", "--preset c45: it prunes, and the trees of an ensemble are not pruned. Add"),
+        ("--ensemble forest --cost Adelie:Gentoo=5", "--cost: many trees vote by shares of classes, not by costs."),
+        ("--ensemble forest --pruning cv", "--pruning: the trees of an ensemble are not pruned."),
         ("--ensemble forest -o f.txt", "cannot write f.txt: many trees are saved as one model (.json)."),
         ("--ensemble adaboost --target body_mass_g --drop-missing-target", "AdaBoost predicts classes"),
     ],
@@ -299,6 +303,14 @@ def test_why_boosting_ended_is_said_once(run):
     assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
     assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
     assert "Where the only learner is no better than chance, α is set to 1.\n" in answer.out
+
+
+def test_a_round_of_many_rows_is_bounded_on_a_terminal(run, monkeypatch):
+    assert run("grow penguins --ensemble adaboost --n-estimators 2 -o p.json").code == 0
+    assert "… 294 more rows" not in run("trace p.json penguins --round 1").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "\n… 294 more rows\n" in run("trace p.json penguins --round 1").out
+    assert "more rows" not in run("trace p.json penguins --round 1 --all").out
 
 
 def test_a_boosted_model_is_traced_by_round_or_by_tree(run, boosted):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.cli.app import guarded
+from treewise.cli.app import VERBS, app, guarded
 from treewise.cli.streams import fit, write_file
 from treewise.cli.values import in_options
 
@@ -66,11 +66,18 @@ def command_line(*args, **settings):
         ("predict good.json good.json", 3, "is a model, not a table"),
         ("evaluate good.json rows.csv", 3, 'no column "species"'),
         ("trace penguins --unit bytes", 2, "--unit"),
+        ("trace penguins --all", 2, "--all is for the rows of a round, with --round N."),
+        ("trace boosted.json admissions --round 4", 2, "--round 4: must be the number of a round, 1 to 3."),
+        ("more boosted.json admissions --trees 0 -o more.json", 2, "--trees 0: must be a whole number, from 1 to"),
+        ("importance good.json penguins --repeats 0", 2, "--repeats 0: must be a whole number, from 1 to"),
+        ("evaluate good.json penguins --fail-under 0.5", 2, '"0.5" is not NAME=NUMBER, such as accuracy=0.85.'),
+        ("grow penguins --target body_mass_g --drop-missing-target --cost a:b=2", 2, "--cost: regression has no"),
         ("data nothing", 2, "no built-in table"),
     ],
 )
 def test_errors_are_one_sentence(run, tmp_path, line, code, said):
     tw.grow("penguins", max_depth=1).save(tmp_path / "good.json")
+    tw.adaboost("admissions", n_estimators=3).save(tmp_path / "boosted.json")
     tmp_path.joinpath("damaged.json").write_text('{"format": 1, "nodes": ')
     tmp_path.joinpath("picture.json").write_bytes(b"\x89PNG\xff")
     tmp_path.joinpath("words.txt").write_text("hello world\n")
@@ -129,6 +136,20 @@ def test_messages_in_the_words_of_the_command_line():
     assert in_options('target="Class"') == "--target Class"
     assert in_options('target="last name"') == '--target "last name"'
     assert in_options('ignore=["customer id"]') == '--ignore "customer id"'
+
+
+def test_every_option_can_be_named():
+    """A message of the Python interface speaks of parameters; where a verb has an option of that name, that is said."""
+    ours = {"output", "ensemble", "trees", "keep", "fail_under", "fail_over", "what"}  # of the command line alone
+    for verb in VERBS:
+        for option in app.get_command(None, verb).params:
+            flag = max(option.opts, key=len)
+            if (
+                flag[2:].replace("-", "_") == option.name
+                and option.name not in ours
+                and not getattr(option, "is_flag", False)
+            ):
+                assert in_options(f"{option.name}=3: must") == f"{flag} 3: must", verb
 
 
 def test_ascii_stands_in_where_the_terminal_has_nothing_else():

@@ -254,7 +254,7 @@ def test_what_cannot_be_drawn_says_so():
         trace[0].draw("gpa")
     found = tw.grow("penguins", max_depth=2).evaluate("penguins")
     with pytest.raises(
-        tw.ParameterError, match=r'^what="roc": is for two classes, and the tree knows 3\. There is "confusion"\.$'
+        tw.ParameterError, match=r'^what="roc": is for two classes, and there are 3\. There is "confusion"\.$'
     ):
         found.draw("roc")
     with pytest.raises(tw.ParameterError, match="what='rok': must be one of confusion, roc"):
@@ -312,3 +312,11 @@ def test_importances_that_cannot_be_drawn():
         tw.grow("penguins", max_depth=0).importances().draw()
     with pytest.raises(tw.ParameterError, match=r"^most=0: must be a whole number, 1 or more\.$"):
         tw.grow("penguins", max_depth=1).importances().draw(0)
+
+
+def test_many_trees_are_called_so():
+    found = tw.forest("outlier", n_estimators=3).evaluate("outlier")
+    ax = found.draw("roc")
+    assert "what the trees predict" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "the rows the trees were grown on" in ax.get_title(loc="left") + ax.get_title()
+    assert "those they were grown on" in found.draw("confusion").get_title(loc="left")

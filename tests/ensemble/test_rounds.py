@@ -1,6 +1,7 @@
 """The rounds of boosting shown: as a table, row by row, and in every form."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,3 +112,26 @@ def test_the_legend_says_how_a_vote_without_a_formula_is_set():
     assert set_to in perfect.sheet().below
     assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.sheet().below
     assert "Where the only learner is no better than chance, α is set to 1." in tw.adaboost("xor").rounds.sheet().below
+
+
+def test_some_rounds_or_none_of_them():
+    rounds = tw.adaboost("admissions", n_estimators=3).rounds
+    assert str(rounds[1:2]).startswith("AdaBoost for Class: 1 round\n")
+    assert str(rounds[2:2]).startswith("AdaBoost for Class: 0 rounds")
+
+
+def test_a_product_of_one_or_more_is_no_bound():
+    rounds = tw.adaboost("penguins", n_estimators=4, max_depth=1).rounds
+    loose = replace(rounds, rounds=(replace(rounds[0], bound=1.0), *rounds[1:]))
+    lines = str(loose).splitlines()
+    assert lines[2].endswith(" –")
+    assert "–: a product of 1 or more bounds nothing." in lines
+    assert loose.to_frame()["bound"][0] == 1.0
+    assert "bounds nothing" not in str(rounds)
+
+
+def test_a_learner_that_says_the_same_on_both_sides():
+    stump = tw.grow({"x": [1, 1, 1, 2, 2, 2], "y": list("aabaaa")}, "y", max_depth=1)
+    assert in_words(stump) == "always a (x <= 1.5 only tells how surely)"
+    many = tw.grow({"c": list("pppqqqrrr"), "y": list("aabaaaaaa")}, "y", max_depth=1, categorical="multiway")
+    assert in_words(many) == "always a (c only tells how surely)"

@@ -178,7 +178,7 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
     from treewise.evaluate import ClassEvaluation
 
     if not isinstance(evaluation, ClassEvaluation):
-        raise ParameterError(f"--picture {what}: is for classes, and this tree predicts numbers. Leave it out.")
+        raise ParameterError(f"--picture {what}: is for classes, and this predicts numbers. Leave it out.")
     return evaluation.draw(what)
 
 

@@ -232,7 +232,13 @@ ENSEMBLE_OPTIONS = (
         of=DRAWING,
     ),
     EnsembleOption("bootstrap_features", MANY, "Draw each tree's columns with replacement", type=bool, of=("bagging",)),
-    EnsembleOption("oob_score", MANY, "Estimate the error on the rows each tree has not seen", type=bool, of=DRAWING),
+    EnsembleOption(
+        "oob_score",
+        MANY,
+        "Estimate the error on the rows each tree has not seen (extra_trees: with --bootstrap)",
+        type=bool,
+        of=DRAWING,
+    ),
     EnsembleOption("learning_rate", MANY, "What each tree's say is multiplied by", "X", float, 1.0, of=("adaboost",)),
     EnsembleOption(
         "resample",

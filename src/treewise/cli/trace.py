@@ -16,7 +16,7 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
 from treewise.cli.shared import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
-from treewise.cli.showing import present
+from treewise.cli.showing import most_rows, present
 from treewise.cli.sources import grow_source, is_model, refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
 from treewise.cli.values import in_options
@@ -49,6 +49,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
 @click.argument("data", metavar="", required=False)
 @tree_option
 @option("--round", "number", type=int, metavar="N", section=SHOWN, help="Of boosting: work this round out, from 1.")
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every row of that round, as into a file or a pipe.")
 @option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
 @option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
@@ -69,6 +70,7 @@ def command(
     data: str | None,
     member: int | None,
     number: int | None,
+    whole: bool,
     node: int | None,
     form: str,
     blanks: bool,
@@ -80,6 +82,8 @@ def command(
 
     check_place(output, source, data)
     check_picture(output)
+    if whole and number is None:
+        raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
@@ -93,7 +97,7 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
-            return present_round(model.trees.worked_round(table, number), form, output)
+            return present_round(model.trees.worked_round(table, number), form, output, whole)
         if model.many is not None and model.many.method == "adaboost":
             raise ParameterError(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
@@ -109,11 +113,11 @@ def command(
     return None
 
 
-def present_round(found: WorkedRound, form: str, output: str | None) -> None:
+def present_round(found: WorkedRound, form: str, output: str | None, whole: bool) -> None:
     """Show one round of boosting, row by row."""
     if form == "latex":
         raise ParameterError("--format latex is for the trace of a tree. A round comes as text, markdown, csv or json.")
-    present(found, form, output, most=len(found.rows))
+    present(found, form, output, most_rows(found.rows, whole, output))
 
 
 def trace_grown(

@@ -197,9 +197,11 @@ def read_number_of(text: str, form: str) -> tuple[str, float]:
     """
     name, _, value = text.rpartition("=")
     try:
-        return unquote(name.strip()), float(value)
+        if name.strip():
+            return unquote(name.strip()), float(value)
     except ValueError:
-        raise BadParameter(f'"{text}" is not {form}.') from None
+        pass
+    raise BadParameter(f'"{text}" is not {form}.')
 
 
 def read_row(text: str) -> dict[str, str | None]:
@@ -252,15 +254,19 @@ _VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
 _BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
 _ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
 _UNSAID = re.compile(r"(?<![\w-])(\w+)=(?=[\s.,;:)]|$)")  # data= must be …
-_BARE = re.compile(r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values)\b(?!")')
+_BARE = re.compile(
+    r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values|max_samples)\b(?!")'
+)
 
 
 OTHERS = (  # parameters of other verbs, which have the names of their options
     *("separator", "decimal", "node", "top", "per", "unit", "format"),
     *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
     *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
-    *("held", "vary", "x", "y", "to"),
+    *("held", "vary", "x", "y", "to", "fixed", "with_tree", "repeats", "resamples", "most", "tolerance"),
+    *("test", "row", "rows", "title", "column", "against"),
 )
+RENAMED = {"cls": "--class", "number": "--round", "n": "--trees"}
 
 
 def in_options(message: str) -> str:
@@ -277,7 +283,7 @@ def in_options(message: str) -> str:
     from treewise.table.column import option
 
     names = {each.parameter: each.name for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
-    names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | {"cls": "--class"}
+    names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | RENAMED
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found[1], found[2]

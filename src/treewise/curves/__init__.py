@@ -75,7 +75,7 @@ def curve(
     """
     for name in ("pruning", "ccp_alpha"):
         if name in options:
-            raise ParameterError(f"{name}: a curve chooses the size itself, from unpruned trees. Leave it out.")
+            raise ParameterError(f"{name}=…: a curve chooses the size itself, from unpruned trees. Leave it out.")
     problem = problem_for(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
     judging = Judging(validation, folds, truth, random_state)

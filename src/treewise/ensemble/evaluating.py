@@ -40,7 +40,7 @@ def evaluate(
     seen = target is None and seen_before(ensemble, here.table)
     if ensemble.task == "regression":
         if cost is not None:
-            raise ParameterError("cost: trees that predict numbers have no classes; leave it out.")
+            raise ParameterError("cost=…: trees that predict numbers have no classes; leave it out.")
         unit = ensemble.voting.unit
         facts = Facts(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)

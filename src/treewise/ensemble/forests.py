@@ -85,7 +85,8 @@ def extra_trees(
 
     Parameters
     ----------
-    bootstrap : False: each tree is grown on all rows, and what distinguishes trees is drawn at the nodes.
+    bootstrap : False: each tree is grown on all rows, and what distinguishes trees is drawn at the nodes; then no row
+        is out of bag, so ``oob_score`` needs True, or fewer rows by ``max_samples``.
     data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, **options : as in
         ``forest``.
     """

@@ -23,7 +23,7 @@ from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
 from treewise.ensemble.recipes import MOST_TREES, BagRecipe, how_grown, recipe_of
-from treewise.errors import DataError, ParameterError, did_you_mean
+from treewise.errors import DataError, ParameterError, did_you_mean, shown
 from treewise.files.packing import plain_nan
 from treewise.growth import (
     PRUNING,
@@ -50,15 +50,10 @@ Floats = npt.NDArray[np.float64]
 def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Problem:
     """Prepare a table under the options of ``grow``, but for those that one tree alone can have."""
     asked = dict(options)
-    wanted = pruning_for(asked.get("preset"), **{name: asked.pop(name) for name in PRUNING if name in asked})
-    if wanted is not None and wanted.method is not None:
-        raise ParameterError(
-            'pruning: the trees of an ensemble are not pruned. Leave it out (with preset="c45": pruning="none"), or'
-            " limit them by max_depth, min_samples_leaf or max_leaf_nodes."
-        )
+    refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
     if asked.pop("cost", None) is not None:
         raise ParameterError(
-            "cost: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
+            "cost=…: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
             " class_weight=…"
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
@@ -67,6 +62,22 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
             near = did_you_mean(name, [*BagRecipe.__dataclass_fields__, "n_jobs", "progress", *known])
             raise ParameterError(f"no option {name}.{near} Options: help(treewise.forest), help(treewise.grow).")
     return problem_for(data, target, **asked)
+
+
+def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
+    """Raise where the trees would be pruned; by what was given, or by a preset."""
+    wanted = pruning_for(preset, **given)
+    if wanted is None or wanted.method is None:
+        return
+    for name, value in given.items():
+        if not (value is None or (isinstance(value, int | float) and value == 0)):
+            raise ParameterError(
+                f"{name}=…: the trees of an ensemble are not pruned. Leave it out, or limit them by max_depth,"
+                " min_samples_leaf or max_leaf_nodes."
+            )
+    raise ParameterError(
+        f'preset={shown(preset)}: it prunes, and the trees of an ensemble are not pruned. Add pruning="none".'
+    )
 
 
 def grow_ensemble(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
 
 MOST_BRANCHES = 4  # of a learner that are said in a line
+NO_BOUND = "–"
+UNBOUNDED = f"{NO_BOUND}: a product of 1 or more bounds nothing."
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Rounds(Shown, Sequence[Round]):
     n_classes: int
     learning_rate: float = 1.0
     stopped: str = ""  # why there are no more
+    boosted: bool = True  # else there were no rounds
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -90,10 +93,10 @@ class Rounds(Shown, Sequence[Round]):
             Heading("bound", "share", title="at most %", write=at_most),
         )
         rows = [(r.number, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for r in self.rounds]
-        if not rows:
+        if not self.boosted:
             return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
-        below = tuple(said for said in (self.legend, self.set_votes, self.stopped) if said)
+        below = tuple(said for said in (self.legend, self.unbounded, self.set_votes, self.stopped) if said)
         return Sheet(title, headings, rows, below=below, of="round")
 
     @property
@@ -111,6 +114,11 @@ class Rounds(Shown, Sequence[Round]):
         )
 
     @property
+    def unbounded(self) -> str:
+        """What no bound means; empty where every round has one."""
+        return UNBOUNDED if any(r.bound >= 1 for r in self.rounds) else ""
+
+    @property
     def set_votes(self) -> str:
         """How a vote is set where the formula gives none; empty where it gives every one."""
         if any(r.error == 0 for r in self.rounds):
@@ -126,7 +134,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
     An ensemble that was not boosted has none; one whose history does not say how the rounds went is refused.
     """
     if ensemble.method != "adaboost":
-        return Rounds((), ensemble.target.name, len(ensemble.classes))
+        return Rounds((), ensemble.target.name, len(ensemble.classes), boosted=False)
     made = ensemble.history[0].get("ensemble", {}) if ensemble.history else {}
     errors, together = (figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
     rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
@@ -162,12 +170,12 @@ def no_better_than_chance(error: float, n_classes: int) -> bool:
 
 
 def at_most(bound: float) -> str:
-    """Write a bound in percent: more than all says nothing.
+    """Write a bound in percent; all or more than all says nothing.
 
     >>> at_most(0.5), at_most(1.5), at_most(0.0)
-    ('50.0', '100.0', '0.0')
+    ('50.0', '–', '0.0')
     """
-    return f"{100 * min(1.0, bound):.1f}"
+    return NO_BOUND if bound >= 1 else f"{100 * bound:.1f}"
 
 
 def in_words(tree: Tree) -> str:
@@ -182,6 +190,9 @@ def in_words(tree: Tree) -> str:
         return f"always {safe(tree.prediction(0))}"
     if tree.depth > 1 or len(branches) > MOST_BRANCHES:
         return f"{safe(tree.columns[tree.arrays.column[0]])} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
+    if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
+        test = tree.words(branches[0]) if len(branches) == 2 else safe(tree.columns[tree.arrays.column[0]])
+        return f"always {answers.pop()} ({test} only tells how surely)"
     said = [f"{tree.words(node)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"

@@ -230,7 +230,7 @@ def worked_round(ensemble: Ensemble, data: Any, number: int, sample_weight: Any 
         raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
     b = index(number)
     if b is None or not 1 <= b <= len(ensemble):
-        raise ParameterError(f"worked_round({shown(number)}): must be the number of a round, 1 to {len(ensemble)}.")
+        raise ParameterError(f"number={shown(number)}: must be the number of a round, 1 to {len(ensemble)}.")
     problem = same_problem(ensemble, data, sample_weight)
     run = Run(problem, recipe_of(ensemble, BoostRecipe), 1)
     mistakes = np.zeros(len(problem), np.int64)

@@ -245,7 +245,7 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     """
     for name in PRUNING:
         if options.pop(name, None) not in (None, 0, 0.0, "none"):
-            raise ParameterError(f"{name}: a stump is one test, and there is nothing to prune. Leave it out.")
+            raise ParameterError(f"{name}=…: a stump is one test, and there is nothing to prune. Leave it out.")
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
     if depth is not None and index(depth) != 1:
         raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")

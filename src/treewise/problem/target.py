@@ -61,7 +61,7 @@ def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints,
                 ' task="regression" does not fit. Leave task out, or give numbers.'
             )
         if roles.positive is not None:
-            raise ParameterError("positive: regression has no classes; leave it out.")
+            raise ParameterError("positive=…: regression has no classes; leave it out.")
         raw = finite_targets(column, kept)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = class_order(labels, roles.positive, column.name)

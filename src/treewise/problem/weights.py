@@ -136,7 +136,7 @@ def class_factors(
 ) -> npt.NDArray[np.float64]:
     """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
     if target.task == "regression":
-        raise ParameterError("class_weight: regression has no classes; leave it out.")
+        raise ParameterError("class_weight=…: regression has no classes; leave it out.")
     if isinstance(given, str) and given == "balanced":
         return factors_of_shares(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
     if not isinstance(given, Mapping):
@@ -170,7 +170,7 @@ def factors_of_shares(shares: Floats, y: Ints, weight: Floats) -> Floats:
 def read_priors(given: Any, target: Target) -> Floats:
     """Read the share that each class is said to have: by label, or a list in the order of the classes."""
     if target.task == "regression":
-        raise ParameterError("priors: regression has no classes; leave them out.")
+        raise ParameterError("priors=…: regression has no classes; leave them out.")
     names = [str(label) for label in target.classes]
     order = listing([safe(name) for name in names])
     if not isinstance(given, Mapping):
@@ -189,7 +189,7 @@ def read_priors(given: Any, target: Target) -> Floats:
         share = said.get(label)
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
             lacks = "is not given" if share is None else f"is {shown(share)}"
-            raise ParameterError(f'priors: the share of "{safe(label)}" {lacks}. It must be above 0 and at most 1.')
+            raise ParameterError(f'priors=…: the share of "{safe(label)}" {lacks}. It must be above 0 and at most 1.')
     total = math.fsum(said.values())
     if abs(total - 1) > 1e-6:
         raise ParameterError(

@@ -36,7 +36,7 @@ def draw_evaluation(found: ClassEvaluation, what: str, ax: Axes | None) -> Axes:
         return draw_confusion(found, ax)
     if found.ranking is None:
         raise ParameterError(
-            f'what="{what}": is for two classes, and the tree knows {len(found.classes)}. There is "confusion".'
+            f'what="{what}": is for two classes, and there are {len(found.classes)}. There is "confusion".'
         )
     from treewise.draw.plots import ranking
 

@@ -46,11 +46,12 @@ def draw_confusion(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
     ax.tick_params(length=0, labelsize=SMALL)
     for side in ax.spines.values():
         side.set_visible(False)
+    grown = "they were grown" if found.many else "it was grown"
     wrong = f"error {rough_percent(found.error)} % of {plural(found.n, 'row')}"
     title(
         ax,
         f"{said(found.table)}, column {said(found.target)}",
-        wrong + (", those it was grown on" if found.seen else ""),
+        wrong + (f", those {grown} on" if found.seen else ""),
     )
     return ax
 

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
     from treewise.explain.importances import Importances
 
-ON_TRAINING = "the rows the tree was grown on: columns that fit noise look useful"
-
 
 def draw_importances(found: Importances, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw a bar for each column the tree asks about, the most important first."""
     whole("most", most, 1)
     asked = [c for c in found.columns if c.splits]
+    grown, no_column = "tree was grown", "the tree asks about no column"
+    if found.trees:
+        grown, no_column = "trees were grown", "the trees ask about no column"
     if not asked:
-        raise DataError("the tree asks about no column, so there are no importances to draw.")
+        raise DataError(f"{no_column}, so there are no importances to draw.")
     shown = asked[:most]
     ax = axes_for(ax, 6.0, 1.4 + 0.3 * len(shown))
     places = [len(shown) - i for i in range(len(shown))]
@@ -45,7 +46,7 @@ def draw_importances(found: Importances, most: int = 20, ax: Axes | None = None)
         ax.set_xlabel(f"rise of the {found.measure.replace('_', ' ')} when shuffled{unit}")
         times = f"{plural(found.repeats, 'shuffle')}, {100 * found.confidence:g} % intervals"
         lines = [f"{said(found.table)}, {plural(found.n, 'row')}; {times}"]
-        lines += [ON_TRAINING] if found.seen else []
+        lines += [f"the rows the {grown} on: columns that fit noise look useful"] if found.seen else []
     else:
         ax.set_xlabel("share of the decrease of impurity, %")
         lines = ["from the training rows alone; favours columns with many different values"]

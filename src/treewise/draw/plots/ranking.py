@@ -1,7 +1,7 @@
 """Two classes: the ROC curve, precision against recall, and whether probabilities can be taken at their word.
 
 Draws the ``Ranking`` of an evaluation. A tree says as many probabilities as it has leaves, so every corner of a curve
-is a threshold that can be chosen; the diamond is what the tree itself predicts.
+is a threshold that can be chosen; the diamond is what the tree itself, or many together, predict.
 """
 
 from __future__ import annotations
@@ -39,10 +39,15 @@ def own_choice(found: ClassEvaluation) -> tuple[float, float, float]:
     return wrong / max(others, 1e-300), called[1] / max(of_each[1], 1e-300), called[1] / max(called.sum(), 1e-300)
 
 
+def own_name(found: ClassEvaluation) -> str:
+    """Return the words for the mark of ``own_choice``."""
+    return "what the trees predict" if found.many else "what the tree predicts"
+
+
 def heading(ax: Axes, found: ClassEvaluation, figure: str) -> None:
     """Say what was compared, the figure that sums it up, and what to keep in mind."""
     what = f"{said(found.table)}, column {said(found.target)}, {plural(found.n, 'row')}"
-    title(ax, what, figure, *(["the rows the tree was grown on; expect less of new ones"] if found.seen else []))
+    title(ax, what, figure, *([f"the rows the {found.grown} on; expect less of new ones"] if found.seen else []))
 
 
 def square(ax: Axes) -> None:
@@ -68,7 +73,7 @@ def draw_roc(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
     heading(ax, found, "AUC is not defined: one class does not occur" if auc is None else f"AUC {auc:.3f}")
     legend(
         ax,
-        [(line, "thresholds of the probability"), (own, "what the tree predicts"), (guess, "a guess")],
+        [(line, "thresholds of the probability"), (own, own_name(found)), (guess, "a guess")],
         loc="lower right",
     )
     return ax
@@ -93,7 +98,7 @@ def draw_precision_recall(found: ClassEvaluation, ax: Axes | None = None) -> Axe
     heading(ax, found, "no positive row" if average is None else f"average precision {average:.3f}")
     entries = [
         (line, "thresholds of the probability"),
-        (own, "what the tree predicts"),
+        (own, own_name(found)),
         (guess, f"a guess ({share:.3f})"),
     ]
     legend(ax, entries, below=True)

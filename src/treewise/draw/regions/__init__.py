@@ -307,7 +307,7 @@ def beside_its_tree(models: Sequence[Drawn], ax: Any) -> Axes:
     (model,) = models if len(models) == 1 else (None,)
     if not isinstance(model, DrawnTree) or ax is not None:
         raise ParameterError(
-            "with_tree: is for one tree, on a figure of its own. Leave it out, or ax and other models."
+            "with_tree=…: is for one tree, on a figure of its own. Leave it out, or ax and other models."
         )
     from treewise.draw.picture.press import PIXELS, paint
 

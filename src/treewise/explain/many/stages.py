@@ -16,6 +16,7 @@ import numpy as np
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.evaluating import seen_before, with_known_answers
+from treewise.ensemble.rounds import UNBOUNDED, at_most
 from treewise.errors import ParameterError
 from treewise.evaluate.measure import Compared, root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
@@ -88,7 +89,7 @@ class Stages(Shown, Sequence[Stage]):
             Heading("trees", "whole"),
             Heading("training", title=unit, **written),
             Heading("test", title=f"test {unit}", only=tested, **written),
-            Heading("bound", title="at most %", only=bounded, kind="share", write=lambda b: rough_percent(min(1.0, b))),
+            Heading("bound", title="at most %", only=bounded, kind="share", write=at_most),
         )
         rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
         title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
@@ -108,6 +109,8 @@ class Stages(Shown, Sequence[Stage]):
         best = self.best
         on, error = ("", best.training) if best.test is None else (" on the test rows", best.test)
         yield f"Least{on} after {plural(best.trees, 'tree')}: {self.said(error)}."
+        if any(stage.bound is not None and stage.bound >= 1 for stage in self.stages):
+            yield UNBOUNDED
         if self.oob is not None:
             yield f"Out of bag, all trees: {self.said(self.oob)}."
 

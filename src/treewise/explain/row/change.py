@@ -288,6 +288,6 @@ def check_fixed(tree: Tree, fixed: Any) -> tuple[str, ...]:
         if name not in tree.columns:
             known = listing([safe(column) for column in tree.columns])
             raise ParameterError(
-                f"fixed: no column {shown(name)} in the tree.{did_you_mean(name, tree.columns)} Columns: {known}."
+                f"fixed=…: no column {shown(name)} in the tree.{did_you_mean(name, tree.columns)} Columns: {known}."
             )
     return names
