@@ -243,6 +243,16 @@ def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
     return encoded_columns(tree, table, used, lambda i: f"node {int(np.flatnonzero(asked == i)[0])}")
 
 
+def nor_has_it(names: Sequence[str]) -> str:
+    """Name further columns that are asked for and are not there.
+
+    >>> nor_has_it(["age", "town"])
+    ' Nor has it "age", "town".'
+    """
+    quoted = [f'"{safe(name)}"' for name in names]
+    return f" Nor has it {listing(quoted)}." if quoted else ""
+
+
 def encoded_columns(
     model: Grown, table: Table, used: set[int], who_asks: Callable[[int], str]
 ) -> list[npt.NDArray[Any] | None]:
@@ -255,9 +265,11 @@ def encoded_columns(
             arrays.append(None)
             continue
         if encoding.name not in table.columns:
+            others = [model.columns[j] for j in sorted(used) if j > i and model.columns[j] not in table.columns]
             raise ColumnError(
                 f'{table.name} has no column "{safe(encoding.name)}", which {who_asks(i)} asks for.'
-                f"{did_you_mean(encoding.name, table.columns)} (Extra columns are fine; order does not matter.)"
+                f"{did_you_mean(encoding.name, table.columns)}{nor_has_it(others)}"
+                " (Extra columns are fine; order does not matter.)"
             )
         values = encode.apply(encoding, table[encoding.name], table.name)
         if refusing:

@@ -167,7 +167,19 @@ def test_predict_a_row(run, forest):
     assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", answer.lines[1])
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
-    assert 'the row has no column "bill_length_mm", which some of the trees ask for.' in short.err
+    assert short.err == (
+        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Nor has it "bill_depth_mm",'
+        ' "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
+    )
+    for verb in ("predict", "explain"):
+        odd = run(f"{verb} f.json --row '{ROW.replace('Dream', 'Mars')}, colour=red'")
+        assert (odd.code, odd.err.splitlines()) == (
+            0,
+            [
+                "note  colour: the trees know no such column, and it is not looked at.",
+                'note  island: never-seen "Mars" in 1 row',
+            ],
+        )
     for words in ("--interval", "--estimate laplace", "--cost Adelie:Gentoo=2"):
         refused = run(f"predict f.json --row '{ROW}' {words}")
         assert refused.code == 2

@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import treewise as tw
 
@@ -212,3 +214,26 @@ def test_evaluate_missing_answers(run, model, tmp_path):
     assert answer.code == 3
     assert "missing in 1 row of t.csv (1). Remove them first, or --drop-missing-target." in answer.err
     assert "of 343 rows" in run(f"evaluate {model} t.csv --drop-missing-target").out
+
+
+@pytest.mark.parametrize("verb", ["predict", "explain", "explain --shap", "draw"])
+def test_a_row_with_a_slip_of_the_pen_is_remarked(run, verb):
+    assert run("grow penguins --max-leaf-nodes 5 -q -o five.json").code == 0
+    first, *rest = verb.split()
+    row = "flipper_length_mm=230, bill_length_mm=50, island=Mars, bill_dept_mm=17, species=Gentoo"
+    answer = run(" ".join([first, "five.json", "--row", f"'{row}'", *rest]))
+    assert answer.code == 0
+    note, seen = answer.err.splitlines()
+    assert note == (
+        'note  bill_dept_mm: the tree knows no such column, and it is not looked at. Did you mean "bill_depth_mm"?'
+    )
+    assert re.fullmatch(r'note  island: never-seen "Mars" in 1 row → node \d+', seen)
+
+
+def test_all_columns_that_lack_are_named(run, tmp_path):
+    assert run("grow penguins --max-leaf-nodes 5 -q -o five.json").code == 0
+    tmp_path.joinpath("new.csv").write_text("bill_length_mm\n40\n")
+    answer = run("predict five.json new.csv")
+    assert answer.code == 3
+    assert 'no column "island", which node' in answer.err
+    assert 'Nor has it "flipper_length_mm". (Extra columns are fine' in answer.err

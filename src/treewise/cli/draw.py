@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_data
-from treewise.cli.of_one import read_typed
+from treewise.cli.of_one import never_seen, read_typed, remark_on_typed
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.shared import choice_option, take_text_options, text_options, tree_option
 from treewise.cli.sources import grow_source, is_model, take_model
@@ -73,8 +73,10 @@ def command(
             raise ParameterError(f"--histograms of a MODEL need a table: treewise draw {safe(source)} DATA.")
         tree = take_model(source, asked, member).tree
         table = None if data is None else read_data(data, na_values, text_form)
-    lit = None if row is None else read_typed(tree, [row])
+    typed = [] if row is None else [row]
+    lit = read_typed(tree, typed) if typed else None
     picture = draw(tree, highlight=lit, data=table, **options)
     deliver(picture.to_bytes(form), output)
+    remark_on_typed(tree, typed, [] if lit is None else never_seen(tree, lit))
     if output not in (None, "-"):
         remark("", f"{picture.scene.width:.0f} × {picture.scene.height:.0f} pixels → {safe(output)}")

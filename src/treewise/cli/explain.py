@@ -10,7 +10,7 @@ import click
 
 from treewise.cli.inputs import Model, looks_like_model, read_data
 from treewise.cli.of_many import OfMany
-from treewise.cli.of_one import read_typed
+from treewise.cli.of_one import never_seen, read_typed, remark_on_typed
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.shared import TextForm, estimate_option, row_option, take_text_options, text_options, tree_option
 from treewise.cli.showing import present, showing_options
@@ -94,12 +94,16 @@ def command(
     model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
     if model.many is not None:
         model.only_of_one(to=to, fixed=fixed, estimate=estimate)
-        return explain_many(model.many, table, typed, rows, shap, form, output)
+        explain_many(model.many, table, typed, rows, shap, form, output)
+        notes = OfMany(model.many).notes(OfMany(model.many).typed(typed)) if typed else []
+        return remark_on_typed(model.made, typed, notes)
     tree = model.tree
     if shap:
-        return present(shapley(tree, table, typed, rows, estimate), form, output)
-    found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
-    return present(found[0] if len(found) == 1 else found, form, output)
+        present(shapley(tree, table, typed, rows, estimate), form, output)
+    else:
+        found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
+        present(found[0] if len(found) == 1 else found, form, output)
+    return remark_on_typed(tree, typed, never_seen(tree, read_typed(tree, typed)) if typed else [])
 
 
 def model_and_table(

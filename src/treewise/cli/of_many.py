@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treewise.errors import ColumnError, listing
+from treewise.errors import ColumnError, did_you_mean, listing
 from treewise.wording import percent, plural, safe
 
 if TYPE_CHECKING:
@@ -26,16 +26,18 @@ class OfMany:
 
     def typed(self, rows: Sequence[dict[str, Any]]) -> Table:
         """Read rows that are typed in; of a column that some tree asks about, something must be said."""
+        from treewise.predict import nor_has_it
         from treewise.table import read
 
         needed = asked_columns(self.trees)
         for row in rows:
-            for name in needed:
-                if name not in row:
-                    raise ColumnError(
-                        f'the row has no column "{safe(name)}", which some of the trees ask for.'
-                        " A value that is not known can be left open: COLUMN="
-                    )
+            gone = [name for name in needed if name not in row]
+            if gone:
+                raise ColumnError(
+                    f'the row has no column "{safe(gone[0])}", which some of the trees ask for.'
+                    f"{did_you_mean(gone[0], row)}{nor_has_it(gone[1:])}"
+                    " A value that is not known can be left open: COLUMN="
+                )
         cells = [{**dict.fromkeys(self.trees.columns), **row} for row in rows]
         return read(cells, name="the row" if len(rows) == 1 else "the rows", na_values=self.trees.na_values)
 

@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treewise.errors import ColumnError, listing
+from treewise.cli.streams import remark
+from treewise.cli.values import in_options
+from treewise.errors import ColumnError, did_you_mean, listing
 from treewise.wording import percent, plural, safe
 
 if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
     from treewise.table import Table
     from treewise.tree import Tree
 
@@ -79,6 +82,19 @@ def read_typed(tree: Tree, rows: Sequence[dict[str, Any]]) -> Table:
             said = str(error).removesuffix(" (None says that it is missing.)")
             raise ColumnError(f"{said} A value that is not known can be left open: COLUMN=") from None
     return table
+
+
+def remark_on_typed(made: Tree | Ensemble, rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
+    """Remark columns that were typed and are not known, after the result; and what else there is to note."""
+    from treewise.tree import Tree
+
+    known = [*made.columns, made.target.name]
+    who = "the tree knows" if isinstance(made, Tree) else "the trees know"
+    for name in dict.fromkeys(name for row in rows for name in row if name not in known):
+        hint = did_you_mean(name, [column for column in made.columns if not any(row.get(column) for row in rows)])
+        remark("note", f"{safe(name)}: {who} no such column, and it is not looked at.{hint}")
+    for note in notes:
+        remark("note", in_options(note))
 
 
 def never_seen(tree: Tree, table: Table) -> list[str]:

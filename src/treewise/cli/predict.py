@@ -9,7 +9,7 @@ import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.of_many import OfMany
-from treewise.cli.of_one import Asked, OfOne
+from treewise.cli.of_one import Asked, OfOne, remark_on_typed
 from treewise.cli.shared import (
     cost_option,
     estimate_option,
@@ -21,7 +21,7 @@ from treewise.cli.shared import (
 )
 from treewise.cli.streams import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
-from treewise.cli.values import in_options, read_names
+from treewise.cli.values import read_names
 from treewise.cli.verb import option, output_option, verb
 from treewise.errors import ParameterError, listing
 from treewise.wording import plural, safe
@@ -121,15 +121,15 @@ def command(
             say(sentences)
         else:
             deliver(sentences + "\n", output)
-        return
+        return remark_on_typed(found.made, typed, speaker.notes(table))
     kept = [name for names in keep for name in names]
     frame = beside(kept, table, speaker.columns(table))
     deliver(frame_content(frame, form), output)
-    for note in (*table.notes, *speaker.notes(table)):
-        remark("note", in_options(note))
+    remark_on_typed(found.made, typed, (*table.notes, *speaker.notes(table)))
     if output not in (None, "-"):
         columns = listing([safe(name) for name in frame.columns], most=12)
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
+    return None
 
 
 def beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:

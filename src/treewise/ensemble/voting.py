@@ -27,7 +27,7 @@ from treewise.encode import INT64_MIN
 from treewise.errors import ColumnError, DataError, did_you_mean
 from treewise.estimates import Estimate, shares
 from treewise.nodes import LEAF, MULTIWAY
-from treewise.predict import as_row, encoded_columns, for_core, label_array, nodes_that_speak, read_for
+from treewise.predict import as_row, encoded_columns, for_core, label_array, nodes_that_speak, nor_has_it, read_for
 from treewise.row import UNSAID, Reader
 from treewise.wording import safe
 
@@ -118,10 +118,11 @@ class Voting:
         place = self.voter.first_asking(for_core(ensemble.encodings, columns), unsaid) if unsaid else None
         if place is not None:
             tree, node = place
-            name = ensemble.columns[int(ensemble[tree].arrays.column[node])]
+            asked = int(ensemble[tree].arrays.column[node])
+            name, others = ensemble.columns[asked], [ensemble.columns[i] for i in unsaid if i != asked]
             raise ColumnError(
                 f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
-                f"{did_you_mean(name, map(str, data))} (None says that it is missing.)"
+                f"{did_you_mean(name, map(str, data))}{nor_has_it(others)} (None says that it is missing.)"
             )
 
     def sums(

@@ -18,7 +18,7 @@ from treewise.errors import ColumnError, did_you_mean
 from treewise.estimates import Estimate
 from treewise.explain.many.panel import Panel, Progress
 from treewise.explain.shap import ShapValues, Spread, refuse_unfit
-from treewise.predict import as_row, for_core
+from treewise.predict import as_row, for_core, nor_has_it
 from treewise.tree import Tree
 from treewise.wording import safe
 
@@ -59,10 +59,10 @@ def spread_of(ensemble: Ensemble, tree: Tree) -> Spread:
 
 def refuse_gaps(ensemble: Ensemble, row: Mapping[str, Any]) -> None:
     """Refuse a single row that does not mention a column some tree asks about, on whatever path."""
-    for column in np.unique(ensemble.members.column).tolist():
-        name = ensemble.columns[column]
-        if name not in row:
-            raise ColumnError(
-                f'the row has no column "{safe(name)}", which a tree asks for.{did_you_mean(name, map(str, row))}'
-                " (None says that it is missing. Shapley values take all paths into account, not only the row's own.)"
-            )
+    gone = [name for i in np.unique(ensemble.members.column).tolist() if (name := ensemble.columns[i]) not in row]
+    if gone:
+        raise ColumnError(
+            f'the row has no column "{safe(gone[0])}", which a tree asks for.{did_you_mean(gone[0], map(str, row))}'
+            f"{nor_has_it(gone[1:])} (None says that it is missing. Shapley values take all paths into account, not"
+            " only the row's own.)"
+        )
