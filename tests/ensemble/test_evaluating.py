@@ -111,3 +111,15 @@ def test_the_table_it_was_grown_on_is_known_again():
     assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
     assert not made.evaluate(ROWS, Y[::-1]).seen
     assert not of_trees(trees(CLASSES)).evaluate(CLASSES).seen
+
+
+@pytest.mark.parametrize("make", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])
+def test_a_member_knows_the_table_it_was_grown_on(make):
+    member = make("penguins", n_estimators=4)[3]
+    note = "this looks like the table the tree was grown on; expect more errors on new rows"
+    assert member.evaluate("penguins").notes == [note]
+    assert member.importances("penguins", repeats=1).seen
+    fewer = tw.datasets.penguins().take(np.arange(340))
+    others = tw.datasets.penguins().take(np.arange(344) % 172)
+    for table in (fewer, others):
+        assert not member.evaluate(table).seen

@@ -145,9 +145,15 @@ def with_answers(table: Table, column: Column, drop_missing_target: bool, sample
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
-    """Tell whether every node gets as many rows as it kept when the tree was grown."""
-    leaves = tree.arrays.kind == LEAF
-    return bool(np.array_equal(np.bincount(nodes, minlength=len(tree)), np.where(leaves, tree.arrays.rows, 0)))
+    """Tell whether every node gets as many rows as it kept when the tree was grown.
+
+    One of many trees kept the rows of its bag: of the whole table a leaf gets these, and perhaps others.
+    """
+    found, kept = np.bincount(nodes, minlength=len(tree)), np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
+    if tree.history and tree.history[-1].get("did") == "member":
+        whole = any(step.get("rows") == len(nodes) for step in tree.history)
+        return whole and bool(np.all(found >= kept))
+    return bool(np.array_equal(found, kept))
 
 
 def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
