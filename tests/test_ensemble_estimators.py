@@ -101,7 +101,7 @@ def test_parameters_are_those_of_the_functions(kind):
     ours, grower, grow = defaults(kind), defaults(GROWN_BY[kind]), defaults(tw.grow)
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
-    apart = {"data", "target", "options", "progress", "task", "sample_weight"}
+    apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
     apart |= {"pruning", "validation", "ccp_alpha", "cost"}
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}

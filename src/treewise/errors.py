@@ -119,6 +119,20 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f' Did you mean "{printable(near[0])}"?' if near else ""
 
 
+def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: Iterable[str] = ()) -> None:
+    """Raise for the first name of an option that there is not; ``also`` are further words that may have been meant.
+
+    >>> refuse_unknown(["max_dept"], ["max_depth", "ties"], "help(treewise.grow)")
+    Traceback (most recent call last):
+    treewise.errors.ParameterError: no option max_dept. Did you mean "max_depth"? Options: help(treewise.grow).
+    """
+    options = [*known]
+    for name in given:
+        if name not in options:
+            near = did_you_mean(name, [word for word in (*options, *also) if word != name])
+            raise ParameterError(f"no option {name}.{near} Options: {ask}.")
+
+
 def printable(text: str) -> str:
     """Return text that stays on its line; ``wording.safe`` does this with more care."""
     return text if text.isprintable() else ascii(text)[1:-1]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
 from treewise.costs import CostMatrix, labelled
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import ParameterError, refuse_unknown, shown
 from treewise.history import Step
 from treewise.nodes import KIND_NUMBERS, Arrays, Label, Task
 from treewise.problem import Problem, conform, prepare
@@ -82,6 +82,7 @@ def grow(
     ties: str = "first",
     random_state: int = 0,
     n_jobs: int | None = None,
+    **unknown: Never,
 ) -> Tree:
     """Grow a decision tree on a table.
 
@@ -129,8 +130,11 @@ def grow(
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
     random_state : the seed for random ties, folds and rows that are held back.
     n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
+    **unknown : there are no others; one that is misspelt is refused, with the one that was perhaps meant.
     """
-    options = {name: value for name, value in locals().items() if name not in ("data", "target", "n_jobs", *PRUNING)}
+    given = {**locals()}
+    refuse_unknown(given.pop("unknown"), given, "help(treewise.grow)")
+    options = {name: value for name, value in given.items() if name not in ("data", "target", "n_jobs", *PRUNING)}
     wanted = pruning_for(preset, pruning, validation, ccp_alpha)
     if wanted is None:
         return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
@@ -157,11 +161,7 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
     """Prepare a table under the options of ``grow``."""
     roles = {name: options.pop(name) for name in ROLES if name in options}
     preset, cost = options.pop("preset", None), options.pop("cost", None)
-    known = Settings.__dataclass_fields__
-    for name in options:
-        if name not in known:
-            near = did_you_mean(name, [*known, *ROLES, "preset", "cost"])
-            raise ParameterError(f"no option {name}.{near} Options: help(treewise.grow).")
+    refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
         marker = brief(roles["na_values"])
         raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')

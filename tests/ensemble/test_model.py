@@ -110,3 +110,19 @@ def test_summary_of_numbers_and_of_nothing():
 def test_depths_of_all_trees_at_once():
     trees = [tw.grow("penguins", max_depth=d) for d in (0, 3, 1, None)]
     assert of_trees(trees).members.depths.tolist() == [tree.depth for tree in trees]
+
+
+def test_what_only_a_tree_can_do_is_said(capsys):
+    made = tw.adaboost("admissions", n_estimators=2)
+    for name in ("rules", "trace", "draw", "n_leaves"):
+        with pytest.raises(AttributeError) as caught:
+            getattr(made, name)
+        assert str(caught.value) == (
+            f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or grow"
+            " one that imitates all of them, treewise.distill(ensemble, data)."
+        )
+    assert not hasattr(made, "rules")
+    with pytest.raises(AttributeError, match=r"^'Ensemble' object has no attribute 'nonsense'$"):
+        made.nonsense  # noqa: B018
+    made.show()
+    assert capsys.readouterr().out == f"{made}\n\n{made.rounds}\n"

@@ -22,8 +22,8 @@ from treewise.ensemble.bags import Bags
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
-from treewise.ensemble.recipes import MOST_TREES, BagRecipe, how_grown, recipe_of
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.ensemble.recipes import MOST_TREES, BagRecipe, BoostRecipe, how_grown, recipe_of
+from treewise.errors import DataError, ParameterError, refuse_unknown, shown
 from treewise.files.packing import plain_nan
 from treewise.growth import (
     PRUNING,
@@ -57,10 +57,8 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
             " class_weight=…"
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
-    for name in asked:
-        if name not in known:
-            near = did_you_mean(name, [*BagRecipe.__dataclass_fields__, "n_jobs", "progress", *known])
-            raise ParameterError(f"no option {name}.{near} Options: help(treewise.forest), help(treewise.grow).")
+    own = (*BagRecipe.__dataclass_fields__, *BoostRecipe.__dataclass_fields__, "n_jobs", "progress")
+    refuse_unknown(asked, known, "help(treewise.forest), help(treewise.grow)", also=own)
     return problem_for(data, target, **asked)
 
 

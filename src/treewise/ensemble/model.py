@@ -272,6 +272,20 @@ class Ensemble(Predicting, Reading):
 
         return EnsembleSummary(self)
 
+    def show(self) -> None:
+        """Print what the trees are in a few lines; of boosting, its rounds too.
+
+        >>> import treewise as tw
+        >>> tw.forest("xor", n_estimators=5).show()
+        trees   forest of 5 trees · target y: 0, 1 (positive: 1)
+        size    leaves 1 to 4, median 2 · depth 0 to 2, median 1
+        asks    x2 66.7 % · x1 33.3 %
+        made    forest(n_estimators=5, criterion="entropy", max_features="sqrt") on 4 rows
+        """
+        print(self)
+        if self.method == "adaboost":
+            print(f"\n{self.rounds}")
+
     def __str__(self) -> str:
         return str(self.summary())
 

@@ -30,6 +30,19 @@ METHODS = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging
 class Reading:
     """The part of an ensemble that answers questions; only an ``Ensemble`` is ever made."""
 
+    if not TYPE_CHECKING:  # type checkers know that there is nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            """Say how to come by what only a single tree can do."""
+            from treewise.tree import Tree
+
+            if name.startswith("_") or not hasattr(Tree, name):
+                raise AttributeError(f"'Ensemble' object has no attribute '{name}'")
+            raise AttributeError(
+                f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or"
+                " grow one that imitates all of them, treewise.distill(ensemble, data)."
+            )
+
     def importances(
         self,
         data: Any = None,

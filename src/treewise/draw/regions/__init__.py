@@ -148,7 +148,7 @@ def draw_regions_grid(
     if len({len(values) for values in varied.values()}) > 1:
         raise ParameterError("vary: the parameters have different numbers of values. Give each as many.")
     for name in varied:
-        if name not in (known := list(inspect.signature(grow).parameters)[2:]):
+        if name not in (known := list(inspect.signature(grow).parameters)[2:-1]):
             raise ParameterError(f'vary: trees are not grown by "{safe(name)}".{did_you_mean(name, known)}')
         if name in options:
             raise ParameterError(f"{name} is varied, and cannot be given besides. Leave it out.")
