@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import treewise as tw
 from treewise.chance import columns_in_turn, random_integer, random_number, random_subset, stir
 from treewise.errors import ParameterError
 from treewise.growth import grow_problem, problem_for
@@ -78,3 +79,37 @@ def test_how_many_columns_cannot_be_anything(value):
 def test_a_splitter_is_best_or_random():
     with pytest.raises(ParameterError, match=r"splitter='worst': must be one of best, random\."):
         problem_for({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", splitter="worst")
+
+
+WAYS = [{"max_features": 2}, {"splitter": "random"}, {"max_features": "sqrt", "splitter": "random"}]
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_single_tree_may_draw_its_columns_and_tests(how):
+    tree = tw.grow("penguins", random_state=3, **how)
+    assert tree == grow_problem(problem_for("penguins", random_state=3, **how))
+    assert tree != tw.grow("penguins", random_state=4, **how)
+    assert tree != tw.grow("penguins")
+    assert tw.files.loads(tw.files.dumps(tree)) == tree
+    assert {name: tree.history[0]["settings"][name] for name in how} == how
+    table = tw.datasets.penguins().to_polars()
+    model = tw.TreeClassifier(random_state=3, **how).fit(table.drop("species"), table["species"])
+    assert model.tree_ == tree
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_what_is_drawn_does_not_depend_on_limits(how):
+    """So that a curve, which reads smaller trees off a larger one, reads those that would be grown."""
+    for over, values in (("max_depth", [1, 2, 4]), ("max_leaf_nodes", [2, 3, 7])):
+        found = tw.curve("penguins", over=over, values=values, folds=3, **how)
+        grown = [tw.grow("penguins", **{over: value}, **how).evaluate("penguins").error for value in values]
+        assert [point.training for point in found.points] == pytest.approx(grown)
+
+
+def test_the_trace_says_that_not_every_test_was_looked_at():
+    tree = tw.grow("admissions", max_features=1, splitter="random")
+    assert tree.trace("admissions").notes == (
+        "every test is listed; this tree was grown looking at a few columns a node, with cuts drawn at random, so"
+        " another test may be best here",
+    )
+    assert tw.grow("admissions").trace("admissions").notes == ()

@@ -102,7 +102,9 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
-    apart |= {"pruning", "validation", "ccp_alpha", "cost"}
+    apart |= {"pruning", "validation", "ccp_alpha", "cost", "splitter"}
+    if kind is AdaBoostClassifier:
+        apart |= {"max_features"}
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}
     assert (set(grower) | set(grow)) - set(ours) == apart

@@ -317,6 +317,8 @@ PARAMETERS = [
     "min_weight_fraction_leaf",
     "min_impurity_decrease",
     "sufficient_accuracy",
+    "max_features",
+    "splitter",
     "pruning",
     "validation",
     "ccp_alpha",

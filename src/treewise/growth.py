@@ -71,6 +71,8 @@ def grow(
     min_weight_fraction_leaf: float = 0.0,
     min_impurity_decrease: float = 0.0,
     sufficient_accuracy: float = 1.0,
+    max_features: int | float | str | None = None,
+    splitter: str = "best",
     pruning: Any = None,
     validation: Any = None,
     ccp_alpha: float = 0.0,
@@ -114,6 +116,9 @@ def grow(
     max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
         limits, as in scikit-learn.
     sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
+    max_features : how many columns a node may choose among, drawn anew at every node: a whole number, a share,
+        ``"sqrt"`` or ``"log2"`` of their number; None for all. Columns that cannot split a node are replaced by others.
+    splitter : ``"best"``, or ``"random"``: of each column one test is drawn, and the best of these is taken.
     pruning : ``"cv"`` chooses the size by cross-validation (cost complexity, ten folds, 1-SE rule), ``"reduced_error"``
         by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``, ``"cost_complexity"``; with
         options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset prunes (c45).
@@ -128,7 +133,7 @@ def grow(
         splits do not change.
     drop_missing_target : leave out rows whose target is missing, instead of refusing them.
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
-    random_state : the seed for random ties, folds and rows that are held back.
+    random_state : the seed for columns and tests that are drawn, random ties, folds and rows that are held back.
     n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
     **unknown : there are no others; one that is misspelt is refused, with the one that was perhaps meant.
     """

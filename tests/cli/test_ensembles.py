@@ -84,6 +84,7 @@ def test_a_forest_says_what_it_understood_and_what_it_is(run):
             "extra_trees --n-estimators 3 --bootstrap --oob-score",
             lambda: tw.extra_trees("penguins", n_estimators=3, bootstrap=True, oob_score=True),
         ),
+        ("adaboost --n-estimators 3 --max-features 1", lambda: tw.adaboost("penguins", n_estimators=3, max_features=1)),
         (
             "bagging --max-features 0.5 --bootstrap-features --max-samples 100 --n-jobs 1",
             lambda: tw.bagging("penguins", max_features=0.5, bootstrap_features=True, max_samples=100),
@@ -119,6 +120,7 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble extra_trees --oob-score", "Give --bootstrap, or a --max-samples below 1.0."),
         ("--ensemble forest --ccp-alpha 0.1", "--ccp-alpha: the trees of an ensemble are not pruned. Leave it out, or"),
         ("--ensemble forest --preset c45", "--preset c45: it prunes, and the trees of an ensemble are not pruned. Add"),
+        ("--ensemble extra_trees --splitter best", "--splitter best: extra-trees draw tests at random; a forest looks"),
         ("--ensemble forest --cost Adelie:Gentoo=5", "--cost: many trees vote by shares of classes, not by costs."),
         ("--ensemble forest --pruning cv", "--pruning: the trees of an ensemble are not pruned."),
         ("--ensemble forest -o f.txt", "cannot write f.txt: many trees are saved as one model (.json)."),

@@ -321,3 +321,13 @@ def test_a_trace_is_printed_node_by_node(run, monkeypatch):
 def test_the_task_tells_classes_that_are_numbers_from_their_rows(run):
     assert "task  classification of y: 0 (2), 1 (2) · positive class: 1" in run("grow xor").err
     assert "task  classification of Class: N 6, P 6 · positive class: P" in run("grow admissions").err
+
+
+def test_columns_and_tests_may_be_drawn(run):
+    assert run("grow penguins --max-features sqrt --splitter random --random-state 7 -q -o drawn.json").code == 0
+    tree = tw.load("drawn.json")
+    assert tree == tw.grow("penguins", max_features="sqrt", splitter="random", random_state=7)
+    said = run("show drawn.json --summary").out
+    assert 'grow(criterion="entropy", random_state=7, max_features="sqrt", splitter="random") on 344 rows\n' in said
+    wrong = run("grow penguins --splitter worst")
+    assert (wrong.code, wrong.err) == (2, "treewise: --splitter worst: must be one of best, random.\n")

@@ -57,7 +57,10 @@ def grow_many(
     """Grow many trees, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
 
-    more, grow = way_of(method, many)
+    asked, recipe = dict(asked), dict(many)
+    if method == "bagging" and "max_features" in asked:  # whose columns are drawn for a whole tree
+        recipe["max_features"] = asked.pop("max_features")
+    more, grow = way_of(method, recipe)
     problem = prepared_aloud(data, {**more, **asked}, form, quiet, prepare=prepare_for(method))
     started = time.monotonic()
     with bar("grow") as progress:
@@ -74,27 +77,22 @@ def way_of(method: str, many: dict[str, Any]) -> tuple[dict[str, Any], Grower]:
 
     usual = signature(getattr(treewise, method)).parameters
     known = [each.parameter for each in ENSEMBLE_OPTIONS if method in each.of]
-    recipe = {name: many.get(name, usual[name].default) for name in known}
+    recipe = {**{name: usual[name].default for name in known}, **many}
     if method == "adaboost":
         from treewise.ensemble.boosting import boost
 
         return {"max_depth": usual["max_depth"].default}, partial(boost, recipe=BoostRecipe("adaboost", **recipe))
     from treewise.ensemble.growing import grow_ensemble
 
-    at_nodes: dict[str, Any] = {}
-    if method != "bagging":  # whose columns are drawn for a whole tree
-        at_nodes["max_features"] = recipe.pop("max_features")
-    if method == "extra_trees":
-        at_nodes["splitter"] = "random"
-    return at_nodes, partial(grow_ensemble, recipe=BagRecipe(cast(BagMethod, method), **recipe))
+    return {}, partial(grow_ensemble, recipe=BagRecipe(cast(BagMethod, method), **recipe))
 
 
 def prepare_for(method: str) -> Callable[..., Problem]:
     """Return what prepares a table for many trees."""
-    from treewise.ensemble.forests import problem_of_forest
+    from treewise.ensemble.forests import problem_of_extra_trees, problem_of_forest
     from treewise.ensemble.growing import problem_of_many
 
-    prepare = problem_of_forest if method in ("forest", "extra_trees") else problem_of_many
+    prepare = {"forest": problem_of_forest, "extra_trees": problem_of_extra_trees}.get(method, problem_of_many)
     return lambda table, target, **options: prepare(table, target, options)
 
 

@@ -124,6 +124,17 @@ GROW_OPTIONS = (
         "NAME",
         default="parent",
     ),
+    GrowOption(
+        "max_features",
+        LEARNING,
+        "Columns a node may choose among, drawn anew at each: a number or share of them, sqrt or log2 (default all; of"
+        " forests for classes sqrt). Of bagging they are drawn once a tree",
+        "N",
+        read_columns_wanted,
+    ),
+    GrowOption(
+        "splitter", LEARNING, "Of each column take the best test, or one drawn at random", "best|random", default="best"
+    ),
     GrowOption("positive", LEARNING, "The class that percentages speak of (default: the last)", "CLASS"),
     GrowOption("max_depth", LIMITS, "Most tests on a path", "N", int),
     GrowOption("max_leaf_nodes", LIMITS, "Most leaves; the best splits first", "N", int),
@@ -190,7 +201,9 @@ GROW_OPTIONS = (
         "first|random",
         default="first",
     ),
-    GrowOption("random_state", WEIGHTS, "Seed for random ties, folds and rows held back", "N", int, 0),
+    GrowOption(
+        "random_state", WEIGHTS, "Seed for what is drawn: columns, tests, ties, folds, rows held back", "N", int, 0
+    ),
     GrowOption("n_jobs", WEIGHTS, "Threads that work on it (default: one a processor)", "N", int),
 )
 
@@ -205,15 +218,6 @@ class EnsembleOption(GrowOption):
 ENSEMBLE_OPTIONS = (
     EnsembleOption(
         "n_estimators", MANY, "How many trees (default 100; bagging 10; adaboost at most 50)", "N", int, of=METHODS
-    ),
-    EnsembleOption(
-        "max_features",
-        MANY,
-        "Columns that are looked at, a number or a share of them: at every node (sqrt, log2; default sqrt, for numbers"
-        " all), of bagging by every tree (default all)",
-        "N",
-        read_columns_wanted,
-        of=DRAWING,
     ),
     EnsembleOption(
         "bootstrap",

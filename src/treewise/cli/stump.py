@@ -39,7 +39,7 @@ from treewise.cli.verb import CUT, SHOWN, option, verb
 @unit_option
 @per_option
 @showing_options
-@grow_options_without(CUT, "max_depth", "max_leaf_nodes")
+@grow_options_without(CUT, "max_depth", "max_leaf_nodes", "max_features", "splitter")
 @text_options
 @quiet_option
 def command(

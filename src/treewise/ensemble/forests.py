@@ -90,14 +90,18 @@ def extra_trees(
     data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, **options : as in
         ``forest``.
     """
+    recipe = BagRecipe("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
+    asked = {**options, "max_features": max_features, "random_state": random_state}
+    return grow_ensemble(problem_of_extra_trees(data, target, asked), recipe, progress, n_jobs)
+
+
+def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> Problem:
+    """Prepare a table under the options of extra-trees: those of a forest, and tests are drawn."""
     if options.get("splitter", "random") != "random":
         raise ParameterError(
-            f"splitter={shown(options['splitter'])}: extra-trees draw their cuts at random. tw.forest looks for the"
-            " best."
+            f"splitter={shown(options['splitter'])}: extra-trees draw tests at random; a forest looks for the best."
         )
-    recipe = BagRecipe("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
-    asked = {**options, "max_features": max_features, "random_state": random_state, "splitter": "random"}
-    return grow_ensemble(problem_of_forest(data, target, asked), recipe, progress, n_jobs)
+    return problem_of_forest(data, target, {**options, "splitter": "random"})
 
 
 def problem_of_forest(data: Any, target: Any, options: dict[str, Any]) -> Problem:

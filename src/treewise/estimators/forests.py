@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from treewise.ensemble.forests import extra_trees, forest, problem_of_forest
+from treewise.ensemble.forests import extra_trees, forest, problem_of_extra_trees, problem_of_forest
 from treewise.ensemble.recipes import BagMethod, BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
@@ -40,7 +40,7 @@ class ExtraTrees(RandomForest):
     _method: BagMethod = "extra_trees"
 
     def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
-        return super()._problem(table, {**options, "splitter": "random"})
+        return problem_of_extra_trees(table, table.target, {**options, "pruning": "none"})
 
 
 class ForestClassifier(RandomForest, EnsembleClassifier):

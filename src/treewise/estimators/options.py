@@ -54,8 +54,10 @@ class OfClasses(TypedDict, total=False):
 
 
 class OneTree(Growing, total=False):
-    """What is for a single tree: it may be pruned."""
+    """What is for a single tree: it may look at some columns a node, or at random tests, and be pruned."""
 
+    max_features: int | float | str | None
+    splitter: str
     pruning: Any
     validation: Any
     ccp_alpha: float

@@ -238,14 +238,17 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
 
     Parameters
     ----------
-    data, target, options : as for ``treewise.grow``; but a stump has one test, so there is no ``max_depth``, and
-        nothing to prune.
+    data, target, options : as for ``treewise.grow``; but a stump has one test, so there is no ``max_depth``,
+        nothing to prune and nothing drawn.
     unit : of entropy, ``"bits"`` or ``"nats"``.
     per : gains per ``"row"``, or in ``"total"`` (the notes' m·H).
     """
     for name in PRUNING:
         if options.pop(name, None) not in (None, 0, 0.0, "none"):
             raise ParameterError(f"{name}=…: a stump is one test, and there is nothing to prune. Leave it out.")
+    for name in ("max_features", "splitter"):
+        if options.pop(name, None) not in (None, "best"):
+            raise ParameterError(f"{name}=…: a stump is the best of all tests, and none is drawn. Leave it out.")
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
     if depth is not None and index(depth) != 1:
         raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")

@@ -230,12 +230,12 @@ def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
 
 
 def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
-    """Say of a member of an ensemble that it saw its table in another way than the trace does."""
-    made = next((step for step in tree.history if "ensemble" in step), None)
+    """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
+    made = next((step["ensemble"] for step in tree.history if "ensemble" in step), None)
+    asked, settings, every = made or {}, problem.settings, len(problem.columns)
     if made is None:
-        return ()
-    asked, settings, every = made["ensemble"], problem.settings, len(problem.columns)
-    if asked.get("method") == "adaboost":
+        how = []
+    elif asked.get("method") == "adaboost":
         how = ["on rows drawn for its round" if asked.get("resample") else "on the weights of its round"]
     else:
         share = asked.get("max_samples")
@@ -249,7 +249,7 @@ def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
         how.append("with cuts drawn at random")
     if not how:
         return ()
-    counted = f"counted on all rows of {safe(problem.table_name)}"
+    counted = "every test is listed" if made is None else f"counted on all rows of {safe(problem.table_name)}"
     return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
