@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from treewise.estimates import Estimate, chances, nodes_that_answer, shares, val
 from treewise.intervals import check_confidence, student_half_width, wilson_intervals
 from treewise.nodes import LEAF, Label
 from treewise.problem.target import class_numbers
+from treewise.structure import Grown
 from treewise.table import Table, read
 from treewise.tree import Tree
 from treewise.wording import safe
@@ -161,26 +162,6 @@ def subtree_sizes(tree: Tree) -> list[int]:
 
 
 # -- tables for trees -------------------------------------------------------------------------------------------------
-
-
-class Grown(Protocol):
-    """What was grown on a table: a tree, or many."""
-
-    @property
-    def encodings(self) -> tuple[Encoding, ...]:
-        """What each column is."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Their names, in order."""
-
-    @property
-    def na_values(self) -> tuple[str, ...]:
-        """The texts that meant "missing"."""
-
-    @property
-    def history(self) -> tuple[Mapping[str, Any], ...]:
-        """How it came to be."""
 
 
 def as_row(model: Grown, data: Any) -> Any:

@@ -22,7 +22,8 @@ import numpy as np
 from treewise.encode import INT64_MIN
 from treewise.encode.convert import BOOLEANS, EXACT
 from treewise.nodes import LEAF, Label
-from treewise.predict import Grown, na_values, refuses_missing
+from treewise.predict import na_values, refuses_missing
+from treewise.structure import Grown
 from treewise.tree import Tree
 
 NONE = type(None)

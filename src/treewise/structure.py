@@ -22,8 +22,36 @@ from treewise.split import Split
 from treewise.wording import plural, safe
 
 
+class Grown:
+    """What a tree knows of the table it was grown on, and many trees as well."""
+
+    encodings: tuple[Encoding, ...]
+    target: Target
+    history: tuple[Mapping[str, Any], ...]
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """The texts that meant "missing" when it was grown: they still do."""
+        return tuple(text for step in self.history for text in step.get("na_values", ()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns it was given, in order."""
+        return tuple(e.name for e in self.encodings)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in order; with two, the second is the positive one. Empty for regression."""
+        return self.target.classes
+
+    @property
+    def task(self) -> Task:
+        """``classification`` or ``regression``."""
+        return self.target.task
+
+
 @dataclass(frozen=True, eq=False)
-class Structure:
+class Structure(Grown):
     """What a tree is: columns, target, nodes, and how they came to be.
 
     >>> import treewise as tw
@@ -57,26 +85,6 @@ class Structure:
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.arrays)
-
-    @property
-    def na_values(self) -> tuple[str, ...]:
-        """The texts that meant "missing" when the tree was grown: they still do."""
-        return tuple(text for step in self.history for text in step.get("na_values", ()))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns the tree was given, in order."""
-        return tuple(e.name for e in self.encodings)
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes in order; with two, the second is the positive one. Empty for regression."""
-        return self.target.classes
-
-    @property
-    def task(self) -> Task:
-        """``classification`` or ``regression``."""
-        return self.target.task
 
     @cached_property
     def n_leaves(self) -> int:

@@ -37,6 +37,7 @@ def command_line(*args, **settings):
         ("grow", 2, "Missing argument"),
         ("grow penguins --max-depth x", 2, "--max-depth"),
         ("grow penguins --max-depth -1", 2, "--max-depth -1: must be a whole number, 0 or more."),
+        ("grow penguins --max-features 0", 2, "a share of them above 0 and up to 1.\n"),
         ("grow penguins --min-samples-leaf none", 2, "neither a number of rows nor a share"),
         ("grow penguins --kind island", 2, "is not COLUMN=KIND"),
         ("grow penguins --kind island=nominl", 2, 'Did you mean "nominal"?'),

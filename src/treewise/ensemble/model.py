@@ -22,8 +22,9 @@ from treewise.ensemble.reading import Reading
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
 from treewise.history import Step
-from treewise.nodes import Label, Target, Task
+from treewise.nodes import Target
 from treewise.settings import index
+from treewise.structure import Grown
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
@@ -38,7 +39,7 @@ ENDED = "boosting ended"  # how the note begins that says why there are fewer tr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ensemble(Predicting, Reading):
+class Ensemble(Predicting, Reading, Grown):
     """Many trees that answer together.
 
     Forests, extra-trees and bagging answer with the mean of what their trees say; AdaBoost with the class that has the
@@ -69,28 +70,6 @@ class Ensemble(Predicting, Reading):
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
-
-    # -- what it is of --------------------------------------------------------------------------------------------
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns the trees were given, in order."""
-        return tuple(e.name for e in self.encodings)
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes in order; with two, the second is the positive one. Empty for regression."""
-        return self.target.classes
-
-    @property
-    def task(self) -> Task:
-        """``classification`` or ``regression``."""
-        return self.target.task
-
-    @property
-    def na_values(self) -> tuple[str, ...]:
-        """The texts that meant "missing" when the trees were grown: they still do."""
-        return tuple(text for step in self.history for text in step.get("na_values", ()))
 
     # -- its trees ------------------------------------------------------------------------------------------------
 
