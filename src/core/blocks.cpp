@@ -13,6 +13,21 @@
 
 namespace treewise {
 
+TREEWISE_VECTORS Range32 range_of(const uint32_t* numbers, size_t n) {
+    uint32_t low = ~0u, high = 0;
+    for (size_t i = 0; i < n; ++i) low = std::min(low, numbers[i]), high = std::max(high, numbers[i]);
+    return {low, high};
+}
+
+size_t first_largest(const double* numbers, size_t n) {
+    size_t at = 0;
+    double most = n ? numbers[0] : 0.0;
+    for (size_t i = 1; i < n; ++i) {
+        if (numbers[i] > most) most = numbers[i], at = i;
+    }
+    return at;
+}
+
 TREEWISE_VECTORS void count_before(int32_t* numbers, size_t n, int32_t* places) {
     const size_t padded = (n + 7) / 8 * 8;
     std::fill(numbers + n, numbers + padded, std::numeric_limits<int32_t>::max());
@@ -21,6 +36,19 @@ TREEWISE_VECTORS void count_before(int32_t* numbers, size_t n, int32_t* places) 
         int32_t before = 0;
         for (size_t j = 0; j < padded; ++j) before += numbers[j] < here;
         places[i] = before;
+    }
+}
+
+TREEWISE_VECTORS void count_sets(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight,
+                                 double* ones) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t set = sets[i];
+        int all = 0, of_them = 0;
+        for (int k = 0; k < bits.n; ++k) {
+            all += __builtin_popcountll(set & bits.weight[k]) << k;
+            of_them += __builtin_popcountll(set & bits.ones[k]) << k;
+        }
+        rows[i] = __builtin_popcountll(set), weight[i] = all, ones[i] = of_them;
     }
 }
 

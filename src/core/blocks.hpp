@@ -34,9 +34,24 @@ struct Sweep {
     double* out;
 };
 
+struct Range32 {
+    uint32_t low, high;
+};
+Range32 range_of(const uint32_t* numbers, size_t n);
+size_t first_largest(const double* numbers, size_t n);  // where it stands
+
 // How many of n different numbers are smaller than each: its place, were they in order. Both arrays have room for a
 // multiple of 8.
 void count_before(int32_t* numbers, size_t n, int32_t* places);
+
+// The weights of at most 64 rows, bit by bit: weight[k] has the rows whose weight has bit k, ones[k] those of class 1.
+struct WeightBits {
+    static constexpr int kMost = 10;
+    int n = 0;
+    uint64_t weight[kMost] = {}, ones[kMost] = {};
+};
+// Of each set of rows, their number, weight, and weight of class 1.
+void count_sets(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight, double* ones);
 
 void sweep_gini(const Sweep& sweep, const double* inverse);
 void sweep_entropy(const Sweep& sweep, const double* nlogn);

@@ -136,7 +136,7 @@ public:
     }
     double number(size_t, int64_t key) const override { return number_of(key); }
     int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
-    bool tells_apart(Segment node) const override {
+    bool tells_apart(Segment node) override {
         std::vector<Row> named(at(node.size()));
         for (size_t i = 0; i < named.size(); ++i) named[i] = rows_[row_of(members()[at(node.begin) + i])];
         return std::any_of(frame_.columns.begin(), frame_.columns.end(),
@@ -358,8 +358,7 @@ private:
         const InOrder rows{n_present(column, node), node.size(),
                            [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); }, differs_in(column, node),
                            [&](int64_t i) { return key_at(column, node.begin + i); }};
-        return cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(), static_cast<int32_t>(column), *whole_,
-                          frame_.settings.random_ties, out);
+        return cuts_.fill(rows, everything_ ? nullptr : &contest_, column, *whole_, frame_.settings.random_ties, out);
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------

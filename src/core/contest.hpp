@@ -67,6 +67,13 @@ public:
     }
     // Who is left, by column and place, each once.
     const std::vector<Hopeful>& survivors() const { return hopefuls_; }
+    // Those of a column of numbers.
+    void list_places(size_t column, std::vector<int64_t>& places) const {
+        places.clear();
+        for (const Hopeful& h : hopefuls_) {
+            if (h.column == static_cast<int32_t>(column) && h.place > 0) places.push_back(h.place);
+        }
+    }
 
 private:
     void weed() {
@@ -91,6 +98,7 @@ public:
     void open(const int64_t* whole, double low, double high, Off off) {
         scorer.open(whole, low, high, off);
         weight_ = whole[kWeight];
+        if (settings_.rule != Rule::ratio) return;
         const auto w = static_cast<double>(weight_);
         blur_ = std::ldexp(w * (2 + std::log2(w)), -48);
     }

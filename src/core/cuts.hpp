@@ -25,9 +25,9 @@ class CutBuckets {
 public:
     // Returns the missing rows. whole: of the node; count: whether a bucket's place counts the values below it.
     template <class Rows>
-    Bucket fill(const Rows& rows, const std::vector<Hopeful>* survivors, int32_t column, const Stat& whole, bool count,
+    Bucket fill(const Rows& rows, const Contest* contest, size_t column, const Stat& whole, bool count,
                 std::vector<Bucket>& out) {
-        find_places(rows, survivors, column);
+        find_places(rows, contest, column);
         const size_t width = whole.size(), n = places_.size();
         stats_.assign((n + 1) * width, 0);
         size_t largest = 0;
@@ -53,15 +53,13 @@ public:
     }
 
 private:
-    // Without survivors: everything.
+    // Without a contest: everything.
     template <class Rows>
-    void find_places(const Rows& rows, const std::vector<Hopeful>* survivors, int32_t column) {
-        places_.clear();
-        if (survivors) {
-            for (const Hopeful& h : *survivors) {
-                if (h.column == column && h.place > 0) places_.push_back(h.place);
-            }
+    void find_places(const Rows& rows, const Contest* contest, size_t column) {
+        if (contest) {
+            contest->list_places(column, places_);
         } else {
+            places_.clear();
             for (int64_t i = 1; i < rows.present; ++i) {
                 if (rows.differs(i)) places_.push_back(i);
             }

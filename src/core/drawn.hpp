@@ -1,8 +1,9 @@
 // The engine of forests: a node looks at a few columns, drawn anew at each, so no list is kept in order.
 //
 // A node is a segment of the list of rows. Of each drawn column its rows are put in order by their ranks (ranks.hpp),
-// which all trees share; every cut is scored, and what may win is handed over as buckets. Larger nodes of two classes
-// are counted instead (coarse.hpp), and only a column that may win is put in order.
+// which all trees share; every cut is scored, and what may win is handed over as buckets. Nodes of two classes take a
+// shorter way: large ones are counted (coarse.hpp), and only rows beside a cut that may win are put in order; small
+// ones are words (words.hpp).
 //
 // An entry of the list is a row's number with, where they fit, its class and weight beside it, so that nothing but
 // ranks is looked up:
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,7 @@
 #include "ranks.hpp"
 #include "rows.hpp"
 #include "sorted.hpp"
+#include "words.hpp"
 
 namespace treewise {
 
@@ -46,14 +49,16 @@ public:
 
     Segment all() const override { return entries_.all(); }
     std::span<const Row> rows(Segment node) override {
-        named_.assign(entries_.of(node).begin(), entries_.of(node).end());
-        for (Row& row : named_) row &= row_mask_;
+        const auto entries = listed(node);
+        named_.resize(entries.size());
+        for (size_t i = 0; i < entries.size(); ++i) named_[i] = row_of(entries[i]);
         return named_;
     }
     bool gives_stats() const override { return true; }
     void whole(Segment node, const int64_t* y, Stat& stat) override {
         y_ = y;
         stat.assign(width_, 0);
+        if (Words* words = words_.find(node)) return words->count((*words)[node], stat.data());
         for (uint32_t e : entries_.of(node)) add_entry(stat.data(), e);
     }
 
@@ -64,15 +69,22 @@ public:
         whole_ = &whole, everything_ = false;
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node);
-        gather(columns, node);
         n_coarse_ = 0;
+        Words* words = as_words(node);
+        if (words)
+            lefts_.clear();
+        else
+            gather(columns, node);
         for (size_t i = 0; i < columns.size(); ++i) {
             if (frame_.columns[columns[i]].is_code())
                 coded_.survey(columns[i], coded(columns[i], node), *whole_, levels_, contest_);
+            else if (words)
+                survey_word(columns[i], node, *words);
             else if (!count_numbers(columns[i], node, gathered_[i].data()))
                 survey_numbers(columns[i], node, gathered_[i].data());
         }
-        for (size_t i = 0; i < n_coarse_; ++i) open(coarse_[i]);
+        if (words) score_words(*words);
+        open_coarse();
         return contest_.close();
     }
     void everything() override { everything_ = true; }
@@ -89,8 +101,8 @@ public:
     }
     double number(size_t column, int64_t rank) const override { return number_of(ranks_.key(column, rank)); }
     int64_t integer(size_t column, int64_t rank) const override { return integer_of(ranks_.key(column, rank)); }
-    bool tells_apart(Segment node) const override {
-        const auto entries = entries_.of(node);
+    bool tells_apart(Segment node) override {
+        const auto entries = listed(node);
         const uint32_t* first = ranks_.of(row_of(entries[0]));
         const size_t n = frame_.columns.size();
         return std::any_of(entries.begin(), entries.end(),
@@ -100,25 +112,30 @@ public:
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const auto rank = [this, column = at(chosen.column)](uint32_t e) { return ranks_.of(row_of(e))[column]; };
+        const size_t column = at(chosen.column);
         const auto missing = static_cast<uint32_t>(chosen.missing);
+        if (Words* words = words_.find(node))
+            return divide_word(node, *words, sizes, [&, column](uint32_t e) {
+                const uint32_t r = ranks_.of(row_of(e))[column];
+                return r == kNoRank ? missing : chosen.branch(r);
+            });
+        const uint32_t* rank = ranks(column, node);
         if (chosen.kind == kThreshold) {
             const auto last = static_cast<uint32_t>(chosen.last_left);
-            return entries_.part(node, sizes, [&](uint32_t e) -> uint32_t {
-                const uint32_t r = rank(e);
+            return entries_.part(node, sizes, [&](uint32_t) -> uint32_t {
+                const uint32_t r = *rank++;
                 return r == kNoRank ? missing : r > last;
             });
         }
-        entries_.part(node, sizes, [&](uint32_t e) -> uint32_t {
-            const uint32_t r = rank(e);
+        entries_.part(node, sizes, [&](uint32_t) -> uint32_t {
+            const uint32_t r = *rank++;
             return r == kNoRank ? missing : chosen.branch(r);
         });
     }
 
 private:
     static constexpr int64_t kMoment = 64;  // rows: fewer are no time
-    static constexpr int kMostWeightBits = 10;
-    static constexpr size_t kPiece = 256;  // rows whose ranks stay at hand
+    static constexpr size_t kPiece = 64;    // rows whose ranks stay at hand
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
@@ -136,7 +153,7 @@ private:
         const int for_classes = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, target.n_classes - 1)));
         const int for_weights = std::bit_width(static_cast<uint64_t>(heaviest));
         const int for_rows = 32 - for_classes - for_weights;
-        if (for_weights > kMostWeightBits || target.n_rows > int64_t{1} << for_rows) return std::move(rows);
+        if (for_weights > WeightBits::kMost || target.n_rows > int64_t{1} << for_rows) return std::move(rows);
         row_bits_ = for_rows, class_shift_ = 32 - for_classes;
         row_mask_ = (1u << for_rows) - 1, weight_mask_ = (1u << for_weights) - 1;
         for (Row& r : rows) {
@@ -182,7 +199,7 @@ private:
 
     // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does.
     void gather(const std::vector<size_t>& columns, Segment node) {
-        const auto entries = entries_.of(node);
+        const auto entries = listed(node);
         if (gathered_.size() < columns.size()) gathered_.resize(columns.size());
         for (size_t i = 0; i < columns.size(); ++i) {
             if (gathered_[i].size() < entries.size()) gathered_[i].resize(entries.size());
@@ -194,45 +211,48 @@ private:
                 for (size_t k = begin; k < end; ++k) out[k] = ranks_.of(row_of(entries[k]))[columns[i]];
             }
         }
+        at_hand_ = node, columns_ = columns;
+    }
+    // Those of one column.
+    const uint32_t* ranks(size_t column, Segment node) {
+        const bool here = at_hand_.begin == node.begin && at_hand_.end == node.end;
+        const auto place = std::find(columns_.begin(), columns_.end(), column);
+        if (here && place != columns_.end()) return gathered_[at(place - columns_.begin())].data();
+        one_[0] = column;
+        gather(one_, node);
+        return gathered_[0].data();
     }
 
-    // Two classes of small weights, nothing missing: every cut of few rows is scored at once, more are counted in
-    // buckets. Returns whether that was possible.
+    // Two classes of small weights: what is said of them here holds for all nodes below, too.
+    bool countable() const {
+        return S == Shape::two && weight_mask_ && frame_.settings.rule == Rule::gain && frame_.settings.tuning.bounds &&
+               Trio::hold((*whole_)[kWeight]) && (*whole_)[kWeight] <= frame_.tables.inverses.most();
+    }
+    auto trio() const {
+        return [trios = trios_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
+    }
+    // Counts a column in buckets. Returns whether that was possible: nothing may be missing.
     bool count_numbers(size_t column, Segment node, const uint32_t* ranks) {
         if constexpr (S == Shape::two) {
-            const bool able = weight_mask_ && frame_.settings.rule == Rule::gain && frame_.settings.tuning.bounds &&
-                              Trio::hold((*whole_)[kWeight]) && (*whole_)[kWeight] <= frame_.tables.inverses.most();
-            if (!able) return false;
-            if (node.size() <= frame_.settings.tuning.drawn_rows) return score_few(column, node, ranks);
-            if (coarse_.size() == n_coarse_) coarse_.emplace_back();
-            const auto trio = [trios = trios_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
-            if (!coarse_[n_coarse_].count(entries_.of(node).data(), ranks, at(node.size()), trio)) return false;
-            coarse_[n_coarse_++].survey(static_cast<int32_t>(column), *whole_, sorted_, contest_);
+            if (!countable()) return false;
+            if (coarse_.size() == n_coarse_) coarse_.push_back(std::make_unique<Coarse>());
+            if (!coarse_[n_coarse_]->count(entries_.of(node), ranks, trio())) return false;
+            coarse_[n_coarse_++]->survey(static_cast<int32_t>(column), *whole_, sorted_, contest_);
             pulse_();
             return true;
         }
         return false;
     }
-    bool score_few(size_t column, Segment node, const uint32_t* ranks) {
-        const Ordered rows = in_order(node, ranks);
-        if (rows.present < rows.n) return false;
-        edges_.resize(at(rows.n));
-        Trio sum;
-        size_t n = 0;
-        for (int64_t i = 0; i < rows.n; ++i) {
-            sum += trios_[rows.entry(i) >> row_bits_];
-            edges_.put(n, sum.rows(), sum.weight(), sum.ones());
-            n += i + 1 == rows.n || rows.differs(i + 1);  // else the next row overwrites it
+    // The most promising column first: what it has to offer spares others.
+    void open_coarse() {
+        if constexpr (S == Shape::two) {
+            std::sort(coarse_.begin(), coarse_.begin() + static_cast<int64_t>(n_coarse_),
+                      [](const auto& a, const auto& b) { return a->best() > b->best(); });
+            for (size_t i = 0; i < n_coarse_; ++i)
+                coarse_[i]->open(
+                    *whole_, sorted_, [&](uint32_t e) { return class_of(e); }, [&](uint32_t e) { return weight_of(e); },
+                    contest_);
         }
-        edges_.resize(n);
-        sorted_.edges(static_cast<int32_t>(column), *whole_, edges_, contest_);
-        return true;
-    }
-    void open(Coarse& coarse) {
-        if constexpr (S == Shape::two)
-            coarse.open(
-                *whole_, sorted_, [&](uint32_t e) { return class_of(e); }, [&](uint32_t e) { return weight_of(e); },
-                contest_);
     }
 
     // The rows of a node in order of a column: rank above, entry below; the missing ones last.
@@ -245,16 +265,12 @@ private:
     };
     Ordered in_order(Segment node, const uint32_t* ranks) {
         const auto n = at(node.size());
-        const uint64_t* keys = order_.sort(entries_.of(node).data(), ranks, n);
+        const uint64_t* keys = order_.sort(listed(node).data(), ranks, n);
         const uint64_t* gone = keys + n;
         if (keys[n - 1] >> 32 == kNoRank) gone = std::lower_bound(keys, keys + n, uint64_t{kNoRank} << 32);
         return {keys, gone - keys, node.size()};
     }
-    Ordered in_order(size_t column, Segment node) {
-        one_[0] = column;
-        gather(one_, node);
-        return in_order(node, gathered_[0].data());
-    }
+    Ordered in_order(size_t column, Segment node) { return in_order(node, ranks(column, node)); }
 
     void survey_numbers(size_t column, Segment node, const uint32_t* ranks) {
         const Ordered rows = in_order(node, ranks);
@@ -278,22 +294,92 @@ private:
         });
     }
     Bucket number_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        if (known_buckets(column, node, out)) {
+            std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
+            return {nullptr, nullptr, missing_.gone.data(), 0, 0, 0};
+        }
         const Ordered o = in_order(column, node);
         const InOrder rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
                            [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
-        const Bucket gone = cuts_.fill(rows, everything_ ? nullptr : &contest_.survivors(),
-                                       static_cast<int32_t>(column), *whole_, frame_.settings.random_ties, out);
-        if (out.size() == 2) {  // the winner, most likely: its threshold is asked for in a moment
-            ranks_.prefetch(column, out[0].high);
-            ranks_.prefetch(column, out[1].low);
+        return cuts_.fill(rows, everything_ ? nullptr : &contest_, column, *whole_, frame_.settings.random_ties, out);
+    }
+    // From what the survey has counted, where nothing is missing. Draws among ties want every cut numbered.
+    bool known_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        if (S != Shape::two || everything_ || frame_.settings.random_ties) return false;
+        contest_.list_places(column, places_);
+        const auto rank = [&](uint32_t e) { return ranks_.of(row_of(e))[column]; };
+        if (Words* words = words_.find(node)) {
+            const auto& places = words->column(column, (*words)[node], order_, rank);
+            if (places.gone) return false;
+            words->fill((*words)[node], places, places_, rank, width_, out);
+        } else {
+            const auto end = coarse_.begin() + static_cast<int64_t>(n_coarse_);
+            const auto counted =
+                std::find_if(coarse_.begin(), end, [&](const auto& c) { return at(c->column()) == column; });
+            if (counted == end) return false;
+            (*counted)->fill(places_, *whole_, trio(), out);
         }
-        return gone;
+        prefetch(column, out);
+        return true;
+    }
+    // Of the winner, most likely, the threshold is asked for in a moment.
+    void prefetch(size_t column, const std::vector<Bucket>& buckets) const {
+        if (buckets.size() != 2) return;
+        ranks_.prefetch(column, buckets[0].high);
+        ranks_.prefetch(column, buckets[1].low);
+    }
+
+    // -- words --------------------------------------------------------------------------------------------------------
+
+    // The words a node is of, if it is small enough and growth goes the way they wait for (WordStack).
+    Words* as_words(Segment node) {
+        if (Words* words = words_.find(node)) return words;
+        const int64_t most = std::min<int64_t>(Words::kMost, frame_.settings.tuning.drawn_rows);
+        if (node.size() > most || !countable() || frame_.settings.max_leaf_nodes > 0) return nullptr;
+        Words& words = words_.push();
+        words.open(
+            node, entries_.of(node), frame_.columns.size(), [&](uint32_t e) { return weight_of(e); },
+            [&](uint32_t e) { return class_of(e) == 1; });
+        return &words;
+    }
+    void survey_word(size_t column, Segment node, Words& words) {
+        if constexpr (S == Shape::two) {
+            const auto& places =
+                words.column(column, words[node], order_, [&](uint32_t e) { return ranks_.of(row_of(e))[column]; });
+            if (places.gone) return survey_numbers(column, node, ranks(column, node));
+            Words::cut(words[node], places, static_cast<int32_t>(column), lefts_);
+        }
+    }
+    // The cuts of all columns at once.
+    void score_words(const Words& words) {
+        if constexpr (S == Shape::two) {
+            words.count(lefts_, edges_);
+            sorted_.edges(*whole_, edges_, [this](size_t k) { return lefts_.column(k); }, contest_);
+        }
+    }
+    template <class Branch>
+    void divide_word(Segment node, Words& words, std::vector<int64_t>& sizes, const Branch& branch) {
+        parts_.assign(sizes.size(), 0);
+        Words::each(words[node], [&](int row) { parts_[branch(words.entry(row))] |= uint64_t{1} << row; });
+        for (size_t b = 0; b < sizes.size(); ++b) {
+            sizes[b] = std::popcount(parts_[b]);
+            if (sizes[b]) words[{node.begin, node.end}] = parts_[b];
+            node.begin += sizes[b];
+        }
+    }
+    // A node's entries, one after the other.
+    std::span<const uint32_t> listed(Segment node) {
+        Words* words = words_.find(node);
+        if (!words) return entries_.of(node);
+        few_.clear();
+        Words::each((*words)[node], [&](int row) { few_.push_back(words->entry(row)); });
+        return few_;
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------
 
-    auto coded(size_t column, Segment node) const {
-        const uint32_t* entries = entries_.of(node).data();
+    auto coded(size_t column, Segment node) {
+        const uint32_t* entries = listed(node).data();
         return Coded{node.size(), [=, this](int64_t i) { return ranks_.of(row_of(entries[i]))[column]; },
                      [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
                      [=, this](int64_t i) { return row_of(entries[i]); }};
@@ -318,10 +404,17 @@ private:
     NodeLevels<S> coded_;
     Order order_;
     Edges edges_;
-    std::vector<Coarse> coarse_;
+    WordStack words_;
+    Words::Lefts lefts_;
+    std::vector<uint64_t> parts_;  // a branch: its rows
+    std::vector<uint32_t> few_;    // entries of words
+    std::vector<std::unique_ptr<Coarse>> coarse_;
     size_t n_coarse_ = 0;                          // of the node at hand
-    std::vector<std::vector<uint32_t>> gathered_;  // ranks, of the columns at hand
+    std::vector<std::vector<uint32_t>> gathered_;  // ranks …
+    Segment at_hand_;                              // … of this node
+    std::vector<size_t> columns_;                  // … in these columns
     std::vector<size_t> one_{0};
+    std::vector<int64_t> places_;
     std::vector<Row> named_;
 
     // of the node at hand

@@ -80,8 +80,8 @@ public:
     // A column's rows between the cuts still in question, or by level; returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
     virtual void everything() {}  // from now on, and for this node, buckets leave nothing out
-    virtual int64_t n_cuts(size_t column, Segment node) = 0;   // thresholds of a column of numbers
-    virtual bool tells_apart(Segment) const { return false; }  // whether any column does, limits aside
+    virtual int64_t n_cuts(size_t column, Segment node) = 0;  // thresholds of a column of numbers
+    virtual bool tells_apart(Segment) { return false; }       // whether any column does, limits aside
     virtual double number(size_t column, int64_t rank) const = 0;
     virtual int64_t integer(size_t column, int64_t rank) const = 0;
 

@@ -102,7 +102,7 @@ public:
     }
     double number(size_t, int64_t key) const override { return number_of(key); }
     int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
-    bool tells_apart(Segment node) const override {
+    bool tells_apart(Segment node) override {
         return std::any_of(frame_.columns.begin(), frame_.columns.end(),
                            [&](const Column& c) { return treewise::tells_apart(c, list(node)); });
     }

@@ -158,7 +158,7 @@ public:
         for (size_t i = 1; i < orders_.of_column[column].present; ++i) cuts += differs(column, i);
         return cuts;
     }
-    bool tells_apart(Segment) const override {
+    bool tells_apart(Segment) override {
         return std::any_of(orders_.of_column.begin(), orders_.of_column.end(),
                            [](const Orders::Order& o) { return !o.constant; });
     }

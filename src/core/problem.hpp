@@ -124,7 +124,7 @@ struct Tuning {
     bool plain = false;               // judge every candidate exactly, from sorted lists
     bool bounds = true;               // pass over what cannot win
     bool drawn = true;                // where nodes look at some columns only, nothing is kept in order …
-    int64_t drawn_rows = 64;          // … and with more rows a column of two classes is counted rather than sorted
+    int64_t drawn_rows = 64;          // … and of two classes a node of so few rows (64 at most) becomes a word
     bool subtract = true;             // the larger child's histogram is its parent's less the smaller's
     int64_t cluster_cells = 1 << 20;  // a node of so many cells …
     int64_t cluster_rows = 1 << 12;   // … or so few rows is sorted once for its whole subtree

@@ -37,12 +37,35 @@ struct Around {
 
 // What lies left of each of several cuts.
 struct Edges {
-    std::vector<int64_t> rows;
-    std::vector<double> weight, ones;
+    size_t n = 0;
+    std::vector<int64_t> rows;  // these only ever grow
+    std::vector<double> weight, ones, scores;
 
-    void resize(size_t n) { rows.resize(n), weight.resize(n), ones.resize(n); }
+    void resize(size_t how_many) {
+        n = how_many;
+        if (rows.size() >= n) return;
+        rows.resize(2 * n), weight.resize(2 * n), ones.resize(2 * n), scores.resize(2 * n);
+    }
     void put(size_t k, int64_t its_rows, int64_t its_weight, int64_t its_ones) {
         rows[k] = its_rows, weight[k] = static_cast<double>(its_weight), ones[k] = static_cast<double>(its_ones);
+    }
+};
+
+// The rows between two neighbouring cuts that may hide a better one.
+struct Box {
+    size_t bucket;
+    double weight, ones;     // left of it
+    double more, more_ones;  // in it
+};
+struct Boxes {
+    std::vector<Box> all;
+    std::vector<double> bounds;                // the best score a cut inside could have
+    std::vector<double> weight, ones, scores;  // scratch
+
+    size_t size() const { return all.size(); }
+    void resize_scratch() {
+        if (bounds.size() >= size()) return;
+        for (auto* scratch : {&bounds, &weight, &ones, &scores}) scratch->resize(2 * size());
     }
 };
 
@@ -71,46 +94,76 @@ public:
     // -- cuts whose sums are known, of a node of two classes whose rows are all present -------------------------------
 
     // What a score must reach to be worth a look: merit = (score − whole + delta)·share.
-    double enough(int32_t column, const Contest& contest) const {
-        return contest.bar(column) / appraiser_.merit_of_gain(1.0, 2) - appraiser_.delta(2) + appraiser_.scorer.whole();
+    double enough(const Contest& contest) const {
+        return contest.bar(0) / appraiser_.merit_of_gain(1.0, 2) - appraiser_.delta(2) + appraiser_.scorer.whole();
     }
-    // Offers these cuts, as far as they may win; the last leaves nothing on the right.
-    void edges(int32_t column, const Stat& whole, const Edges& at, Contest& contest) {
-        const size_t n = at.rows.size() - 1;
-        scores_.resize(n);
-        score(whole, at.weight.data(), at.ones.data(), n, scores_.data());
-        const int64_t least = std::max<int64_t>(1, settings_.min_samples_leaf), most = whole[kRows] - least;
-        double bar = enough(column, contest);
-        for (size_t k = 0; k < n; ++k) {
-            if (scores_[k] < bar || at.rows[k] < least || at.rows[k] > most) continue;
-            const auto weight = static_cast<int64_t>(at.weight[k]);
-            if (weight < settings_.min_leaf_weight || whole[kWeight] - weight < settings_.min_leaf_weight) continue;
-            const auto [low, high] = appraiser_.merit(scores_[k], 2, [] { return 0.0; });
-            contest.offer(column, at.rows[k], low, high);
-            bar = enough(column, contest);
+    double whole() const { return appraiser_.scorer.whole(); }
+    // Scores these cuts and offers those that may win, the best of them first; column(k): whose cut k is. Returns the
+    // best score.
+    template <class ColumnOf>
+    double edges(const Stat& whole, Edges& at, const ColumnOf& column, Contest& contest) const {
+        constexpr double kInf = std::numeric_limits<double>::infinity();
+        const double* scores = at.scores.data();
+        score(whole, at.weight.data(), at.ones.data(), at.n, at.scores.data());
+        const bool all_fit = settings_.min_samples_leaf <= 1 && settings_.min_leaf_weight <= 1;
+        const size_t best = all_fit ? first_largest(scores, at.n) : best_that_fits(whole, at);
+        if (best >= at.n || scores[best] < enough(contest)) return best < at.n ? scores[best] : -kInf;
+        const auto offer = [&](size_t k) {
+            const auto [low, high] = appraiser_.merit(scores[k], 2, [] { return 0.0; });
+            contest.offer(column(k), at.rows[k], low, high);
+        };
+        offer(best);
+        const double bar = enough(contest);
+        for (size_t k = 0; k < at.n; ++k) {
+            if (scores[k] >= bar && k != best && (all_fit || fits(whole, at, k))) offer(k);
         }
+        return scores[best];
+    }
+    // How much more than the mean of two neighbouring cuts' scores one between them can have, with `weight` between
+    // them: to move one unit of weight, of whatever class, changes the score of a side by one at most. Entropy knows
+    // no such limit.
+    struct Rise {
+        double steepness, rounding;
+        double operator()(double weight) const { return steepness * weight + rounding; }
+    };
+    Rise rise() const {
+        constexpr double kInf = std::numeric_limits<double>::infinity();
+        return {settings_.criterion == Criterion::entropy ? kInf : 1.0, 2 * appraiser_.delta(2)};
     }
     // The best score any order of the rows between two neighbouring cuts could give.
-    void within(const Stat& whole, const Edges& at, std::vector<double>& bounds) {
-        const size_t n = at.rows.size();
-        bounds.resize(n), scores_.resize(n), weight_.resize(n), ones_.resize(n);
+    void within(const Stat& whole, Boxes& boxes) const {
+        boxes.resize_scratch();
         for (const bool ones_first : {true, false}) {
-            double weight = 0, ones = 0;
-            for (size_t b = 0; b < n; ++b) {
-                const double here = at.ones[b] - ones;
-                weight_[b] = ones_first ? weight + here : at.weight[b] - here;
-                ones_[b] = ones_first ? at.ones[b] : ones;
-                weight = at.weight[b], ones = at.ones[b];
+            for (size_t b = 0; b < boxes.size(); ++b) {
+                const auto& [bucket, weight, ones, more, more_ones] = boxes.all[b];
+                boxes.weight[b] = weight + (ones_first ? more_ones : more - more_ones);
+                boxes.ones[b] = ones + (ones_first ? more_ones : 0);
             }
-            score(whole, weight_.data(), ones_.data(), n, ones_first ? bounds.data() : scores_.data());
+            score(whole, boxes.weight.data(), boxes.ones.data(), boxes.size(),
+                  ones_first ? boxes.bounds.data() : boxes.scores.data());
         }
-        for (size_t b = 0; b < n; ++b) bounds[b] = std::max(bounds[b], scores_[b]);
+        for (size_t b = 0; b < boxes.size(); ++b) boxes.bounds[b] = std::max(boxes.bounds[b], boxes.scores[b]);
     }
 
 private:
     static constexpr int64_t kBlock = 64;
     static constexpr size_t kBlocks = kBetweenPulses / kBlock;
 
+    // Whether a cut leaves enough on both sides.
+    bool fits(const Stat& whole, const Edges& at, size_t k) const {
+        const auto enough = [&](int64_t rows, int64_t weight) {
+            return rows >= settings_.min_samples_leaf && weight >= settings_.min_leaf_weight;
+        };
+        const auto weight = static_cast<int64_t>(at.weight[k]);
+        return enough(at.rows[k], weight) && enough(whole[kRows] - at.rows[k], whole[kWeight] - weight);
+    }
+    size_t best_that_fits(const Stat& whole, const Edges& at) const {
+        size_t best = at.n;
+        for (size_t k = 0; k < at.n; ++k) {
+            if ((best == at.n || at.scores[k] > at.scores[best]) && fits(whole, at, k)) best = k;
+        }
+        return best;
+    }
     void score(const Stat& whole, const double* weight, const double* ones, size_t n, double* out) const {
         const double sum = static_cast<double>(whole[kCounts + 1]);
         const Sweep all{static_cast<int64_t>(n), 0, whole[kWeight], sum, ones, weight, out};
@@ -254,7 +307,6 @@ private:
     const Tables& tables_;
     const Appraiser<S>& appraiser_;
     Pulse pulse_;
-    std::vector<double> scores_, weight_, ones_;  // scratch
 };
 
 struct UnitWeight {
