@@ -23,6 +23,7 @@ def core_arguments(problem, n_jobs=1):
 def grown_both(problem, weights, n_jobs=1):
     """Grow a stump both ways; returns both trees, and what each says of the rows."""
     columns, target, settings = core_arguments(problem, n_jobs)
+    settings.seed = 0  # each round has one of its own
     weighed = replace(problem, weight=weights, weight_scale=BITS)
     stumps = _core.Stumps(columns, target, settings)
     grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, problem.settings.random_state)
