@@ -102,7 +102,7 @@ def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, tur
     again = first["wall"] < SLOW and (left[0] > 0 or left[1] > 0)
     rest = best_time(lambda: learner.fit(workload, given, y), left) if again else first
     said = learner.predict(models[0], learner.given(workload, x_new))
-    size = model_size(learner, models, before) if workload.ensemble else {}
+    size = model_size(workload, learner, models[0], rows, home) if workload.ensemble else {}
     return {
         **{kind: min(first[kind], rest[kind]) for kind in first},
         "peak": peak,
@@ -112,16 +112,30 @@ def measure_fit(workload: Workload, learner: Learner, rows: int, home: Path, tur
     }
 
 
-def model_size(learner: Learner, models: list[Any], before: float) -> dict[str, float]:
-    """Return the memory that is kept with the first model alone, which has predicted already, and its file's size."""
-    del models[1:]
-    give_back()
-    kept = memory("VmRSS") - before
+def model_size(workload: Workload, learner: Learner, model: Any, rows: int, home: Path) -> dict[str, float]:
+    """Return the size of the model's file, and the memory a process gains that reads the file and predicts."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        learner.save(models[0], path)
+        learner.save(model, path)
         files = [path] if path.is_file() else [part for part in path.rglob("*") if part.is_file()]
+        asked = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home)}
+        words = [sys.executable, "-m", "benchmarks.measure", json.dumps({**asked, "model": str(path)})]
+        kept = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)["kept"]
         return {"kept": kept, "file": sum(part.stat().st_size for part in files) / 2**20}
+
+
+def measure_model(workload: Workload, learner: Learner, rows: int, home: Path, path: Path) -> dict[str, float]:
+    """Read a model and predict; what it takes while it is there."""
+    x, y, x_new, _ = load(home, rows)
+    few = learner.given(workload, x[:WARM_UP])
+    learner.predict(learner.fit(workload, few, y[:WARM_UP]), few)
+    given = learner.given(workload, x_new)
+    give_back()
+    before = memory("VmRSS")
+    model = learner.load(path)
+    learner.predict(model, given)
+    give_back()
+    return {"kept": memory("VmRSS") - before}
 
 
 def give_back() -> None:
@@ -164,8 +178,14 @@ def main() -> None:
     asked = json.loads(sys.argv[1])
     workload = next(w for w in WORKLOADS if w.name == asked["workload"])
     learner = next(one for one in LEARNERS if one.name == asked["learner"])
-    work = measure_prediction if workload.predict else measure_fit
-    print(json.dumps(work(workload, learner, asked["rows"], Path(asked["home"]), tuple(asked["turn"]))))
+    rows, home = asked["rows"], Path(asked["home"])
+    if "model" in asked:
+        found = measure_model(workload, learner, rows, home, Path(asked["model"]))
+    else:
+        found = (measure_prediction if workload.predict else measure_fit)(
+            workload, learner, rows, home, tuple(asked["turn"])
+        )
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

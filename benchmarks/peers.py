@@ -30,6 +30,11 @@ def pickled(model: Any, path: Path) -> None:
     path.write_bytes(pickle.dumps(model, protocol=pickle.HIGHEST_PROTOCOL))
 
 
+def unpickled(path: Path) -> Any:
+    """Read what ``pickled`` wrote."""
+    return pickle.loads(path.read_bytes())
+
+
 @dataclass(frozen=True)
 class Learner:
     """One library: what it is given, how it fits, how large the tree is, and what it predicts."""
@@ -43,6 +48,7 @@ class Learner:
     predict: Callable[[Any, Any], Array]
     not_for: tuple[str, ...] = ()  # tables it has no single tree for, workloads whose criterion it has not
     save: Callable[[Any, Path], object] = pickled
+    load: Callable[[Path], Any] = unpickled
     in_r: bool = False  # measured by ranger.R: its home is R
 
     @property
@@ -234,15 +240,39 @@ def saved(model: Any, path: Path) -> None:
     model.save(str(path))
 
 
+def treewise_load(path: Path) -> Any:
+    """Read a forest from its file."""
+    import treewise as tw
+
+    return tw.load(path)
+
+
+def ydf_load(path: Path) -> Any:
+    """Read a forest from its folder."""
+    import ydf
+
+    return ydf.load_model(str(path))
+
+
 def measured_elsewhere(*_: Any) -> Any:
     """Stand for what only ranger.R does."""
     raise NotImplementedError("ranger is measured by ranger.R")
 
 
 LEARNERS = [
-    Learner("treewise", "treewise", True, treewise_given, treewise_fit, treewise_nodes, plainly, save=saved),
+    Learner(
+        "treewise",
+        "treewise",
+        True,
+        treewise_given,
+        treewise_fit,
+        treewise_nodes,
+        plainly,
+        save=saved,
+        load=treewise_load,
+    ),
     Learner("scikit-learn", "sklearn", True, as_is, sklearn_fit, sklearn_nodes, plainly),
-    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, ("W1 entropy",), saved),
+    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, ("W1 entropy",), saved, ydf_load),
     Learner(
         "LightGBM",
         "lightgbm",

@@ -1,41 +1,45 @@
-// Memory for large tables that are read here and there: on large pages, where the system gives such, so that finding a
-// cell's address does not cost more than the cell.
+// Memory that is looked at here and there: in large pages, where there are some, the processor knows where it lies.
 
 #pragma once
 
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 #include <vector>
 
-#if defined(__linux__)
+#ifdef __linux__
 #include <sys/mman.h>
 #endif
 
 namespace treewise {
 
 template <class T>
-struct LargePages {
+struct InLargePages {
     using value_type = T;
-    static constexpr size_t kPage = size_t{1} << 21;
+    static constexpr size_t kPage = 1 << 21;
 
-    LargePages() = default;
+    InLargePages() = default;
     template <class U>
-    LargePages(const LargePages<U>&) {}
+    InLargePages(const InLargePages<U>&) {}  // NOLINT: every allocator gives what another has taken
 
     T* allocate(size_t n) {
-        const size_t bytes = n * sizeof(T), whole = (bytes + kPage - 1) / kPage * kPage;
-        void* memory = bytes < kPage ? std::malloc(bytes) : std::aligned_alloc(kPage, whole);
-        if (!memory) throw std::bad_alloc();
-#if defined(__linux__)
-        if (bytes >= kPage) madvise(memory, whole, MADV_HUGEPAGE);  // a wish: where it is not granted all is as before
+        const size_t bytes = n * sizeof(T);
+        if (bytes < 2 * kPage) return static_cast<T*>(::operator new(bytes));
+        void* memory = ::operator new(bytes, std::align_val_t{kPage});
+#ifdef __linux__
+        madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: pages of the usual size do as well
 #endif
         return static_cast<T*>(memory);
     }
-    void deallocate(T* memory, size_t) { std::free(memory); }
-    bool operator==(const LargePages&) const = default;
+    void deallocate(T* memory, size_t n) {
+        if (n * sizeof(T) < 2 * kPage)
+            ::operator delete(memory);
+        else
+            ::operator delete(memory, std::align_val_t{kPage});
+    }
+    bool operator==(const InLargePages&) const = default;
 };
 
 template <class T>
-using LargeVector = std::vector<T, LargePages<T>>;
+using LargeVector = std::vector<T, InLargePages<T>>;
 
 }  // namespace treewise

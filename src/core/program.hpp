@@ -19,15 +19,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
+#include "pages.hpp"
 #include "predict.hpp"
 #include "problem.hpp"
 
@@ -80,34 +76,6 @@ struct Packed {
     std::span<const int64_t> derived;                             // nodes, ascending
     std::vector<Answer> answers;                                  // of these
     int64_t n_classes = 0;                                        // 0: numbers
-};
-
-// Memory that is looked at here and there: in large pages, where there are some, the processor knows where it lies.
-template <class T>
-struct InLargePages {
-    using value_type = T;
-    static constexpr size_t kPage = 1 << 21;
-
-    InLargePages() = default;
-    template <class U>
-    InLargePages(const InLargePages<U>&) {}  // NOLINT: every allocator gives what another has taken
-
-    T* allocate(size_t n) {
-        const size_t bytes = n * sizeof(T);
-        if (bytes < 2 * kPage) return static_cast<T*>(::operator new(bytes));
-        void* memory = ::operator new(bytes, std::align_val_t{kPage});
-#ifdef __linux__
-        madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: pages of the usual size do as well
-#endif
-        return static_cast<T*>(memory);
-    }
-    void deallocate(T* memory, size_t n) {
-        if (n * sizeof(T) < 2 * kPage)
-            ::operator delete(memory);
-        else
-            ::operator delete(memory, std::align_val_t{kPage});
-    }
-    bool operator==(const InLargePages&) const = default;
 };
 
 // What the columns of the table are: numbers, whole numbers, or codes of levels.
@@ -192,7 +160,7 @@ private:
     uint32_t shift_ = 2;
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
-    std::vector<Slot, InLargePages<Slot>> slots_;
+    LargeVector<Slot> slots_;
     std::unordered_map<int64_t, uint32_t> large_numbers_;  // of nodes whose NaN has no room for them
     std::vector<uint64_t> inner_;                          // a bit a node: whether it is no leaf …
     std::vector<uint32_t> inner_before_;                   // … and how many of these come before each 64

@@ -137,11 +137,10 @@ private:
     static constexpr uint32_t kNone = ~0u;
 
     template <class RankOf>
-    void fill(Places& p, uint64_t node, Order& order, const RankOf& rank) const {
-        std::array<uint32_t, kMost> rows, ranks;
+    void fill(Places& p, uint64_t node, Order& order, const RankOf& rank) {
         size_t n = 0;
-        each(node, [&](int row) { rows[n] = static_cast<uint32_t>(row), ranks[n++] = rank(entry(row)); });
-        const uint64_t* ordered = order.sort(rows.data(), ranks.data(), n);
+        each(node, [&](int row) { rows_[n] = static_cast<uint32_t>(row), ranks_[n++] = rank(entry(row)); });
+        const uint64_t* ordered = order.sort(rows_.data(), ranks_.data(), n);
         p.rows = node, p.gone = ordered[n - 1] >> 32 == kNoRank;
         uint64_t set = 0;
         for (size_t i = 0, first = 0; i < n; ++i) {
@@ -158,6 +157,7 @@ private:
     std::vector<uint32_t> made_;  // a column: where its places are
     std::vector<Places> places_;
     size_t n_made_ = 0;
+    std::array<uint32_t, kMost> rows_{}, ranks_{};  // scratch
     Stat stats_;
 };
 
