@@ -40,7 +40,7 @@ def test_priors(run, credit):
     answer = run(f"grow {credit} --target risk --priors good=0.5")
     assert (answer.code, answer.err.splitlines()[-1]) == (
         2,
-        'treewise: priors: the share of "bad" is not given. It must be above 0 and at most 1.',
+        'treewise: --priors: the share of "bad" is not given. It must be above 0 and at most 1.',
     )
 
 
