@@ -110,6 +110,21 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
                 assert not difference(plain, nodes(problem, **tuning)), (seed, tuning)
 
 
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
+@pytest.mark.parametrize("missing", ["learn", "branch"])
+def test_branches_without_rows_disturb_nobody(criterion, missing):
+    """A multiway test sends levels its node does not have to a branch of no rows, beside small nodes that wait."""
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 5])
+        n = 300
+        gaps = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+        data = {"c": rng.choice(list("abcdefgh"), n), "d": rng.choice(list("abcdefgh"), n), "x": gaps}
+        data["y"] = (np.nan_to_num(gaps) + (data["c"] < "d") + rng.normal(size=n) > 0.5).tolist()
+        options = {"categorical": "multiway", "max_features": 2, "criterion": criterion, "missing": missing}
+        problem = growth.problem_for(data, "y", random_state=seed, **options)
+        assert not difference(nodes(problem, plain=True), nodes(problem)), seed
+
+
 def test_weights_of_many_sizes_lose_nobody():
     """What is left when heavy rows have gone is small beside what they took along: sums must not feel it."""
     for seed in range(60):

@@ -36,7 +36,6 @@ struct Trio {
     int64_t weight() const { return static_cast<int64_t>(word >> kField & kMask); }
     int64_t ones() const { return static_cast<int64_t>(word & kMask); }
     Trio& operator+=(Trio other) { return word += other.word, *this; }
-    void write(Stat& stat) const { write(stat.data()); }
     void write(int64_t* stat) const {
         stat[kRows] = rows(), stat[kWeight] = weight();
         stat[kCounts] = weight() - ones(), stat[kCounts + 1] = ones();
@@ -88,7 +87,7 @@ public:
         left_.resize(whole.size());
         const uint64_t* rows = picked_.data();
         each_wanted([&](size_t b, Trio before) {
-            before.write(left_);
+            before.write(left_.data());
             right_ = whole;
             sub(right_.data(), left_.data(), left_.size());
             const auto entry = [rows](int64_t i) { return static_cast<uint32_t>(rows[i]); };
@@ -102,7 +101,8 @@ public:
     // The rows between the cuts that are left, for the exact decision (as cuts.hpp): only those beside a cut are put
     // in order.
     template <class Share>
-    void fill(const std::vector<int64_t>& places, const Stat& whole, const Share& share, std::vector<Bucket>& out) {
+    void buckets_between(const std::vector<int64_t>& places, const Stat& whole, const Share& share,
+                         std::vector<Bucket>& out) {
         if (want_neighbours(places)) pick();
         stats_.assign((places.size() + 1) * whole.size(), 0);
         Trio last, all;

@@ -70,6 +70,7 @@ public:
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
         open_scores(node);
         n_coarse_ = 0;
+        words_.come_to(node);
         Words* words = as_words(node);
         if (words)
             lefts_.clear();
@@ -114,9 +115,10 @@ public:
     void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
         const size_t column = at(chosen.column);
         const auto missing = static_cast<uint32_t>(chosen.missing);
+        words_.come_to(node);
         if (Words* words = words_.find(node))
             return divide_word(node, *words, sizes, [&, column](uint32_t e) {
-                const uint32_t r = ranks_.of(row_of(e))[column];
+                const uint32_t r = rank_of(e, column);
                 return r == kNoRank ? missing : chosen.branch(r);
             });
         const uint32_t* rank = ranks(column, node);
@@ -168,6 +170,7 @@ private:
         return std::move(rows);
     }
     Row row_of(uint32_t entry) const { return entry & row_mask_; }
+    uint32_t rank_of(uint32_t entry, size_t column) const { return ranks_.of(row_of(entry))[column]; }
     int64_t class_of(uint32_t entry) const {
         return weight_mask_ ? int64_t{entry >> class_shift_} : int64_t{frame_.target.label[entry]};
     }
@@ -197,7 +200,9 @@ private:
 
     // -- numbers ------------------------------------------------------------------------------------------------------
 
-    // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does.
+    // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does. They
+    // stay until the next node is gathered: what is counted of them looks here, and so does the division of the node
+    // (which is the last to ask for its segment in this order).
     void gather(const std::vector<size_t>& columns, Segment node) {
         const auto entries = listed(node);
         if (gathered_.size() < columns.size()) gathered_.resize(columns.size());
@@ -208,7 +213,7 @@ private:
             const size_t end = std::min(entries.size(), begin + kPiece);
             for (size_t i = 0; i < columns.size(); ++i) {
                 uint32_t* out = gathered_[i].data();
-                for (size_t k = begin; k < end; ++k) out[k] = ranks_.of(row_of(entries[k]))[columns[i]];
+                for (size_t k = begin; k < end; ++k) out[k] = rank_of(entries[k], columns[i]);
             }
         }
         at_hand_ = node, columns_ = columns;
@@ -307,17 +312,17 @@ private:
     bool known_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         if (S != Shape::two || everything_ || frame_.settings.random_ties) return false;
         contest_.list_places(column, places_);
-        const auto rank = [&](uint32_t e) { return ranks_.of(row_of(e))[column]; };
+        const auto rank = [&](uint32_t e) { return rank_of(e, column); };
         if (Words* words = words_.find(node)) {
             const auto& places = words->column(column, (*words)[node], order_, rank);
             if (places.gone) return false;
-            words->fill((*words)[node], places, places_, rank, width_, out);
+            words->buckets_between((*words)[node], places, places_, rank, width_, out);
         } else {
             const auto end = coarse_.begin() + static_cast<int64_t>(n_coarse_);
             const auto counted =
                 std::find_if(coarse_.begin(), end, [&](const auto& c) { return at(c->column()) == column; });
             if (counted == end) return false;
-            (*counted)->fill(places_, *whole_, trio(), out);
+            (*counted)->buckets_between(places_, *whole_, trio(), out);
         }
         prefetch(column, out);
         return true;
@@ -345,7 +350,7 @@ private:
     void survey_word(size_t column, Segment node, Words& words) {
         if constexpr (S == Shape::two) {
             const auto& places =
-                words.column(column, words[node], order_, [&](uint32_t e) { return ranks_.of(row_of(e))[column]; });
+                words.column(column, words[node], order_, [&](uint32_t e) { return rank_of(e, column); });
             if (places.gone) return survey_numbers(column, node, ranks(column, node));
             Words::cut(words[node], places, static_cast<int32_t>(column), lefts_);
         }
@@ -380,7 +385,7 @@ private:
 
     auto coded(size_t column, Segment node) {
         const uint32_t* entries = listed(node).data();
-        return Coded{node.size(), [=, this](int64_t i) { return ranks_.of(row_of(entries[i]))[column]; },
+        return Coded{node.size(), [=, this](int64_t i) { return rank_of(entries[i], column); },
                      [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
                      [=, this](int64_t i) { return row_of(entries[i]); }};
     }

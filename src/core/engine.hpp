@@ -1,5 +1,5 @@
 // What an engine is: it keeps the rows of the nodes, says which candidates of a node are worth a closer look, hands
-// them over as buckets, and divides a node's rows among its children. There are three:
+// them over as buckets, and divides a node's rows among its children. Of whole tables there are three:
 //
 //     lists.hpp      sorted lists; every candidate, row by row      absolute error, and the measure of the other two
 //     histogram.hpp  coarse counts                                  large nodes
@@ -26,7 +26,7 @@ struct Bucket {
     const Row* last = nullptr;
     const int64_t* stat = nullptr;
     int64_t low = 0, high = 0;  // their smallest and largest rank
-    int64_t place = 0;          // how many ranks of the node are below `high`
+    int64_t place = 0;          // grows with `high`; for draws among ties, how many ranks of the node are below it
 };
 
 struct Segment {

@@ -282,7 +282,7 @@ private:
         for (size_t b = 0; b < sizes_.size(); ++b) {
             const Segment child{begin, begin + sizes_[b]};
             begin = child.end;
-            if (b == largest) continue;
+            if (b == largest || child.size() == 0) continue;
             engine_.whole(child, desk_.y, wholes_[b]);
             sub(rest.data(), wholes_[b].data(), rest.size());
         }

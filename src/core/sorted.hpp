@@ -130,7 +130,8 @@ public:
         constexpr double kInf = std::numeric_limits<double>::infinity();
         return {settings_.criterion == Criterion::entropy ? kInf : 1.0, 2 * appraiser_.delta(2)};
     }
-    // The best score any order of the rows between two neighbouring cuts could give.
+    // The best score any order of the rows between two neighbouring cuts could give: all ones first, or all others. The
+    // other corners of the box are the two cuts themselves, which have been offered.
     void within(const Stat& whole, Boxes& boxes) const {
         boxes.resize_scratch();
         for (const bool ones_first : {true, false}) {

@@ -71,7 +71,7 @@ public:
             places_[n_made_++].rows = 0;
         }
         Places& p = places_[made_[column]];
-        if (node & ~p.rows) fill(p, node, order, rank);
+        if (node & ~p.rows) put_in_order(p, node, order, rank);
         return p;
     }
     // What lies left of cuts, of one column after the other.
@@ -109,10 +109,11 @@ public:
         stat[kCounts] = stat[kWeight] - stat[kCounts + 1];
     }
 
-    // The rows between these cuts of a node, for the exact decision (as cuts.hpp). cuts: the rows left of each.
+    // The rows between these cuts of a node, for the exact decision (as cuts.hpp). cuts: how many rows lie left of
+    // each.
     template <class RankOf>
-    void fill(uint64_t node, const Places& column, const std::vector<int64_t>& cuts, const RankOf& rank, size_t width,
-              std::vector<Bucket>& out) {
+    void buckets_between(uint64_t node, const Places& column, const std::vector<int64_t>& cuts, const RankOf& rank,
+                         size_t width, std::vector<Bucket>& out) {
         std::array<int8_t, kMost + 1> row_of;  // how many are at most as large: a row of which that is true
         row_of.fill(-1);
         each(node,
@@ -137,7 +138,7 @@ private:
     static constexpr uint32_t kNone = ~0u;
 
     template <class RankOf>
-    void fill(Places& p, uint64_t node, Order& order, const RankOf& rank) {
+    void put_in_order(Places& p, uint64_t node, Order& order, const RankOf& rank) {
         size_t n = 0;
         each(node, [&](int row) { rows_[n] = static_cast<uint32_t>(row), ranks_[n++] = rank(entry(row)); });
         const uint64_t* ordered = order.sort(rows_.data(), ranks_.data(), n);
@@ -165,11 +166,12 @@ private:
 // waits lies to the right of what is at hand, and what lies to its left is done with.
 class WordStack {
 public:
-    // The words a node is of, or null.
-    Words* find(Segment node) {
+    // Growth has come to this node, which has rows: forgets what lies to its left.
+    void come_to(Segment node) {
         while (n_ > 0 && blocks_[n_ - 1].segment().end <= node.begin) --n_;
-        return n_ > 0 && blocks_[n_ - 1].holds(node) ? &blocks_[n_ - 1] : nullptr;
     }
+    // The words a node with rows is of, or null.
+    Words* find(Segment node) { return n_ > 0 && blocks_[n_ - 1].holds(node) ? &blocks_[n_ - 1] : nullptr; }
     Words& push() {
         if (blocks_.size() == n_) blocks_.emplace_back();
         return blocks_[n_++];
