@@ -198,15 +198,23 @@ class Members:
 
     def counted(self, mark: npt.NDArray[np.bool_]) -> Ints:
         """Return how many of the nodes before each member's first are marked."""
-        return np.append(0, np.cumsum(mark, dtype=np.int64))[self.start]
+        return sums_at(mark, self.start)
 
 
 NAMES = tuple(f.name for f in fields(Members) if f.name != "start")
 
 
 def sums_at(many: Array, start: Ints) -> Ints:
-    """Return the sums of all entries before each start; of an empty array zeros."""
-    return np.append(0, np.cumsum(many, dtype=np.int64))[start] if len(many) else np.zeros(len(start), np.int64)
+    """Return the sums of all entries before each start, the last of which is past the end; of an empty array zeros.
+
+    >>> sums_at(np.array([5, 1, 2]), np.array([0, 1, 1, 3]))
+    array([0, 5, 5, 8])
+    """
+    sums = np.zeros(len(start), np.int64)
+    some = np.diff(start) > 0
+    if len(many):
+        sums[1:][some] = np.add.reduceat(many, start[:-1][some], dtype=np.int64)
+    return np.cumsum(sums)
 
 
 def packed(a: Arrays, criterion: str) -> dict[str, Array]:
