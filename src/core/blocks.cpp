@@ -54,11 +54,12 @@ TREEWISE_VECTORS void count_sets(const uint64_t* sets, size_t n, const WeightBit
 
 TREEWISE_VECTORS void sweep_gini(const Sweep& s, const double* inverse) {
     const double sum = s.sum, all = static_cast<double>(s.all), before = static_cast<double>(s.before) + 1;
-    if (s.weight) {
+    if (s.weight) {  // a² + b² of a side is m² − 2·a·m + 2·a²
+        const double rest = all - 2 * sum;
         for (int64_t k = 0; k < s.n; ++k) {
-            const double m = s.weight[k], a = s.prefix[k], b = m - a, n = all - m, c = sum - a, d = n - c;
-            const double here = std::max(m, 1.0), there = std::max(n, 1.0);  // an empty side scores 0
-            s.out[k] = ((a * a + b * b) * there + (c * c + d * d) * here) / (here * there);
+            const double m = s.weight[k], a = s.prefix[k], c = sum - a;
+            const double here = std::max(m, 1.0), there = std::max(all - m, 1.0);  // an empty side scores 0
+            s.out[k] = rest + 2 * (a * a * there + c * c * here) / (here * there);
         }
         return;
     }

@@ -55,6 +55,7 @@ public:
         sums_.assign(bucket(high) + 1, Trio{});
         Trio* sums = sums_.data();
         const uint32_t first = low >> shift;
+#pragma GCC unroll 4
         for (size_t i = 0; i < n; ++i) sums[(ranks[i] >> shift) - first] += share(entries[i]);
         return true;
     }
@@ -170,10 +171,13 @@ private:
         uint64_t* next = picked_.data();
         const uint8_t* wanted = wanted_.data();
         const uint32_t first = low_ >> shift_;
+        const uint32_t *entries = entries_.data(), *ranks = ranks_;
+        const size_t n_rows = entries_.size();
         const int shift = shift_;
-        for (size_t i = 0; i < entries_.size(); ++i) {
-            *next = uint64_t{ranks_[i]} << 32 | entries_[i];
-            next += wanted[(ranks_[i] >> shift) - first];
+#pragma GCC unroll 4
+        for (size_t i = 0; i < n_rows; ++i) {
+            *next = uint64_t{ranks[i]} << 32 | entries[i];
+            next += wanted[(ranks[i] >> shift) - first];
         }
         std::sort(picked_.data(), next);
     }

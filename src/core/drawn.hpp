@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -209,11 +210,15 @@ private:
         for (size_t i = 0; i < columns.size(); ++i) {
             if (gathered_[i].size() < entries.size()) gathered_[i].resize(entries.size());
         }
+        std::array<const uint32_t*, kPiece> rows;
         for (size_t begin = 0; begin < entries.size(); begin += kPiece) {
-            const size_t end = std::min(entries.size(), begin + kPiece);
+            const size_t n = std::min(entries.size() - begin, kPiece);
+            for (size_t k = 0; k < n; ++k) rows[k] = ranks_.of(row_of(entries[begin + k]));
             for (size_t i = 0; i < columns.size(); ++i) {
-                uint32_t* out = gathered_[i].data();
-                for (size_t k = begin; k < end; ++k) out[k] = rank_of(entries[k], columns[i]);
+                uint32_t* out = gathered_[i].data() + begin;
+                const size_t column = columns[i];
+#pragma GCC unroll 4
+                for (size_t k = 0; k < n; ++k) out[k] = rows[k][column];
             }
         }
         at_hand_ = node, columns_ = columns;
