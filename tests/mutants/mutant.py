@@ -10,8 +10,8 @@ source with ⟦ ⟧ around what is replaced, and what stands there instead:
         => o.merit >= best_.merit + slack
 
 The passage must occur exactly once in its file, blanks and line ends apart: one short line is best, it outlives changes
-around it, and a move to another file of its folder. A mutant whose passage is gone is left out of a run and named;
-``test_lists.py`` allows some of them. A line ``equivalent: …`` gives the reason why no test can tell a mutant from the
+around it. A mutant whose passage is gone is left out of a run and named; ``test_lists.py`` fails until it is written
+anew, by whoever changed the file. A line ``equivalent: …`` gives the reason why no test can tell a mutant from the
 original.
 
 Faults of the C++ core are all compiled into one build and chosen when it runs: an expression becomes
@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 # Included before every source of the mutated build; without the variable, or with 0, every original is in place.
@@ -65,17 +65,6 @@ class Mutant:
         except LookupError:
             return False
 
-    def found(self, source: Path) -> Mutant | None:
-        """Return the mutant with the file it is in now: the one of the list, or another of that folder; else None."""
-        if self.fits(source):
-            return self
-        beside = [
-            replace(self, file=f"{Path(self.file).parent}/{path.name}")
-            for path in (source / self.file).parent.glob("*.*pp")
-        ]
-        moved = [mutant for mutant in beside if mutant.fits(source)]
-        return moved[0] if len(moved) == 1 else None
-
     def written_into(self, text: str) -> str:
         """Return the text of the file with the fault in it."""
         start, end = self.span(text)
@@ -90,8 +79,8 @@ def loosely(passage: str) -> str:
 
 def divided(mutants: list[Mutant], source: Path) -> tuple[list[Mutant], list[Mutant]]:
     """Divide mutants into those that fit the sources and those whose passage is gone."""
-    found = [(mutant, mutant.found(source)) for mutant in mutants]
-    return [here for _, here in found if here], [mutant for mutant, here in found if not here]
+    fitting = [mutant for mutant in mutants if mutant.fits(source)]
+    return fitting, [mutant for mutant in mutants if mutant not in fitting]
 
 
 def read_list(path: Path) -> list[Mutant]:
