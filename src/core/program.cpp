@@ -58,7 +58,8 @@ public:
         choose_cells();
         p_.slots_.resize(in_.kind.size());
         p_.code_start_.push_back(0), p_.child_start_.push_back(0);
-        if (in_.n_classes) p_.share_start_.push_back(0), pure_.assign(in_.n_classes, Index::kNone);
+        pure_.assign(static_cast<size_t>(in_.n_classes), Index::kNone);
+        if (p_.lists_classes()) p_.share_start_.push_back(0);
         inner_ = in_.column.size, leaf_ = in_.kind.size() - inner_, derived_ = in_.derived.size();
         code_ = in_.codes.size, count_ = in_.count_class.size;
         for (size_t t = n_trees; t-- > 0;) write_tree(in_.start[t], in_.start[t + 1]);
@@ -152,12 +153,12 @@ private:
         need(missing >= -1 && other >= -1 && other < static_cast<int64_t>(branches) && branches <= stack_.size(),
              "the members are not trees");
         code_ -= n_codes;
-        const uint32_t ahead = branches > 1 ? stack_[stack_.size() - 2] - at : 0;
-        if (is_short(kind, kinds_[column], inner_) && branches == 2 && ahead < 1u << (32 - p_.shift_)) {
+        const uint32_t beyond = branches > 1 ? stack_[stack_.size() - 2] - at - 1 : 0;
+        if (is_short(kind, kinds_[column], inner_) && branches == 2 && beyond < 1u << (31 - p_.shift_)) {
             const bool by_level = kind != kThreshold, first = missing == 0;
             p_.has_levels_ |= by_level;
             p_.slots_[node] = {by_level ? level_mask(kind, column, n_codes, first) : cut_bits(column),
-                               ahead << p_.shift_ | uint32_t{by_level} << (p_.shift_ - 1) |
+                               beyond << p_.shift_ | uint32_t{by_level} << (p_.shift_ - 1) |
                                    uint32_t{first} << (p_.shift_ - 2) | cell_of_[column]};
         } else {
             write_question(node, kind, n_codes, branches);
@@ -170,8 +171,8 @@ private:
     }
 
     uint32_t cut_bits(size_t column) const {
-        return std::bit_cast<uint32_t>(kinds_[column].integer ? rounded_down(in_.cut_int.get_or<int64_t>(inner_, 0))
-                                                              : rounded_down(in_.cut.get<double>(inner_)));
+        return key_of(kinds_[column].integer ? rounded_down(in_.cut_int.get_or<int64_t>(inner_, 0))
+                                             : rounded_down(in_.cut.get<double>(inner_)));
     }
 
     // The levels of the first branch. A level never seen has no place in an order: there it goes with the missing ones.
@@ -214,7 +215,7 @@ private:
     }
 
     void put_stop(int64_t node, uint32_t number, bool question) {
-        p_.slots_[node] = {(kFirstAnswer + std::min(number, p_.most_)) | (question ? kSign : 0), 0};
+        p_.slots_[node] = {std::min(number, p_.most_) + (question ? kFirstQuestion : 0), ~0u << p_.shift_};
         if (number >= p_.most_) p_.large_numbers_[node] = number;
     }
 
@@ -253,31 +254,39 @@ private:
     }
 
     // The number of an answer, new or known; two are the same when all their bits are.
-    uint32_t number_of(const Answer& said) {
+    uint32_t number_of(Answer said) {
+        const bool lists = p_.lists_classes();
+        if (!lists) said = of_all_classes(said);
         uint64_t hash = static_cast<uint32_t>(said.label);
         for (int32_t c : said.classes) hash = mixed(hash, static_cast<uint32_t>(c));
         for (double s : said.shares) hash = mixed(hash, std::bit_cast<uint64_t>(s));
         const auto bits_equal = [](double a, double b) {
             return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
         };
-        const bool numbers = in_.n_classes == 0;
         const auto same = [&](uint32_t n) {
-            if (numbers) return bits_equal(p_.share_[n], said.shares[0]);
-            const uint32_t first = p_.share_start_[n], last = p_.share_start_[n + 1];
-            return p_.label_[n] == said.label && last - first == said.shares.size() &&
-                   std::equal(said.classes.begin(), said.classes.end(), p_.share_class_.begin() + first) &&
+            const size_t first = lists ? p_.share_start_[n] : n * p_.width();
+            return (p_.label_.empty() || p_.label_[n] == said.label) &&
+                   (!lists ||
+                    (p_.share_start_[n + 1] - first == said.classes.size() &&
+                     std::equal(said.classes.begin(), said.classes.end(), p_.share_class_.begin() + first))) &&
                    std::equal(said.shares.begin(), said.shares.end(), p_.share_.begin() + first, bits_equal);
         };
-        const auto n_known = static_cast<uint32_t>(numbers ? p_.share_.size() : p_.label_.size());
+        const auto n_known = static_cast<uint32_t>(lists ? p_.label_.size() : p_.share_.size() / p_.width());
         uint32_t& number = index_.find(hash, n_known, same);
         if (number != Index::kNone) return number;
+        if (in_.n_classes) p_.label_.push_back(said.label);
         p_.share_.insert(p_.share_.end(), said.shares.begin(), said.shares.end());
-        if (!numbers) {
-            p_.label_.push_back(said.label);
+        if (lists) {
             p_.share_class_.insert(p_.share_class_.end(), said.classes.begin(), said.classes.end());
             p_.share_start_.push_back(static_cast<uint32_t>(p_.share_.size()));
         }
         return number = n_known;
+    }
+    Answer of_all_classes(const Answer& said) const {
+        Answer all{said.label, {}, std::vector<double>(p_.width())};
+        for (size_t i = 0; i < said.shares.size(); ++i)
+            all.shares[static_cast<size_t>(said.classes[i])] = said.shares[i];
+        return all;
     }
 
     Program& p_;
@@ -309,13 +318,13 @@ size_t Program::n_bytes() const {
 
 uint32_t Program::number_at(size_t t, uint32_t at) const {
     const Slot s = tree(t)[at];
-    const uint32_t number = (s.test & ~kSign) - kFirstAnswer;
+    const uint32_t number = s.test % kFirstQuestion;
     return number < most_ ? number : large_numbers_.at(packed_.start[t] + at);
 }
 
 uint32_t Program::rare_answer_at(size_t t, uint32_t at) const {
     const Slot s = tree(t)[at];
-    if (ahead(s) == 0 && !is_question(s)) return number_at(t, at);
+    if (s.stops() && !is_question(s)) return number_at(t, at);
     const auto place = std::lower_bound(stay_node_.begin(), stay_node_.end(), packed_.start[t] + at);
     return stay_answer_[static_cast<size_t>(place - stay_node_.begin())];
 }
@@ -343,7 +352,7 @@ int64_t Program::child_by_question(size_t t, uint32_t at, const std::vector<Colu
 
 int64_t Program::next_exactly(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const {
     const Slot s = tree(t)[at];
-    if (ahead(s) == 0) return is_question(s) ? child_by_question(t, at, columns, row) : -1;
+    if (s.stops()) return is_question(s) ? child_by_question(t, at, columns, row) : -1;
     const size_t inner = inner_before(packed_.start[t] + at);
     const bool first = columns[cell_columns_[cell(s)].column].visit([&]<class T>(View<T> values) -> bool {
         const T x = values[static_cast<size_t>(row)];
@@ -355,7 +364,7 @@ int64_t Program::next_exactly(size_t t, uint32_t at, const std::vector<Column>& 
         else
             return x <= packed_.cut.get<double>(inner);
     });
-    return first ? at + 1 : at + ahead(s);
+    return at + 1 + (first ? 0 : beyond(s));
 }
 
 }  // namespace treewise

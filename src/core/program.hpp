@@ -1,13 +1,15 @@
 // Many trees as a program to be walked: eight bytes a node, made once from the packed members (ensemble/members.py).
 //
 // A node keeps its place: pre-order, so the first child stands behind it, and the second where `way` says. The row's
-// cells come as 32 bits each (cells.hpp), so a test is one comparison of 32 bits:
+// cells come as 32 bits each (cells.hpp), so a test is one comparison of two whole numbers, and a step some arithmetic
+// (vote.cpp):
 //
-//     a number       at most `test`, a float: the largest one that is not above the exact threshold
+//     a number       at most `test`: both are the keys of floats, which have the floats' order, and the threshold's is
+//                    the largest one that is not above the exact threshold
 //     a category     bit number `code` of `test`, where there are at most kMostLevels levels: one for each, one for
 //                    missing values, and one, never set, for levels never seen
-//     where a row    `test` is a NaN, in which no number is at most; `way` leads nowhere. The bits of the NaN are the
-//     stops          number of a leaf's answer, or of a question that needs more than this
+//     where a row    `test` is less than every cell is, and `way` leads nowhere: it is the number of a leaf's answer,
+//     stops          or of a question that needs more than this
 //
 // Questions are multiway tests, those of many levels, and those by which missing values stay or have a branch of their
 // own; they are asked as a single tree does (predict.hpp). Floats decide wherever they can: where a cell and its
@@ -94,15 +96,23 @@ struct CellColumn {
 inline constexpr int64_t kMostLevels = 30;
 inline constexpr uint32_t kMissingBit = 30, kUnseenBit = 31;
 
+// The order of floats as that of whole numbers: 0 is one number, whatever its sign. What is less than the key of −∞
+// is left for where rows stop, and what is more than that of ∞ for missing values.
+inline uint32_t key_of(float x) {
+    const auto bits = std::bit_cast<uint32_t>(x + 0.0f);
+    return bits ^ (bits >> 31 ? ~0u : 1u << 31);
+}
+inline constexpr uint32_t kMissingCell = ~0u, kLevelCell = 1u << 31;  // a level's cell is kLevelCell + its bit
+
 struct Slot {
     uint32_t test, way;
 
-    float cut() const { return std::bit_cast<float>(test); }
+    bool stops() const { return way >> 31; }
 };
 
 class Program {
 public:
-    static constexpr uint32_t kMostNumbers = (1u << 23) - 2;  // of answers, or questions: a NaN has room for so many
+    static constexpr uint32_t kMostNumbers = (1u << 22) - 2;  // of answers, or questions: below −∞ is room for so many
 
     // `most`: kMostNumbers; fewer in tests.
     Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most = kMostNumbers);
@@ -111,20 +121,21 @@ public:
     int64_t n_classes() const { return packed_.n_classes; }
     const std::vector<CellColumn>& cell_columns() const { return cell_columns_; }
     const Slot* tree(size_t t) const { return slots_.data() + packed_.start[t]; }
+    size_t n_nodes(size_t t) const { return static_cast<size_t>(packed_.start[t + 1] - packed_.start[t]); }
     bool asks() const { return !kind_.empty(); }
     bool has_levels() const { return has_levels_; }
     size_t n_bytes() const;
 
-    // A slot: which cell it tests, and how far ahead its second child is; 0 where a row stops.
+    // A slot: which cell it tests, and how far behind the first child the second is; −1 where a row stops.
     uint32_t cell_mask() const { return (1u << (shift_ - 2)) - 1; }
     uint32_t shift() const { return shift_; }
     uint32_t cell(Slot s) const { return s.way & cell_mask(); }
-    uint32_t ahead(Slot s) const { return s.way >> shift_; }
+    int32_t beyond(Slot s) const { return static_cast<int32_t>(s.way) >> shift_; }
     bool by_level(Slot s) const { return s.way >> (shift_ - 1) & 1; }
     bool missing_first(Slot s) const { return s.way >> (shift_ - 2) & 1; }
 
     // Of a slot where a row stops: whether it is a question; and if so the child a row goes to, -1 if it stays.
-    static bool is_question(Slot s) { return s.test >> 31; }
+    static bool is_question(Slot s) { return s.stops() && s.test >= kFirstQuestion; }
     int64_t child_by_question(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
     // Which column a node that is no leaf asks for.
     size_t column_at(size_t t, uint32_t at) const;
@@ -133,22 +144,24 @@ public:
 
     // What the node says at which a row stops.
     uint32_t answer_at(size_t t, uint32_t at) const {
-        const uint32_t number = tree(t)[at].test - kFirstAnswer;
+        const uint32_t number = tree(t)[at].test;
         return number < most_ ? number : rare_answer_at(t, at);
     }
     int32_t label(uint32_t answer) const { return label_[answer]; }
-    double value(uint32_t answer) const { return share_[answer]; }
-    // Calls f(class, share) for each class the answer knows.
+    // Where classes are few, an answer has a share of each, as a number has one value; else of those it knows.
+    bool lists_classes() const { return packed_.n_classes > kFewClasses; }
+    size_t width() const { return static_cast<size_t>(std::max<int64_t>(1, packed_.n_classes)); }
+    const double* all_shares(uint32_t answer) const { return share_.data() + answer * width(); }
     template <class F>
-    void shares(uint32_t answer, F&& f) const {
+    void known_shares(uint32_t answer, F&& f) const {
         for (uint32_t i = share_start_[answer]; i < share_start_[answer + 1]; ++i) f(share_class_[i], share_[i]);
     }
 
 private:
     class Maker;
 
-    // The NaN of the first answer; negative, that of the first question.
-    static constexpr uint32_t kFirstAnswer = 0x7F800001u, kSign = 1u << 31;
+    static constexpr uint32_t kFirstQuestion = 1u << 22;  // answers come before
+    static constexpr int64_t kFewClasses = 4;
 
     uint32_t rare_answer_at(size_t t, uint32_t at) const;
     uint32_t number_at(size_t t, uint32_t at) const;
@@ -161,11 +174,11 @@ private:
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
     LargeVector<Slot> slots_;
-    std::unordered_map<int64_t, uint32_t> large_numbers_;  // of nodes whose NaN has no room for them
+    std::unordered_map<int64_t, uint32_t> large_numbers_;  // of nodes whose test has no room for them
     std::vector<uint64_t> inner_;                          // a bit a node: whether it is no leaf …
     std::vector<uint32_t> inner_before_;                   // … and how many of these come before each 64
 
-    // Answers, each once. Of numbers only the shares, which are the values.
+    // Answers, each once; where they do not list their classes, only what the classes share, or the values.
     std::vector<int32_t> label_;
     std::vector<uint32_t> share_start_;
     std::vector<int32_t> share_class_;

@@ -13,7 +13,8 @@ namespace treewise {
 namespace {
 
 constexpr size_t kTogether = 8;  // what goes down at once: while one waits for memory, the others move
-constexpr int kAtOnce = 4;       // steps, before it is asked who still moves
+constexpr int kAtOnce = 6;       // steps, before it is asked who still moves
+constexpr size_t kNear = 256;    // rows that go down a tree before the next do: their cells stay in the nearest cache
 
 // Walks the rows of a block: several rows down one tree, or, where rows are few, one row down several trees. Either is
 // a lane: where it looks for tests and for cells, and where it is.
@@ -27,21 +28,21 @@ public:
         cells_.read(columns_, begin, end);
     }
 
-    // Where some rows (numbered in the block) end in a tree.
-    std::span<const uint32_t> rows_down(size_t tree, std::span<const uint32_t> rows) {
-        const Slot* slots = program_.tree(tree);
-        go<false>(
-            rows.size(), [&](size_t k) { return Lane{slots, cells_.row(rows[k])}; },
-            [&](size_t k) { return Pair{tree, begin_ + rows[k]}; });
-        return {at_.data(), rows.size()};
+    // Where rows (numbered in the block) end in a tree: calls use(some of the rows, their ends) until it has had all.
+    template <class Use>
+    void rows_down(size_t tree, std::span<const uint32_t> rows, const Use& use) {
+        fetch({program_.tree(tree), program_.n_nodes(tree)}, rows.size());
+        for (size_t i = 0; i < rows.size(); i += kNear) {
+            const auto some = rows.subspan(i, std::min(kNear, rows.size() - i));
+            use(some, near_rows_down(tree, some));
+        }
     }
     // Where one row ends in some trees.
     std::span<const uint32_t> trees_down(std::span<const uint32_t> trees, uint32_t row) {
         const uint32_t* cells = cells_.row(row);
-        go<true>(
-            trees.size(), [&](size_t k) { return Lane{program_.tree(trees[k]), cells}; },
-            [&](size_t k) { return Pair{trees[k], begin_ + row}; });
-        return {at_.data(), trees.size()};
+        return go<true>(
+            trees, [&](uint32_t tree) { return Lane{program_.tree(tree), cells}; },
+            [&](uint32_t tree) { return Pair{tree, begin_ + row}; });
     }
 
 private:
@@ -54,14 +55,35 @@ private:
         int64_t row;
     };
 
+    // A tree comes from far. Where rows are enough to need most of it, it is read from end to end, which is as fast as
+    // memory gives: each row would wait for some lines.
+    static void fetch(std::span<const Slot> tree, size_t n_rows) {
+        constexpr size_t kLine = 64 / sizeof(Slot), kLinesARow = 32;
+        if (tree.size() / kLine > kLinesARow * n_rows) return;
+        for (size_t i = 0; i < tree.size(); i += kLine)
+            static_cast<void>(*static_cast<const volatile uint32_t*>(&tree[i].test));
+    }
+
+    std::span<const uint32_t> near_rows_down(size_t tree, std::span<const uint32_t> rows) {
+        const Slot* slots = program_.tree(tree);
+        return go<false>(
+            rows, [&](uint32_t row) { return Lane{slots, cells_.row(row)}; },
+            [&](uint32_t row) { return Pair{tree, begin_ + row}; });
+    }
+
+    // Where the lanes end, each known by its row's number, or its tree's. One more stands at its tree's last node, a
+    // leaf, all the time: it makes up the number where those that move together are too few.
     template <bool kFar, class LaneOf, class PairOf>
-    void go(size_t n, const LaneOf& lane, const PairOf& pair) {
-        at_.assign(n, 0), tied_.assign(n, 0);
-        moving_.resize(n + kTogether);  // the last may be met several times
-        size_t n_moving = n;
+    std::span<const uint32_t> go(std::span<const uint32_t> lanes, const LaneOf& lane, const PairOf& pair) {
+        const size_t n = lanes.size();
+        if (!n) return {};
+        known_by_.assign(lanes.begin(), lanes.end()), known_by_.push_back(lanes[0]);
+        at_.assign(n + 1, 0), tied_.assign(n + 1, 0);
+        at_[n] = static_cast<uint32_t>(program_.n_nodes(pair(lanes[0]).tree) - 1);
+        moving_.resize(n + kTogether);
         std::iota(moving_.begin(), moving_.begin() + static_cast<int64_t>(n), 0u);
         const bool mixed = cells_.missing() || program_.has_levels(), doubtful = cells_.doubtful();
-        while (n_moving) {
+        for (size_t n_moving = n; n_moving;) {
             if (mixed)
                 doubtful ? descend<true, true, kFar>(n_moving, lane) : descend<true, false, kFar>(n_moving, lane);
             else
@@ -69,7 +91,8 @@ private:
             n_moving = program_.asks() ? step_aside(n, lane, pair) : 0;
         }
         for (size_t k = 0; doubtful && k < n; ++k)
-            if (tied_[k]) at_[k] = end_exactly(pair(k));
+            if (tied_[k]) at_[k] = end_exactly(pair(lanes[k]));
+        return {at_.data(), n};
     }
 
     // Lanes go on until they stop: some steps at a time without a branch that could be guessed wrong. Who stops in
@@ -78,54 +101,60 @@ private:
     template <bool kMixed, bool kDoubtful, bool kFar, class LaneOf>
     void descend(size_t n_moving, const LaneOf& lane_of) {
         const uint32_t shift = program_.shift(), mask = program_.cell_mask();
-        const Slot* const near = lane_of(0).slots;
+        const Slot* const near = lane_of(known_by_[0]).slots;
+        const auto idle = static_cast<uint32_t>(at_.size() - 1);
+        uint32_t *const ends = at_.data(), *const moving = moving_.data();
         while (n_moving) {
             size_t n_left = 0;
+            std::fill_n(moving + n_moving, kTogether - 1, idle);
             for (size_t i = 0; i < n_moving; i += kTogether) {
-                uint32_t at[kTogether], tied[kTogether] = {}, number[kTogether], ahead[kTogether];
+                size_t at[kTogether];
+                uint32_t tied[kTogether] = {}, number[kTogether];
+                bool stops[kTogether];
                 Lane lane[kTogether];
                 for (size_t k = 0; k < kTogether; ++k) {
-                    number[k] = moving_[std::min(i + k, n_moving - 1)];
-                    lane[k] = lane_of(number[k]), at[k] = at_[number[k]];
+                    number[k] = moving[i + k];
+                    lane[k] = lane_of(known_by_[number[k]]), at[k] = ends[number[k]];
                 }
+#pragma GCC unroll 8
                 for (int step = 0; step < (kFar ? 1 : kAtOnce); ++step) {
                     std::atomic_signal_fence(std::memory_order_seq_cst);  // all lanes one step, not one lane all steps
 #pragma GCC unroll 8
                     for (size_t k = 0; k < kTogether; ++k) {
                         const Slot& s = (kFar ? lane[k].slots : near)[at[k]];
-                        const uint32_t cell = lane[k].cells[s.way & mask];
-                        at[k] += step_of<kMixed, kDoubtful>(s, cell, shift, tied[k], ahead[k]);
+                        const int64_t way = static_cast<int32_t>(s.way);
+                        const uint32_t cell = lane[k].cells[way & mask];
+                        const int64_t second = is_second<kMixed, kDoubtful>(s, cell, shift, tied[k]);
+                        // one on to the first child, some more to the second; 1 − 1 from where a row stops
+                        at[k] += static_cast<size_t>(1 + (-second & way >> shift));
+                        if constexpr (kFar) stops[k] = s.stops();
                     }
                 }
-                const size_t n = std::min(kTogether, n_moving - i);
-                for (size_t k = 0; k < n; ++k) {
-                    at_[number[k]] = at[k];
+                for (size_t k = 0; k < kTogether; ++k) {
+                    ends[number[k]] = static_cast<uint32_t>(at[k]);
                     if constexpr (kDoubtful) tied_[number[k]] |= static_cast<uint8_t>(tied[k]);
-                    moving_[n_left] = number[k];
+                    moving[n_left] = number[k];
                     if constexpr (kFar) __builtin_prefetch(lane[k].slots + at[k]);
-                    n_left += (kFar ? ahead[k] : near[at[k]].way >> shift) != 0;
+                    n_left += !(kFar ? stops[k] : near[at[k]].stops());
                 }
             }
             n_moving = n_left;
         }
     }
 
-    // How far to go from a test: one on to the first child, `ahead` to the second; nowhere from where a row stops.
+    // Whether a cell goes to the second child: 1 or 0; 1 where a row stops.
     template <bool kMixed, bool kDoubtful>
-    static uint32_t step_of(const Slot& s, uint32_t cell, uint32_t shift, uint32_t& tied, uint32_t& ahead) {
-        const uint32_t way = s.way;
-        const float cut = s.cut(), x = std::bit_cast<float>(cell);
-        uint32_t first = x <= cut;
+    static uint32_t is_second(const Slot& s, uint32_t cell, uint32_t shift, uint32_t& tied) {
+        uint32_t second = s.test < cell;
         if constexpr (kMixed) {
-            const uint32_t by_level = way >> (shift - 1) & 1, missing_first = way >> (shift - 2) & 1;
-            first |= uint32_t{x != x} & missing_first;
-            first = (by_level & s.test >> (cell & 31)) | ((by_level ^ 1) & first);
-            if constexpr (kDoubtful) tied |= uint32_t{x == cut} & (by_level ^ 1);
+            const uint32_t by_level = s.way >> (shift - 1) & 1, missing_first = s.way >> (shift - 2) & 1;
+            second &= 1 ^ (uint32_t{cell == kMissingCell} & missing_first);
+            second = (by_level & ~(s.test >> (cell & 31))) | ((by_level ^ 1) & second);
+            if constexpr (kDoubtful) tied |= uint32_t{cell == s.test} & (by_level ^ 1);
         } else if constexpr (kDoubtful) {
-            tied |= x == cut;
+            tied |= cell == s.test;
         }
-        ahead = way >> shift;
-        return ahead ^ ((ahead ^ 1) & (0 - first));
+        return second;
     }
 
     // One step at each question; how many lanes move on.
@@ -133,8 +162,8 @@ private:
     size_t step_aside(size_t n, const LaneOf& lane_of, const PairOf& pair_of) {
         size_t n_moving = 0;
         for (size_t k = 0; k < n; ++k) {
-            if (!Program::is_question(lane_of(k).slots[at_[k]])) continue;
-            const Pair pair = pair_of(k);
+            if (!Program::is_question(lane_of(known_by_[k]).slots[at_[k]])) continue;
+            const Pair pair = pair_of(known_by_[k]);
             const int64_t child = program_.child_by_question(pair.tree, at_[k], columns_, pair.row);
             if (child < 0) continue;
             at_[k] = static_cast<uint32_t>(child);
@@ -153,17 +182,15 @@ private:
     const std::vector<Column>& columns_;
     Cells cells_;
     int64_t begin_ = 0;
-    std::vector<uint32_t> at_, moving_;
+    std::vector<uint32_t> known_by_, at_, moving_;  // of each lane; moving_: numbers of lanes
     std::vector<uint8_t> tied_;
 };
-
-constexpr size_t kNear = 256;  // rows that go down a tree before the next do: their cells stay in the nearest cache
 
 // A tree comes from far once a block: blocks are large, but there must be enough of them for all threads.
 int64_t rows_a_block(const Program& program, int64_t n_rows, int n_jobs) {
     constexpr int64_t kCells = 1 << 18, kFewest = 64, kMost = 1 << 14;
     const auto width = static_cast<int64_t>(program.cell_columns().size()) + 1;
-    return std::clamp(std::min(kCells / width, n_rows / (4 * std::max(n_jobs, 1)) + 1), kFewest, kMost);
+    return std::clamp(std::min(kCells / width, n_rows / (2 * std::max(n_jobs, 1)) + 1), kFewest, kMost);
 }
 
 // Calls work(walker, begin, end) for all blocks of rows.
@@ -210,21 +237,26 @@ public:
             for (size_t k = 0; k < ends.size(); ++k)
                 add_one(sums_ + row_of(k) * width_, program_.answer_at(tree_of(k), ends[k]), k);
         };
-        switch (ballot_.said) {
-            case Said::shares:
-                return all([&](double* sum, uint32_t answer, size_t) {
-                    program_.shares(answer, [sum](int32_t c, double share) { sum[c] += share; });
-                });
-            case Said::votes:
-                return all([&](double* sum, uint32_t answer, size_t k) {
-                    sum[program_.label(answer)] += ballot_.votes[tree_of(k)];
-                });
-            case Said::values:
-                return all([&](double* sum, uint32_t answer, size_t) { *sum += program_.value(answer); });
-        }
+        if (ballot_.said == Said::votes)
+            all([&](double* sum, uint32_t answer, size_t k) {
+                sum[program_.label(answer)] += ballot_.votes[tree_of(k)];
+            });
+        else if (program_.lists_classes())
+            all([&](double* sum, uint32_t answer, size_t) {
+                program_.known_shares(answer, [sum](int32_t c, double share) { sum[c] += share; });
+            });
+        else if (width_ == 2)
+            all([&](double* sum, uint32_t answer, size_t) { add_shares(sum, answer, 2); });
+        else
+            all([&](double* sum, uint32_t answer, size_t) { add_shares(sum, answer, width_); });
     }
 
 private:
+    void add_shares(double* sum, uint32_t answer, int64_t width) const {
+        const double* share = program_.all_shares(answer);
+        for (int64_t c = 0; c < width; ++c) sum[c] += share[c];
+    }
+
     const Program& program_;
     const Ballot& ballot_;
     int64_t width_;
@@ -254,11 +286,9 @@ void add_votes(const Program& program, const std::vector<Column>& columns, int64
                 for (int64_t row = begin; row < end; ++row)
                     if (adder.counts(t, row)) some.push_back(static_cast<uint32_t>(row - begin));
             }
-            for (size_t i = 0; i < some.size(); i += kNear) {
-                const auto rows = std::span(some).subspan(i, std::min(kNear, some.size() - i));
-                const auto ends = walker.rows_down(t, rows);
+            walker.rows_down(t, some, [&](std::span<const uint32_t> rows, std::span<const uint32_t> ends) {
                 adder.add(ends, [&](size_t) { return t; }, [&](size_t k) { return begin + rows[k]; });
-            }
+            });
         }
     });
 }
@@ -269,9 +299,10 @@ void find_ends(const Program& program, const std::vector<Column>& columns, int64
     by_blocks(program, columns, n_rows, n_jobs, monitor, [&](Walker& walker, int64_t begin, int64_t end) {
         const std::vector<uint32_t> rows = all_below(static_cast<size_t>(end - begin));
         for (size_t t = 0; t < n_trees; ++t) {
-            const auto found = walker.rows_down(t, rows);
-            for (size_t i = 0; i < rows.size(); ++i)
-                ends[(static_cast<size_t>(begin) + i) * n_trees + t] = static_cast<int32_t>(found[i]);
+            walker.rows_down(t, rows, [&](std::span<const uint32_t> some, std::span<const uint32_t> found) {
+                for (size_t k = 0; k < some.size(); ++k)
+                    ends[(static_cast<size_t>(begin) + some[k]) * n_trees + t] = static_cast<int32_t>(found[k]);
+            });
         }
     });
 }
@@ -282,7 +313,7 @@ Place first_asking(const Program& program, const std::vector<Column>& columns, i
         for (int64_t at = 0, next; at >= 0; at = next) {
             next = program.next_exactly(t, static_cast<uint32_t>(at), columns, row);
             const Slot s = program.tree(t)[at];
-            const bool leaf = program.ahead(s) == 0 && !Program::is_question(s);
+            const bool leaf = s.stops() && !Program::is_question(s);
             if (!leaf && which[program.column_at(t, static_cast<uint32_t>(at))]) return {static_cast<int64_t>(t), at};
         }
     }

@@ -116,6 +116,8 @@ ENSEMBLES = {
     "any kind, missing in branches": grown(KINDS, **ALL_KINDS),
     "multiway": grown(KINDS, categorical="multiway", max_depth=4),
     "leaves of many": grown(KINDS, min_samples_leaf=9),
+    "two classes": grown(SCORE > 2, min_samples_leaf=4),
+    "eight classes": grown(np.digitize(SCORE, np.arange(0.0, 7.0)), min_samples_leaf=4),
     "numbers": grown(SCORE),
     "medians": grown(SCORE, criterion="absolute_error", max_depth=4),
 }
@@ -182,7 +184,22 @@ def test_cells_that_become_their_threshold_as_floats_are_compared_exactly():
     assert of_trees([tw.grow(large, classes)]).predict(large).tolist() == classes.tolist()
 
 
-def test_numbers_that_a_nan_has_no_room_for():
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_zeros_infinities_and_the_smallest_numbers_keep_their_order(kind):
+    """Floats are compared as whole numbers: of either sign, zero of both, and next to each other."""
+    few = np.array([-np.inf, -3.0e38, -1.0, -1.5e-45, -0.0, 0.0, 1.5e-45, 1.0, 3.0e38, np.inf], np.float32)
+    with np.errstate(over="ignore"):
+        all_near = [few, np.nextafter(few, np.float32(np.inf)), np.nextafter(few, np.float32(-np.inf))]
+    x = np.concatenate([*all_near, -few]).astype(kind)[:, None]
+    for cut in sorted({*x[np.isfinite(x)].tolist()} - {float(x[np.isfinite(x)].max())}):
+        ensemble = of_trees([tw.grow(x, x[:, 0] <= cut), tw.grow(x, x[:, 0] < 0.5)])
+        assert ensemble.first(1).predict(x).tolist() == (x[:, 0] <= cut).tolist()
+        holed = np.where(np.arange(len(x)) % 3 == 0, np.copysign(np.nan, -1), x[:, 0])[:, None].astype(kind)
+        for rows in (x, holed):
+            np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
+
+
+def test_numbers_that_a_test_has_no_room_for():
     """With room for three numbers of answers and questions the rest stand elsewhere; nothing else changes."""
     for name in ("any kind, missing in branches", "numbers"):
         ensemble = ENSEMBLES[name]
