@@ -70,9 +70,8 @@ public:
         if (n_levels.size() != integer.size() || votes.size() + 1 != in.start.size())
             throw nb::value_error("lengths differ");
         for (size_t c = 0; c < n_levels.size(); ++c) kinds_.push_back({integer[c], n_levels[c]});
-        const uint32_t room = most.value_or(Program::kMostNumbers);
         nb::gil_scoped_release no_python;
-        program_ = std::make_unique<Program>(in, kinds_, std::min(room, Program::kMostNumbers));
+        program_ = std::make_unique<Program>(in, kinds_, most.value_or(~0u));
         find_asked(in);
     }
 
@@ -86,7 +85,7 @@ public:
              int n_jobs) const {
         const std::vector<Column> seen = check_columns(columns, n_rows);
         check_said(said);
-        const auto width = static_cast<size_t>(std::max<int64_t>(1, program_->n_classes()));
+        const auto width = program_->width();
         if (first > last || last > program_->n_trees()) throw nb::value_error("trees out of range");
         if (sums.shape(0) != static_cast<size_t>(n_rows) || sums.shape(1) != width)
             throw nb::value_error("the sums are not rows × classes");
@@ -136,7 +135,7 @@ public:
                 c.type = ValueType::code, c.data = &codes[i++], c.n_levels = kind.n_levels;
             }
         }
-        std::vector<double> sums(static_cast<size_t>(std::max<int64_t>(1, program_->n_classes())));
+        std::vector<double> sums(program_->width());
         add_votes(
             *program_, columns, 1, {0, program_->n_trees(), said, view(votes_), nullptr, 0}, 1, [](double) {},
             sums.data());

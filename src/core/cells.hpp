@@ -19,7 +19,8 @@ public:
         : columns_(program.cell_columns()), width_(std::max<size_t>(1, columns_.size())) {}
 
     void read(const std::vector<Column>& table, int64_t begin, int64_t end) {
-        cells_.resize(static_cast<size_t>(end - begin) * width_, kMissingCell);  // what stays where no column is asked
+        cells_.resize(static_cast<size_t>(end - begin) * width_,
+                      kMissingCell);  // leaves read a cell even where no column is asked
         doubtful_ = missing_ = false;
         for (size_t c = 0; c < columns_.size(); ++c) {
             uint32_t* out = cells_.data() + c;

@@ -157,7 +157,7 @@ private:
         if (is_short(kind, kinds_[column], inner_) && branches == 2 && beyond < 1u << (31 - p_.shift_)) {
             const bool by_level = kind != kThreshold, first = missing == 0;
             p_.has_levels_ |= by_level;
-            p_.slots_[node] = {by_level ? level_mask(kind, column, n_codes, first) : cut_bits(column),
+            p_.slots_[node] = {by_level ? level_mask(kind, column, n_codes, first) : cut_key(column),
                                beyond << p_.shift_ | uint32_t{by_level} << (p_.shift_ - 1) |
                                    uint32_t{first} << (p_.shift_ - 2) | cell_of_[column]};
         } else {
@@ -170,7 +170,7 @@ private:
         stack_.resize(stack_.size() - branches);
     }
 
-    uint32_t cut_bits(size_t column) const {
+    uint32_t cut_key(size_t column) const {
         return key_of(kinds_[column].integer ? rounded_down(in_.cut_int.get_or<int64_t>(inner_, 0))
                                              : rounded_down(in_.cut.get<double>(inner_)));
     }
@@ -215,14 +215,15 @@ private:
     }
 
     void put_stop(int64_t node, uint32_t number, bool question) {
-        p_.slots_[node] = {std::min(number, p_.most_) + (question ? kFirstQuestion : 0), ~0u << p_.shift_};
-        if (number >= p_.most_) p_.large_numbers_[node] = number;
+        const uint32_t most = question ? p_.most_questions_ : p_.most_answers_;
+        p_.slots_[node] = {std::min(number, most) + (question ? kFirstQuestion : 0), ~0u << p_.shift_};
+        if (number >= most) p_.large_numbers_[node] = number;
     }
 
     uint32_t answer_of_leaf(int64_t node) {
         if (!in_.n_classes) {
             const auto value = in_.value.get<double>(in_.by_node ? static_cast<size_t>(node) : leaf_);
-            return number_of({0, {0}, {value}});
+            return number_of({0, {}, {value}});
         }
         const auto n_counts = in_.n_counts.get<size_t>(leaf_);
         need(n_counts <= count_, "the members' arrays differ in length");
@@ -254,9 +255,15 @@ private:
     }
 
     // The number of an answer, new or known; two are the same when all their bits are.
-    uint32_t number_of(Answer said) {
+    uint32_t number_of(const Answer& said) {
+        if (p_.lists_classes() || said.classes.empty()) return number_of_bits(said);
+        Answer all{said.label, {}, std::vector<double>(p_.width())};
+        for (size_t i = 0; i < said.shares.size(); ++i)
+            all.shares[static_cast<size_t>(said.classes[i])] = said.shares[i];
+        return number_of_bits(all);
+    }
+    uint32_t number_of_bits(const Answer& said) {
         const bool lists = p_.lists_classes();
-        if (!lists) said = of_all_classes(said);
         uint64_t hash = static_cast<uint32_t>(said.label);
         for (int32_t c : said.classes) hash = mixed(hash, static_cast<uint32_t>(c));
         for (double s : said.shares) hash = mixed(hash, std::bit_cast<uint64_t>(s));
@@ -265,7 +272,7 @@ private:
         };
         const auto same = [&](uint32_t n) {
             const size_t first = lists ? p_.share_start_[n] : n * p_.width();
-            return (p_.label_.empty() || p_.label_[n] == said.label) &&
+            return (!in_.n_classes || p_.label_[n] == said.label) &&
                    (!lists ||
                     (p_.share_start_[n + 1] - first == said.classes.size() &&
                      std::equal(said.classes.begin(), said.classes.end(), p_.share_class_.begin() + first))) &&
@@ -282,12 +289,6 @@ private:
         }
         return number = n_known;
     }
-    Answer of_all_classes(const Answer& said) const {
-        Answer all{said.label, {}, std::vector<double>(p_.width())};
-        for (size_t i = 0; i < said.shares.size(); ++i)
-            all.shares[static_cast<size_t>(said.classes[i])] = said.shares[i];
-        return all;
-    }
 
     Program& p_;
     const Packed& in_;
@@ -300,7 +301,7 @@ private:
 };
 
 Program::Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most)
-    : packed_(packed), most_(most) {
+    : packed_(packed), most_answers_(std::min(most, kMostAnswers)), most_questions_(std::min(most, kMostQuestions)) {
     Maker(*this, kinds);
     packed_.answers.clear(), packed_.derived = {};
     const auto fit = [](auto&... vectors) { (vectors.shrink_to_fit(), ...); };
@@ -318,8 +319,9 @@ size_t Program::n_bytes() const {
 
 uint32_t Program::number_at(size_t t, uint32_t at) const {
     const Slot s = tree(t)[at];
-    const uint32_t number = s.test % kFirstQuestion;
-    return number < most_ ? number : large_numbers_.at(packed_.start[t] + at);
+    const bool question = is_question(s);
+    const uint32_t number = question ? s.test - kFirstQuestion : s.test;
+    return number < (question ? most_questions_ : most_answers_) ? number : large_numbers_.at(packed_.start[t] + at);
 }
 
 uint32_t Program::rare_answer_at(size_t t, uint32_t at) const {

@@ -7,7 +7,7 @@
 //     a number       at most `test`: both are the keys of floats, which have the floats' order, and the threshold's is
 //                    the largest one that is not above the exact threshold
 //     a category     bit number `code` of `test`, where there are at most kMostLevels levels: one for each, one for
-//                    missing values, and one, never set, for levels never seen
+//                    missing values, and one for levels never seen
 //     where a row    `test` is less than every cell is, and `way` leads nowhere: it is the number of a leaf's answer,
 //     stops          or of a question that needs more than this
 //
@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -98,9 +99,9 @@ inline constexpr uint32_t kMissingBit = 30, kUnseenBit = 31;
 
 // The order of floats as that of whole numbers: 0 is one number, whatever its sign. What is less than the key of −∞
 // is left for where rows stop, and what is more than that of ∞ for missing values.
-inline uint32_t key_of(float x) {
-    const auto bits = std::bit_cast<uint32_t>(x + 0.0f);
-    return bits ^ (bits >> 31 ? ~0u : 1u << 31);
+constexpr uint32_t key_of(float x) {
+    const auto bits = std::bit_cast<uint32_t>(x);
+    return bits >> 31 ? 0u - bits : bits | 1u << 31;
 }
 inline constexpr uint32_t kMissingCell = ~0u, kLevelCell = 1u << 31;  // a level's cell is kLevelCell + its bit
 
@@ -112,10 +113,12 @@ struct Slot {
 
 class Program {
 public:
-    static constexpr uint32_t kMostNumbers = (1u << 22) - 2;  // of answers, or questions: below −∞ is room for so many
+    // The keys below that of −∞ have room for so many answers, and, behind them, questions.
+    static constexpr uint32_t kMostAnswers = (7u << 20) - 1, kFirstQuestion = 7u << 20, kMostQuestions = (1u << 20) - 1;
+    static_assert(kFirstQuestion + kMostQuestions < key_of(-std::numeric_limits<float>::infinity()));
 
-    // `most`: kMostNumbers; fewer in tests.
-    Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most = kMostNumbers);
+    // `most`: as many numbers as there is room for; fewer in tests.
+    Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most = ~0u);
 
     size_t n_trees() const { return packed_.start.size() - 1; }
     int64_t n_classes() const { return packed_.n_classes; }
@@ -131,7 +134,6 @@ public:
     uint32_t shift() const { return shift_; }
     uint32_t cell(Slot s) const { return s.way & cell_mask(); }
     int32_t beyond(Slot s) const { return static_cast<int32_t>(s.way) >> shift_; }
-    bool by_level(Slot s) const { return s.way >> (shift_ - 1) & 1; }
     bool missing_first(Slot s) const { return s.way >> (shift_ - 2) & 1; }
 
     // Of a slot where a row stops: whether it is a question; and if so the child a row goes to, -1 if it stays.
@@ -145,7 +147,7 @@ public:
     // What the node says at which a row stops.
     uint32_t answer_at(size_t t, uint32_t at) const {
         const uint32_t number = tree(t)[at].test;
-        return number < most_ ? number : rare_answer_at(t, at);
+        return number < most_answers_ ? number : rare_answer_at(t, at);
     }
     int32_t label(uint32_t answer) const { return label_[answer]; }
     // Where classes are few, an answer has a share of each, as a number has one value; else of those it knows.
@@ -160,7 +162,6 @@ public:
 private:
     class Maker;
 
-    static constexpr uint32_t kFirstQuestion = 1u << 22;  // answers come before
     static constexpr int64_t kFewClasses = 4;
 
     uint32_t rare_answer_at(size_t t, uint32_t at) const;
@@ -169,7 +170,7 @@ private:
     Paths questions() const;
 
     Packed packed_;
-    uint32_t most_;
+    uint32_t most_answers_, most_questions_;
     uint32_t shift_ = 2;
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
@@ -193,7 +194,7 @@ private:
     std::vector<int64_t> cut_int_, code_start_, child_start_, children_;
 };
 
-// The largest float that is not above x; NaN for a missing value.
+// The next float below x; the largest that is not above x; the smallest that is not below.
 inline float float_below(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
     return std::bit_cast<float>(x > 0 ? bits - 1 : x < 0 ? bits + 1 : 0x80000001u);

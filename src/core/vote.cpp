@@ -55,10 +55,10 @@ private:
         int64_t row;
     };
 
-    // A tree comes from far. Where rows are enough to need most of it, it is read from end to end, which is as fast as
-    // memory gives: each row would wait for some lines.
+    // A tree comes from far, and each row would wait for some of its lines. Where rows are enough it is read from end
+    // to end before, which is as fast as memory gives: kLinesARow lines take as long as one row would wait, measured.
     static void fetch(std::span<const Slot> tree, size_t n_rows) {
-        constexpr size_t kLine = 64 / sizeof(Slot), kLinesARow = 32;
+        constexpr size_t kLine = 64 / sizeof(Slot), kLinesARow = 16;
         if (tree.size() / kLine > kLinesARow * n_rows) return;
         for (size_t i = 0; i < tree.size(); i += kLine)
             static_cast<void>(*static_cast<const volatile uint32_t*>(&tree[i].test));
@@ -71,8 +71,8 @@ private:
             [&](uint32_t row) { return Pair{tree, begin_ + row}; });
     }
 
-    // Where the lanes end, each known by its row's number, or its tree's. One more stands at its tree's last node, a
-    // leaf, all the time: it makes up the number where those that move together are too few.
+    // Where the lanes end, each known by its row's number, or its tree's. One more stands at the last node of the first
+    // one's tree, a leaf, all the time: it makes up the number where those that move together are too few.
     template <bool kFar, class LaneOf, class PairOf>
     std::span<const uint32_t> go(std::span<const uint32_t> lanes, const LaneOf& lane, const PairOf& pair) {
         const size_t n = lanes.size();
@@ -116,7 +116,7 @@ private:
                     number[k] = moving[i + k];
                     lane[k] = lane_of(known_by_[number[k]]), at[k] = ends[number[k]];
                 }
-#pragma GCC unroll 8
+#pragma GCC unroll 8  // so that a lane keeps its register
                 for (int step = 0; step < (kFar ? 1 : kAtOnce); ++step) {
                     std::atomic_signal_fence(std::memory_order_seq_cst);  // all lanes one step, not one lane all steps
 #pragma GCC unroll 8
@@ -186,7 +186,8 @@ private:
     std::vector<uint8_t> tied_;
 };
 
-// A tree comes from far once a block: blocks are large, but there must be enough of them for all threads.
+// A tree comes from far once a block: blocks are large, but there must be two of them a thread, so that one that is
+// late leaves work to the others.
 int64_t rows_a_block(const Program& program, int64_t n_rows, int n_jobs) {
     constexpr int64_t kCells = 1 << 18, kFewest = 64, kMost = 1 << 14;
     const auto width = static_cast<int64_t>(program.cell_columns().size()) + 1;
@@ -224,18 +225,18 @@ std::vector<uint32_t> all_below(size_t n) {
 class Adder {
 public:
     Adder(const Program& program, const Ballot& ballot, double* sums)
-        : program_(program), ballot_(ballot), width_(std::max<int64_t>(1, program.n_classes())), sums_(sums) {}
+        : program_(program), ballot_(ballot), width_(program.width()), sums_(sums) {}
 
     bool counts(size_t tree, int64_t row) const {
         return !ballot_.counted ||
                (ballot_.counted[static_cast<int64_t>(tree) * ballot_.bytes_a_tree + row / 8] >> (row % 8) & 1);
     }
-    // Of each row by itself, in order; rows_of(k) and tree_of(k) are those of ends[k].
+    // Of each row by itself, in order; row_of(k) and tree_of(k) are those of ends[k].
     template <class TreeOf, class RowOf>
     void add(std::span<const uint32_t> ends, const TreeOf& tree_of, const RowOf& row_of) const {
         const auto all = [&](const auto& add_one) {
             for (size_t k = 0; k < ends.size(); ++k)
-                add_one(sums_ + row_of(k) * width_, program_.answer_at(tree_of(k), ends[k]), k);
+                add_one(sums_ + static_cast<size_t>(row_of(k)) * width_, program_.answer_at(tree_of(k), ends[k]), k);
         };
         if (ballot_.said == Said::votes)
             all([&](double* sum, uint32_t answer, size_t k) {
@@ -245,21 +246,25 @@ public:
             all([&](double* sum, uint32_t answer, size_t) {
                 program_.known_shares(answer, [sum](int32_t c, double share) { sum[c] += share; });
             });
+        else if (width_ == 1)  // values, too
+            all([&](double* sum, uint32_t answer, size_t) { add_shares<1>(sum, answer); });
         else if (width_ == 2)
-            all([&](double* sum, uint32_t answer, size_t) { add_shares(sum, answer, 2); });
+            all([&](double* sum, uint32_t answer, size_t) { add_shares<2>(sum, answer); });
         else
-            all([&](double* sum, uint32_t answer, size_t) { add_shares(sum, answer, width_); });
+            all([&](double* sum, uint32_t answer, size_t) { add_shares<0>(sum, answer); });
     }
 
 private:
-    void add_shares(double* sum, uint32_t answer, int64_t width) const {
+    // kWidth: how many, where it is known to the compiler.
+    template <size_t kWidth>
+    void add_shares(double* sum, uint32_t answer) const {
         const double* share = program_.all_shares(answer);
-        for (int64_t c = 0; c < width; ++c) sum[c] += share[c];
+        for (size_t c = 0; c < (kWidth ? kWidth : width_); ++c) sum[c] += share[c];
     }
 
     const Program& program_;
     const Ballot& ballot_;
-    int64_t width_;
+    size_t width_;
     double* sums_;
 };
 

@@ -195,13 +195,38 @@ def test_zeros_infinities_and_the_smallest_numbers_keep_their_order(kind):
         ensemble = of_trees([tw.grow(x, x[:, 0] <= cut), tw.grow(x, x[:, 0] < 0.5)])
         assert ensemble.first(1).predict(x).tolist() == (x[:, 0] <= cut).tolist()
         holed = np.where(np.arange(len(x)) % 3 == 0, np.copysign(np.nan, -1), x[:, 0])[:, None].astype(kind)
-        for rows in (x, holed):
+        for rows in (x, holed, holed[:1], holed[4:5], x[:3]):
             np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("max_depth", [0, 5])
+def test_any_number_of_classes_rows_and_trees(n_classes, max_depth):
+    """Few classes have a share each, many are listed; trees may be leaves, which ask for no column."""
+    rng = np.random.default_rng(n_classes)
+    x, y = rng.normal(size=(300, 3)), np.arange(300) % n_classes
+    trees = [
+        tw.grow(x, y, task="classification", max_depth=max_depth, sample_weight=rng.integers(1, 4, 300))
+        for _ in range(11)
+    ]
+    ensemble = of_trees(trees)
+    for rows in (x[:1], x[:7], x[:9], x[:257], x):
+        np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
+        np.testing.assert_array_equal(ensemble.apply(rows), np.column_stack([tree.apply(rows) for tree in trees]))
+
+
+def test_whole_numbers_at_the_ends_of_their_range_and_missing():
+    whole = np.array([-(2**63) + 1, -(2**62), -1, 0, 1, 2**53 + 1, 2**62, 2**63 - 1])
+    y = np.arange(len(whole)) % 2
+    ensemble = of_trees([tw.grow({"n": whole}, y), tw.grow({"n": whole}, y, max_depth=2)])
+    assert ensemble.first(1).predict({"n": whole}).tolist() == y.tolist()
+    for rows in (whole.tolist(), [*whole.tolist(), None], [None, 5], [2**63 - 2, -(2**62) + 1]):
+        np.testing.assert_array_equal(ensemble.predict_proba({"n": rows}), by_a_loop(ensemble, {"n": rows}))
 
 
 def test_numbers_that_a_test_has_no_room_for():
     """With room for three numbers of answers and questions the rest stand elsewhere; nothing else changes."""
-    for name in ("any kind, missing in branches", "numbers"):
+    for name in ("any kind, missing in branches", "eight classes", "numbers"):
         ensemble = ENSEMBLES[name]
         columns, n, _ = ensemble.voting.read(TABLE)
         members, encodings = ensemble.members, ensemble.encodings
@@ -218,7 +243,7 @@ def test_numbers_that_a_test_has_no_room_for():
 
 def test_one_row_is_answered_as_the_table_is():
     rows = [{name: cells[i] for name, cells in TABLE.items()} for i in range(N)]
-    for name in ("subset", "any kind, missing in branches", "numbers"):
+    for name in ("subset", "any kind, missing in branches", "eight classes", "numbers"):
         ensemble = ENSEMBLES[name]
         whole = ensemble.predict(TABLE).tolist()
         for i in range(0, N, 50):
@@ -260,11 +285,12 @@ def test_votes_and_margins():
     assert ((margin > 0) == two.predict(TABLE)).all()
 
 
-@pytest.mark.parametrize("name", ["subset", "numbers"])
+@pytest.mark.parametrize("name", ["subset", "eight classes", "numbers"])
 def test_only_the_trees_that_count_for_a_row_speak(name):
     ensemble = ENSEMBLES[name]
     columns, n, _ = ensemble.voting.read(TABLE)
     counts = np.random.default_rng(2).random((len(ensemble), n)) < 0.4
+    counts[1] = False
     found, many = voting.out_of_bag(ensemble, columns, n, np.packbits(counts, axis=1, bitorder="little"))
     np.testing.assert_array_equal(many, counts.sum(axis=0))
     total = np.zeros((n, ensemble.voting.width))
