@@ -7,6 +7,7 @@ give its nodes to the last bit. Sizes at which engines change over are set low, 
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import treewise as tw
@@ -108,6 +109,30 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
             plain = nodes(problem, plain=True)
             for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
                 assert not difference(plain, nodes(problem, **tuning)), (seed, tuning)
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
+def test_ranks_of_any_size_are_read_as_they_were_written(n):
+    """A rank has one byte, two or three by the number of rows, or of levels; the largest stand beside missing ones."""
+    for width in (1, 4, 16, 21):
+        rng = np.random.default_rng([n, width])
+        data = {f"x{i}": rng.permutation(n).astype(float) for i in range(width)}
+        data["gaps"] = np.where(np.arange(n) % 5 == 0, np.nan, data["x0"])
+        data["y"] = (data["x0"] > n - 4) | (data["x0"] < 3) | (rng.random(n) < 0.02)
+        problem = growth.problem_for(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
+        plain = nodes(problem, plain=True)
+        assert len(plain["parent"]) > 2
+        assert not difference(plain, nodes(problem)), width
+
+
+@pytest.mark.parametrize("n_levels", [128, 129, 40_000])
+def test_ranks_have_room_for_more_levels_than_rows(n_levels):
+    rng = np.random.default_rng(n_levels)
+    codes = np.append(rng.integers(0, n_levels, 98), [n_levels - 1, -1])
+    town = pd.Categorical.from_codes(codes, [f"town {i}" for i in range(n_levels)])
+    data = pd.DataFrame({"town": town, "x": rng.normal(size=100), "y": codes % 3 == 0})
+    problem = growth.problem_for(data, "y", max_features=1, random_state=3)
+    assert not difference(nodes(problem, plain=True), nodes(problem))
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])

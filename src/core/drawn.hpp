@@ -105,10 +105,8 @@ public:
     int64_t integer(size_t column, int64_t rank) const override { return integer_of(ranks_.key(column, rank)); }
     bool tells_apart(Segment node) override {
         const auto entries = listed(node);
-        const uint32_t* first = ranks_.of(row_of(entries[0]));
-        const size_t n = frame_.columns.size();
-        return std::any_of(entries.begin(), entries.end(),
-                           [&](uint32_t e) { return !std::equal(first, first + n, ranks_.of(row_of(e))); });
+        const Row first = row_of(entries[0]);
+        return std::any_of(entries.begin(), entries.end(), [&](uint32_t e) { return !ranks_.same(first, row_of(e)); });
     }
 
     // -- splitting ----------------------------------------------------------------------------------------------------
@@ -171,7 +169,7 @@ private:
         return std::move(rows);
     }
     Row row_of(uint32_t entry) const { return entry & row_mask_; }
-    uint32_t rank_of(uint32_t entry, size_t column) const { return ranks_.of(row_of(entry))[column]; }
+    uint32_t rank_of(uint32_t entry, size_t column) const { return ranks_.column(column)(ranks_.of(row_of(entry))); }
     int64_t class_of(uint32_t entry) const {
         return weight_mask_ ? int64_t{entry >> class_shift_} : int64_t{frame_.target.label[entry]};
     }
@@ -210,15 +208,15 @@ private:
         for (size_t i = 0; i < columns.size(); ++i) {
             if (gathered_[i].size() < entries.size()) gathered_[i].resize(entries.size());
         }
-        std::array<const uint32_t*, kPiece> rows;
+        std::array<const std::byte*, kPiece> rows;
         for (size_t begin = 0; begin < entries.size(); begin += kPiece) {
             const size_t n = std::min(entries.size() - begin, kPiece);
             for (size_t k = 0; k < n; ++k) rows[k] = ranks_.of(row_of(entries[begin + k]));
             for (size_t i = 0; i < columns.size(); ++i) {
                 uint32_t* out = gathered_[i].data() + begin;
-                const size_t column = columns[i];
+                const auto rank = ranks_.column(columns[i]);
 #pragma GCC unroll 4
-                for (size_t k = 0; k < n; ++k) out[k] = rows[k][column];
+                for (size_t k = 0; k < n; ++k) out[k] = rank(rows[k]);
             }
         }
         at_hand_ = node, columns_ = columns;

@@ -2,9 +2,14 @@
 //
 //     row 0   7 0 31         the ranks of a row stand side by side, for a node looks at few columns of its rows;
 //     row 1   2 1 31         equal values share a rank, a category's is its code, a missing value's is kNoRank
+//
+// A rank has as few bytes as its table allows, and rows begin where a line of the cache does if they nearly fill it: of
+// 100,000 rows with 20 columns, a node's visit to a row is one line.
 
 #pragma once
 
+#include <bit>
+#include <cstring>
 #include <vector>
 
 #include "crew.hpp"
@@ -18,8 +23,9 @@ namespace treewise {
 class Ranks {
 public:
     Ranks(const std::vector<Column>& columns, int64_t n_rows, Crew& crew, const Pulse& tick)
-        : width_(columns.size()), cells_(static_cast<size_t>(n_rows) * width_), coded_(width_) {
+        : width_(columns.size()), coded_(width_) {
         for (size_t c = 0; c < width_; ++c) coded_[c] = columns[c].is_code();
+        lay_out(columns, n_rows);
         std::vector<Row> all(static_cast<size_t>(n_rows));
         std::iota(all.begin(), all.end(), Row{0});
         std::vector<std::vector<int64_t>> keys(width_);
@@ -30,8 +36,21 @@ public:
         for (auto& own : keys) keys_.insert(keys_.end(), own.begin(), own.end()), own = {};
     }
 
-    // Of a row's cells, one a column.
-    const uint32_t* of(Row row) const { return cells_.data() + size_t{row} * width_; }
+    // Where the ranks of a row are.
+    const std::byte* of(Row row) const { return cells_.data() + first_ + size_t{row} * stride_; }
+    // Reads the ranks of a column, by where their rows are: the upper bytes of four, so that a missing value's sign
+    // fills the rest.
+    auto column(size_t c) const {
+        static_assert(std::endian::native == std::endian::little);
+        constexpr size_t kFour = sizeof(int32_t);
+        const auto offset = static_cast<ptrdiff_t>(c * size_) - static_cast<ptrdiff_t>(kFour - size_);
+        return [offset, shift = shift_](const std::byte* row) {
+            int32_t four;
+            std::memcpy(&four, row + offset, kFour);
+            return static_cast<uint32_t>(four >> shift);
+        };
+    }
+    bool same(Row a, Row b) const { return std::memcmp(of(a), of(b), width_ * size_) == 0; }
     // The value of a rank.
     int64_t key(size_t column, int64_t rank) const {
         return coded_[column] ? rank : keys_[starts_[column] + static_cast<size_t>(rank)];
@@ -42,16 +61,32 @@ public:
     }
 
 private:
+    void lay_out(const std::vector<Column>& columns, int64_t n_rows) {
+        int64_t most = n_rows;
+        for (const Column& c : columns)
+            if (c.is_code()) most = std::max(most, c.n_levels);
+        while (size_ < 4 && most > int64_t{1} << (8 * size_ - 1)) ++size_;
+        shift_ = 32 - 8 * static_cast<int>(size_);
+        const size_t need = size_ * width_,
+                     lines = need > kLine ? (need + kLine - 1) / kLine * kLine : std::bit_ceil(need);
+        stride_ = lines - need <= need / 8 ? lines : need;
+        cells_.resize(static_cast<size_t>(n_rows) * stride_ + 2 * kLine);
+        const auto begin = reinterpret_cast<uintptr_t>(cells_.data());
+        first_ = kLine - begin % kLine + (stride_ - need);  // what is left of a line comes before its ranks
+    }
+    void put(size_t row, size_t column, uint32_t rank) {
+        std::memcpy(cells_.data() + first_ + row * stride_ + column * size_, &rank, size_);
+    }
+
     // distinct: the keys of its ranks.
     void rank(const Column& column, size_t c, const std::vector<Row>& all, std::vector<int64_t>& distinct,
               const Pulse& pulse) {
         std::vector<int64_t> keys(all.size());
         read_keys(column, all, keys.data());
         pulse();
-        uint32_t* cell = cells_.data() + c;
         if (coded_[c]) {
             for (size_t r = 0; r < keys.size(); ++r)
-                cell[r * width_] = keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]);
+                put(r, c, keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]));
             return;
         }
         std::vector<uint32_t> order(all);
@@ -62,11 +97,15 @@ private:
             if (key != kNoKey && (distinct.empty() || distinct.back() != key)) distinct.push_back(key);
             ranks[row] = key == kNoKey ? kNoRank : static_cast<uint32_t>(distinct.size() - 1);
         }
-        for (size_t r = 0; r < ranks.size(); ++r) cell[r * width_] = ranks[r];  // row by row, for the cache's sake
+        for (size_t r = 0; r < ranks.size(); ++r) put(r, c, ranks[r]);  // row by row, for the cache's sake
     }
 
+    static constexpr size_t kLine = 64;
+
     size_t width_;
-    LargeVector<uint32_t> cells_;
+    size_t size_ = 1, stride_ = 0, first_ = 0;  // bytes: of a rank, from row to row, before the first
+    int shift_ = 0;
+    LargeVector<std::byte> cells_;
     LargeVector<int64_t> keys_;         // rank → key, of columns of numbers one after the other …
     std::vector<size_t> starts_ = {0};  // … each from here
     std::vector<uint8_t> coded_;
