@@ -6,6 +6,7 @@
 #include "forest.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 
 #include "chance.hpp"
@@ -158,6 +159,13 @@ private:
     std::shared_ptr<const Shared> shared_;  // of all columns; trees that draw theirs make their own
 };
 
+// What a tree gives back the next one takes. The C library returns it to the system instead, to be had page by page
+// again, until it has seen a block as large given back.
+void keep_memory() {
+    void* volatile block = std::malloc(size_t{16} << 20);
+    std::free(block);
+}
+
 }  // namespace
 
 // -- all of them ------------------------------------------------------------------------------------------------------
@@ -166,6 +174,7 @@ std::vector<Member> grow_forest(const std::vector<Column>& columns, const Target
                                 const Plan& plan, int64_t first, int64_t n_trees, const Monitor& monitor) {
     const auto n = static_cast<size_t>(n_trees);
     const bool alone = n == 1;  // then its threads work inside the tree
+    keep_memory();
     const Nursery nursery(columns, target, settings, plan, [&](double) { monitor(0.0); });
     std::vector<Member> members(n);
     Crew crew(alone ? 1 : static_cast<int>(std::min<size_t>(n, static_cast<size_t>(std::max(1, settings.n_jobs)))));
