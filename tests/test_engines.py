@@ -113,16 +113,28 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
 def test_ranks_of_any_size_are_read_as_they_were_written(n):
-    """A rank has one byte, two or three by the number of rows, or of levels; the largest stand beside missing ones."""
-    for width in (1, 4, 16, 21):
+    """A rank has one byte, two or three by the number of rows; the largest stand beside missing ones.
+
+    Rows are padded to a line of the cache, or lines, or a part of one: so there are 15, 20, 63 and 121 columns.
+    """
+    for width in (2, 15, 20, 21, 22, 63, 64, 121) if n < 1000 else (2, 5, 21):
         rng = np.random.default_rng([n, width])
-        data = {f"x{i}": rng.permutation(n).astype(float) for i in range(width)}
+        data = {f"x{i}": rng.permutation(n).astype(float) for i in range(width - 1)}
         data["gaps"] = np.where(np.arange(n) % 5 == 0, np.nan, data["x0"])
         data["y"] = (data["x0"] > n - 4) | (data["x0"] < 3) | (rng.random(n) < 0.02)
         problem = growth.problem_for(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
         plain = nodes(problem, plain=True)
         assert len(plain["parent"]) > 2
-        assert not difference(plain, nodes(problem)), width
+        assert not difference(plain, nodes(problem, n_jobs=3)), width
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
+def test_the_largest_rank_is_the_largest(n):
+    x = np.arange(n, dtype=float)
+    problem = growth.problem_for({"a": x, "b": x, "y": x == n - 1}, "y", max_features=1)
+    grown = nodes(problem)
+    assert not difference(nodes(problem, plain=True), grown)
+    assert grown["cut"][0] == n - 1.5
 
 
 @pytest.mark.parametrize("n_levels", [128, 129, 40_000])

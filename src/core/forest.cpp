@@ -159,8 +159,9 @@ private:
     std::shared_ptr<const Shared> shared_;  // of all columns; trees that draw theirs make their own
 };
 
-// What a tree gives back the next one takes. The C library returns it to the system instead, to be had page by page
-// again, until it has seen a block as large given back.
+// What a tree gives back the next one takes. glibc returns it to the system instead, to be had page by page again,
+// until it has seen a block as large given back: from then on it keeps what is smaller, for the whole process, at most
+// twice the block a thread. Elsewhere this does nothing.
 void keep_memory() {
     void* volatile block = std::malloc(size_t{16} << 20);
     std::free(block);

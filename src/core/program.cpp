@@ -256,7 +256,7 @@ private:
 
     // The number of an answer, new or known; two are the same when all their bits are.
     uint32_t number_of(const Answer& said) {
-        if (p_.lists_classes() || said.classes.empty()) return number_of_bits(said);
+        if (p_.lists_classes() || !in_.n_classes) return number_of_bits(said);
         Answer all{said.label, {}, std::vector<double>(p_.width())};
         for (size_t i = 0; i < said.shares.size(); ++i)
             all.shares[static_cast<size_t>(said.classes[i])] = said.shares[i];
@@ -265,7 +265,8 @@ private:
     uint32_t number_of_bits(const Answer& said) {
         const bool lists = p_.lists_classes();
         uint64_t hash = static_cast<uint32_t>(said.label);
-        for (int32_t c : said.classes) hash = mixed(hash, static_cast<uint32_t>(c));
+        for (size_t i = 0; lists && i < said.classes.size(); ++i)
+            hash = mixed(hash, static_cast<uint32_t>(said.classes[i]));
         for (double s : said.shares) hash = mixed(hash, std::bit_cast<uint64_t>(s));
         const auto bits_equal = [](double a, double b) {
             return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);

@@ -4,12 +4,12 @@
 // cells come as 32 bits each (cells.hpp), so a test is one comparison of two whole numbers, and a step some arithmetic
 // (vote.cpp):
 //
-//     a number       at most `test`: both are the keys of floats, which have the floats' order, and the threshold's is
-//                    the largest one that is not above the exact threshold
+//     a number       at most `test`: both are the keys of floats, which have the floats' order; here that of the
+//                    largest float that is not above the exact threshold
 //     a category     bit number `code` of `test`, where there are at most kMostLevels levels: one for each, one for
 //                    missing values, and one for levels never seen
-//     where a row    `test` is less than every cell is, and `way` leads nowhere: it is the number of a leaf's answer,
-//     stops          or of a question that needs more than this
+//     where a row    `test` is less than every cell is, and `way` leads nowhere: `test` is the number of a leaf's
+//     stops          answer, or of a question that needs more than this
 //
 // Questions are multiway tests, those of many levels, and those by which missing values stay or have a branch of their
 // own; they are asked as a single tree does (predict.hpp). Floats decide wherever they can: where a cell and its
@@ -179,7 +179,7 @@ private:
     std::vector<uint64_t> inner_;                          // a bit a node: whether it is no leaf …
     std::vector<uint32_t> inner_before_;                   // … and how many of these come before each 64
 
-    // Answers, each once; where they do not list their classes, only what the classes share, or the values.
+    // Answers, each once: of classes the label, and the share of every class, or of those listed; of numbers the value.
     std::vector<int32_t> label_;
     std::vector<uint32_t> share_start_;
     std::vector<int32_t> share_class_;

@@ -3,8 +3,8 @@
 //     row 0   7 0 31         the ranks of a row stand side by side, for a node looks at few columns of its rows;
 //     row 1   2 1 31         equal values share a rank, a category's is its code, a missing value's is kNoRank
 //
-// A rank has as few bytes as its table allows, and rows begin where a line of the cache does if they nearly fill it: of
-// 100,000 rows with 20 columns, a node's visit to a row is one line.
+// A rank has as few bytes as its table allows, and where little is lost a row is made as long as a line of the cache,
+// or lines, or a part of one: of 100,000 rows with 20 columns, a node's visit to a row is one line.
 
 #pragma once
 
@@ -67,12 +67,12 @@ private:
             if (c.is_code()) most = std::max(most, c.n_levels);
         while (size_ < 4 && most > int64_t{1} << (8 * size_ - 1)) ++size_;
         shift_ = 32 - 8 * static_cast<int>(size_);
-        const size_t need = size_ * width_,
-                     lines = need > kLine ? (need + kLine - 1) / kLine * kLine : std::bit_ceil(need);
-        stride_ = lines - need <= need / 8 ? lines : need;
+        const size_t need = size_ * width_;
+        const size_t rounded = need > kLine ? (need + kLine - 1) / kLine * kLine : std::bit_ceil(need);
+        stride_ = rounded - need <= need / 8 ? rounded : need;
         cells_.resize(static_cast<size_t>(n_rows) * stride_ + 2 * kLine);
         const auto begin = reinterpret_cast<uintptr_t>(cells_.data());
-        first_ = kLine - begin % kLine + (stride_ - need);  // what is left of a line comes before its ranks
+        first_ = kLine - begin % kLine + (stride_ - need);  // what a row is longer by comes before its ranks
     }
     void put(size_t row, size_t column, uint32_t rank) {
         std::memcpy(cells_.data() + first_ + row * stride_ + column * size_, &rank, size_);

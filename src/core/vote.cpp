@@ -186,8 +186,8 @@ private:
     std::vector<uint8_t> tied_;
 };
 
-// A tree comes from far once a block: blocks are large, but there must be two of them a thread, so that one that is
-// late leaves work to the others.
+// A tree comes from far once a block: blocks are large, but where rows are enough there are two of them a thread, so
+// that one that is late leaves work to the others.
 int64_t rows_a_block(const Program& program, int64_t n_rows, int n_jobs) {
     constexpr int64_t kCells = 1 << 18, kFewest = 64, kMost = 1 << 14;
     const auto width = static_cast<int64_t>(program.cell_columns().size()) + 1;
