@@ -25,7 +25,7 @@ from treewise.problem.target import class_numbers
 from treewise.structure import Grown
 from treewise.table import Table, read
 from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -184,10 +184,7 @@ def read_for(model: Grown, data: Any) -> tuple[Table, bool]:
         return read([{**dict.fromkeys(model.columns), **data}], name="the row", na_values=na_values(model)), True
     if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
         if len(data) != len(model.columns):
-            raise DataError(
-                f"the row has {len(data)} values; the {'tree was' if isinstance(model, Tree) else 'trees were'} given"
-                f" {len(model.columns)} columns: {listing(model.columns)}."
-            )
+            raise DataError(f"the row has {plural(len(data), 'value')}; {was_given(model)}.")
         return read([dict(zip(model.columns, data, strict=True))], name="the row", na_values=na_values(model)), True
     if (
         isinstance(data, np.ndarray)
@@ -196,7 +193,16 @@ def read_for(model: Grown, data: Any) -> tuple[Table, bool]:
         and data.dtype.names is None
     ):
         return read(data, columns=model.columns, na_values=na_values(model)), False
-    return read(data, na_values=na_values(model)), False
+    table = read(data, na_values=na_values(model))
+    if isinstance(data, np.ndarray) and model.columns and not {*model.columns} & {*table.columns}:
+        raise DataError(f"the array has {plural(len(table.columns), 'column')}; {was_given(model)}.")
+    return table, False
+
+
+def was_given(model: Grown) -> str:
+    """Say which columns a model knows."""
+    trees = "tree was" if isinstance(model, Tree) else "trees were"
+    return f"the {trees} given {plural(len(model.columns), 'column')}: {listing([safe(c) for c in model.columns])}"
 
 
 def refuse_unsaid(tree: Tree, data: Any, nodes: Ints) -> None:

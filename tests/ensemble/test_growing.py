@@ -306,7 +306,7 @@ def test_an_ensemble_that_does_not_say_how_it_was_grown():
         ({"max_dept": 3}, r'^no option max_dept\. Did you mean "max_depth"\?'),
         (
             {"n_estimator": 3},
-            r'^no option n_estimator\. Did you mean "n_estimators"\? Options: help\(treewise\.forest\)',
+            r'^no option n_estimator\. Did you mean "n_estimators"\? Options: help\(treewise\.bagging\)',
         ),
         ({"criterion": "ginny"}, r"gini"),
         ({"n_jobs": 0}, r"^n_jobs=0: must be a whole number of threads"),
@@ -356,3 +356,46 @@ def test_the_note_comes_once_with_further_trees():
     assert TOLD not in one.notes
     more = grow_more(one, GIVEN_AWAY, 20)
     assert more.notes.count(TOLD) == grow_more(more, GIVEN_AWAY, 1).notes.count(TOLD) == 1
+
+
+def test_a_target_given_as_an_array_is_given_again():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(80, 3))
+    y = (x[:, 0] > 0).astype(int)
+    for table in (x, {"p": x[:, 0], "q": x[:, 1], "r": x[:, 2]}):
+        few, more = (tw.forest(table, y, n_estimators=n, oob_score=True) for n in (3, 5))
+        assert few.grow_more(table, 2, target=y) == more
+        assert few.oob_predict(table, target=y).tolist() == few.oob_predict({**few_named(x, few), "y": y}).tolist()
+        with pytest.raises(
+            tw.ColumnError, match=r'^the table has no column "y", the target of these trees\. Give it: ta'
+        ):
+            few.grow_more(table, 2)
+        with pytest.raises(tw.DataError, match="is not the table these trees were grown on"):
+            few.grow_more(table, 2, target=1 - y)
+
+
+def few_named(x, ensemble):
+    """Return an array as the columns an ensemble knows."""
+    return dict(zip(ensemble.columns, x.T, strict=True))
+
+
+@pytest.mark.parametrize("grow", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])
+def test_an_option_that_is_not_there_is_looked_for_where_it_was_given(grow):
+    with pytest.raises(tw.ParameterError, match=rf"^no option foo\. Options: help\(treewise\.{grow.__name__}\)"):
+        grow("penguins", n_estimators=2, foo=1)
+    meant = "" if grow is tw.adaboost else r' Did you mean "oob_score"\?'
+    with pytest.raises(tw.ParameterError, match=rf"^no option oob_scor\.{meant} Options"):
+        grow("penguins", n_estimators=2, oob_scor=True)
+
+
+def test_an_array_of_other_columns_is_refused_by_its_width():
+    x = np.random.default_rng(5).normal(size=(40, 3))
+    named = {"p": x[:, 0], "q": x[:, 1], "r": x[:, 2]}
+    for model, who in (
+        (tw.forest(named, x[:, 0] > 0, n_estimators=2), "trees were"),
+        (tw.grow(named, x[:, 0] > 0), "tree was"),
+    ):
+        assert model.predict(x).tolist() == model.predict(named).tolist()
+        for wrong, n in ((x[:, :2], "2 columns"), (x[:, :1], "1 column"), (np.hstack([x, x]), "6 columns")):
+            with pytest.raises(tw.DataError, match=f"^the array has {n}; the {who} given 3 columns: p, q, r"):
+                model.predict(wrong)

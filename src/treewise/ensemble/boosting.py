@@ -79,7 +79,8 @@ def adaboost(
         ``sample_weight``, ``class_weight`` and ``priors`` set the weights of the first round.
     """
     recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
-    problem = problem_of_many(data, target, {**options, "max_depth": max_depth, "random_state": random_state})
+    options = {**options, "max_depth": max_depth, "random_state": random_state}
+    problem = problem_of_many(data, target, options, "adaboost")
     return boost(problem, recipe, progress, n_jobs)
 
 

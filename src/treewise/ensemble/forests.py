@@ -101,12 +101,12 @@ def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> P
         raise ParameterError(
             f"splitter={shown(options['splitter'])}: extra-trees draw tests at random; a forest looks for the best."
         )
-    return problem_of_forest(data, target, {**options, "splitter": "random"})
+    return problem_of_forest(data, target, {**options, "splitter": "random"}, "extra_trees")
 
 
-def problem_of_forest(data: Any, target: Any, options: dict[str, Any]) -> Problem:
+def problem_of_forest(data: Any, target: Any, options: dict[str, Any], asked_of: str = "forest") -> Problem:
     """Prepare a table under the options of a forest: without ``max_features`` the task decides."""
-    problem = problem_of_many(data, target, options)
+    problem = problem_of_many(data, target, options, asked_of)
     if problem.settings.max_features is None and problem.target.task == "classification":
         problem = replace(problem, settings=replace(problem.settings, max_features="sqrt"))
     return problem

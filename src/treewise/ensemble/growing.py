@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from treewise.ensemble.bags import Bags
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
-from treewise.ensemble.recipes import MOST_TREES, BagRecipe, BoostRecipe, how_grown, recipe_of
-from treewise.errors import DataError, ParameterError, refuse_unknown, shown
+from treewise.ensemble.recipes import MOST_TREES, BagRecipe, how_grown, recipe_of
+from treewise.errors import ColumnError, DataError, ParameterError, refuse_unknown, shown
 from treewise.files.packing import plain_nan
 from treewise.growth import (
     PRUNING,
@@ -43,12 +44,16 @@ from treewise.history import Step
 from treewise.problem import Problem, conform
 from treewise.settings import Settings, whole
 from treewise.table import read
+from treewise.wording import safe
 
 Floats = npt.NDArray[np.float64]
 
 
-def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Problem:
-    """Prepare a table under the options of ``grow``, but for those that one tree alone can have."""
+def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of: str = "forest") -> Problem:
+    """Prepare a table under the options of ``grow``, but for those that one tree alone can have.
+
+    ``asked_of`` is the function they were given to, for what is said of an option it has not.
+    """
     asked = dict(options)
     refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
     if asked.pop("cost", None) is not None:
@@ -57,8 +62,11 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any]) -> Probl
             " class_weight=…"
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
-    own = (*BagRecipe.__dataclass_fields__, *BoostRecipe.__dataclass_fields__, "n_jobs", "progress")
-    refuse_unknown(asked, known, "help(treewise.forest), help(treewise.grow)", also=own)
+    if not asked.keys() <= {*known}:
+        import treewise
+
+        own = signature(getattr(treewise, asked_of)).parameters
+        refuse_unknown(asked, known, f"help(treewise.{asked_of}), help(treewise.grow)", also=own)
     return problem_for(data, target, **asked)
 
 
@@ -153,11 +161,14 @@ def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
 # -- more trees -------------------------------------------------------------------------------------------------------
 
 
-def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> Problem:
+def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None) -> Problem:
     """Prepare the table an ensemble was grown on once more; another one is refused."""
     made = how_grown(ensemble)
+    data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
+    if target is None and name not in data.columns:
+        raise ColumnError(f'{data.name} has no column "{safe(name)}", the target of these trees. Give it: target=…')
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
-    problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight)
+    problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
     check_same_table(ensemble, problem)
     return problem
 
@@ -177,13 +188,14 @@ def grow_more(
     ensemble: Ensemble,
     data: Any,
     n: int,
+    target: Any = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
     whole("n", n, least=1, most=MOST_TREES - len(ensemble))
-    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight), int(n), n_jobs, progress)
+    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight, target), int(n), n_jobs, progress)
 
 
 def more_of_problem(
@@ -214,10 +226,10 @@ def more_of_problem(
     return judged(more, recipe, bags) if judge else more
 
 
-def oob_predictions(ensemble: Ensemble, data: Any, sample_weight: Any = None) -> npt.NDArray[Any]:
+def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
     """Return for each row of the table what the trees say that have not seen it."""
     table = read(data, na_values=ensemble.na_values)
-    problem = same_problem(ensemble, table, sample_weight)
+    problem = same_problem(ensemble, table, sample_weight, target)
     said = out_of_bag(ensemble, problem, recipe_of(ensemble, BagRecipe).bags(problem)).predictions
     found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
     found[np.asarray(problem.rows)] = said

@@ -156,13 +156,15 @@ class Ensemble(Predicting, Reading, Grown):
         data: Any,
         n: int,
         *,
+        target: Any = None,
         sample_weight: Any = None,
         n_jobs: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Ensemble:
         """Return the ensemble with n further trees: what asking for all of them at once gives.
 
-        ``data`` is the table it was grown on; another one is refused. Weights given as an array are to be given again.
+        ``data`` is the table it was grown on; another one is refused. A target or weights given as an array are to be
+        given again.
 
         >>> import treewise as tw
         >>> tw.forest("penguins", n_estimators=3).grow_more("penguins", 2) == tw.forest("penguins", n_estimators=5)
@@ -170,7 +172,7 @@ class Ensemble(Predicting, Reading, Grown):
         """
         from treewise.ensemble.growing import grow_more
 
-        return grow_more(self, data, n, sample_weight, n_jobs, progress)
+        return grow_more(self, data, n, target, sample_weight, n_jobs, progress)
 
     def evaluate(
         self,
@@ -196,7 +198,7 @@ class Ensemble(Predicting, Reading, Grown):
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "cost": cost}
         return evaluate(self, data, target, sample_weight=sample_weight, **options)
 
-    def oob_predict(self, data: Any, *, sample_weight: Any = None) -> npt.NDArray[Any]:
+    def oob_predict(self, data: Any, *, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
         """Return for each row of the table it was grown on what the trees say that have not seen it.
 
         Of classes their labels, of numbers values; None or NaN where every tree has seen the row, or it does not count.
@@ -207,7 +209,7 @@ class Ensemble(Predicting, Reading, Grown):
         """
         from treewise.ensemble.growing import oob_predictions
 
-        return oob_predictions(self, data, sample_weight)
+        return oob_predictions(self, data, target, sample_weight)
 
     @property
     def rounds(self) -> Rounds:

@@ -161,13 +161,15 @@ def conform(
     settings: Settings,
     asked: Mapping[str, Any],
     sample_weight: Any = None,
+    answers: Any = None,
 ) -> Problem:
     """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
 
-    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it.
+    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
+    ``answers``, a column or an array, the table has the target by its name.
     """
     table = read(data, na_values=asked.get("na_values", ()))
-    column = table[target.name]
+    column = take_target(table, target.name if answers is None else answers)
     name = asked.get("sample_weight")
     again = name if name in table.columns else None
     weight = sample_weights(table, again if sample_weight is None else sample_weight)
