@@ -224,6 +224,26 @@ def test_whole_numbers_at_the_ends_of_their_range_and_missing():
         np.testing.assert_array_equal(ensemble.predict_proba({"n": rows}), by_a_loop(ensemble, {"n": rows}))
 
 
+def test_rows_that_stay_get_the_answer_of_the_node_they_stay_at():
+    """A level never seen stays at a multiway test: at the root, or at one of the nodes below."""
+    rng = np.random.default_rng(12)
+    town, hue, shape = (rng.choice(list(levels), 400) for levels in ("ab", "xyz", "mno"))
+    y = np.where(rng.random(400) < 0.2, "other", np.char.add(np.where(town == "a", hue, shape), town))
+    table = {"town": town, "hue": hue, "shape": shape}
+    ensemble = of_trees([tw.grow(table, y, categorical="multiway", max_depth=d) for d in (2, 3)])
+    rows = {
+        "town": ["?", "a", "b", "a", "b", "a"],
+        "hue": ["x", "?", "x", "y", "?", "z"],
+        "shape": ["m", "m", "?", "?", "o", "n"],
+    }
+    stay = ensemble.apply(rows)
+    inner = [[bool(tree.split_at(node)) for node in nodes] for tree, nodes in zip(ensemble, stay.T, strict=True)]
+    assert len({*stay[:, 0].tolist()}) > 3
+    assert np.sum(inner) > 5
+    np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
+    assert len(np.unique(ensemble.predict_proba(rows), axis=0)) > 3
+
+
 def test_numbers_that_a_test_has_no_room_for():
     """With room for three numbers of answers and questions the rest stand elsewhere; nothing else changes."""
     for name in ("any kind, missing in branches", "eight classes", "numbers"):
