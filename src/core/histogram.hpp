@@ -378,9 +378,7 @@ private:
 
     std::vector<int64_t> places_of(size_t column, int64_t present) const {
         std::vector<int64_t> places;
-        for (const Hopeful& h : benches_[0]->contest.survivors()) {
-            if (h.column == static_cast<int32_t>(column) && h.place > 0) places.push_back(h.place);
-        }
+        benches_[0]->contest.list_places(column, places);
         places.push_back(present);
         return places;
     }

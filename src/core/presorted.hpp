@@ -311,23 +311,22 @@ private:
 
     Bucket cut_buckets(size_t column, std::vector<Bucket>& out, Bench& bench) {
         const Orders::Order& order = orders_.of_column[column];
-        std::vector<size_t> places;
-        for (const Hopeful& h : benches_[0]->contest.survivors()) {
-            if (at(h.column) == column && h.place > 0) places.push_back(at(h.place));
-        }
-        if (order.present) places.push_back(order.present);
+        std::vector<int64_t> places;
+        benches_[0]->contest.list_places(column, places);
+        if (order.present) places.push_back(static_cast<int64_t>(order.present));
         bench.stats.assign((places.size() + 1) * width_, 0);
         size_t begin = 0;
         int64_t distinct = -1;
-        for (size_t p = 0; p < places.size(); begin = places[p++]) {
+        for (size_t p = 0; p < places.size(); begin = at(places[p++])) {
+            const size_t end = at(places[p]);
             int64_t* stat = bench.stats.data() + p * width_;
-            add_run(column, begin, places[p], stat);
-            int64_t place = static_cast<int64_t>(places[p]) - 1;
+            add_run(column, begin, end, stat);
+            int64_t place = places[p] - 1;
             if (frame_.settings.random_ties) {  // the draw goes by the number of the cut among all
-                for (size_t i = begin; i < places[p]; ++i) distinct += i == 0 || differs(column, i);
+                for (size_t i = begin; i < end; ++i) distinct += i == 0 || differs(column, i);
                 place = distinct;
             }
-            out.push_back({nullptr, nullptr, stat, key_at(column, begin), key_at(column, places[p] - 1), place});
+            out.push_back({nullptr, nullptr, stat, key_at(column, begin), key_at(column, end - 1), place});
         }
         int64_t* gone = bench.stats.data() + places.size() * width_;
         add(gone, sums_[column].data() + order.ends.size() * width_, width_);

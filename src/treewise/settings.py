@@ -184,7 +184,7 @@ def features(name: str, value: object) -> None:
         return
     raise ParameterError(
         f'{name}={shown(value)}: must be "sqrt", "log2", a whole number of columns, a share of them above 0 and up'
-        " to 1, or None for the usual: one tree looks at all."
+        " to 1, or None for the usual number."
     )
 
 

@@ -294,4 +294,4 @@ def in_options(message: str) -> str:
 
     said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message.replace("tree.refit(data)", "treewise refit MODEL DATA")))
     said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)
-    return _BARE.sub(lambda found: names[found[0]], re.sub(", or None for (no limit|all)", "", said))
+    return _BARE.sub(lambda found: names[found[0]], re.sub(", or None for (no limit|the usual number)", "", said))
