@@ -22,6 +22,7 @@ WAYS = {
     "drawn columns": {},
     "drawn columns, counted": {"drawn_rows": 2},
     "drawn columns without bounds": {"bounds": False},
+    "random cuts one column at a time": {"cluster_cells": 0},
     "cluster": {"drawn": False},
     "cluster without bounds": {"drawn": False, "bounds": False},
     "histograms to the end": {**NO_CLUSTER, "counted_rows": 2},
@@ -109,6 +110,29 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
             plain = nodes(problem, plain=True)
             for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
                 assert not difference(plain, nodes(problem, **tuning)), (seed, tuning)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01}, {"ties": "random"}])
+def test_random_cuts_are_passed_over_without_losing_the_best(criterion, limits):
+    """Numbers with and without gaps, whole numbers and categories; all columns, or three a node."""
+    regression = criterion in ("squared_error", "poisson")
+    for seed, n_classes in enumerate((2, 5)):
+        rng = np.random.default_rng([seed, len(criterion)])
+        n = 900
+        data = wide_table(rng, n)
+        signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(3 * np.array(data["x"])) + rng.normal(size=n)
+        classes = [f"c{int(v)}" for v in np.clip(signal + 1, 0, n_classes - 1)]
+        data["y"] = np.exp(signal).tolist() if regression else classes
+        for weight in (None, rng.integers(1, 5, n) / 2):
+            options = {"criterion": criterion, "splitter": "random", "random_state": seed, "sample_weight": weight}
+            options["task"] = "regression" if regression else None
+            for max_features in (None, 3):
+                problem = growth.problem_for(data, "y", max_features=max_features, **options, **limits)
+                plain = nodes(problem, plain=True)
+                assert len(plain["parent"]) > 50
+                for tuning in ({}, {"cluster_cells": 2**12}, {"bounds": False}):
+                    assert not difference(plain, nodes(problem, **tuning)), (seed, max_features, tuning)
 
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])

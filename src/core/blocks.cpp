@@ -19,6 +19,30 @@ TREEWISE_VECTORS Range32 range_of(const uint32_t* numbers, size_t n) {
     return {low, high};
 }
 
+TREEWISE_VECTORS KeyRange range_of(const int64_t* keys, size_t n) {
+    constexpr int64_t kGone = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+    int64_t low = kGone, high = kLeast;
+    for (size_t i = 0; i < n; ++i) low = std::min(low, keys[i]), high = std::max(high, keys[i]);
+    if (high != kGone) return {low, high, static_cast<int64_t>(n)};
+    int64_t present = 0;
+    high = kLeast;
+    for (size_t i = 0; i < n; ++i) {
+        const bool here = keys[i] != kGone;
+        present += here, high = std::max(high, here ? keys[i] : kLeast);
+    }
+    return {low, high, present};
+}
+
+TREEWISE_VECTORS UpTo count_up_to(const int64_t* keys, size_t n, int64_t most, const int64_t* weight,
+                                  const int64_t* load) {
+    int64_t rows = 0, weights = 0, loads = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t mask = -int64_t{keys[i] <= most};
+        rows -= mask, weights += weight[i] & mask, loads += load[i] & mask;
+    }
+    return {rows, weights, loads};
+}
+
 size_t first_largest(const double* numbers, size_t n) {
     size_t at = 0;
     double most = n ? numbers[0] : 0.0;

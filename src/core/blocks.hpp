@@ -38,6 +38,18 @@ struct Range32 {
     uint32_t low, high;
 };
 Range32 range_of(const uint32_t* numbers, size_t n);
+
+// Of n keys (keys.hpp): the least and the largest of those that are not missing, and how many these are.
+struct KeyRange {
+    int64_t low, high, present;
+};
+KeyRange range_of(const int64_t* keys, size_t n);
+// What the rows add up to whose key is at most so large.
+struct UpTo {
+    int64_t rows, weight, load;
+};
+UpTo count_up_to(const int64_t* keys, size_t n, int64_t most, const int64_t* weight, const int64_t* load);
+
 size_t first_largest(const double* numbers, size_t n);  // where it stands
 
 // How many of n different numbers are smaller than each: its place, were they in order. Both arrays have room for a

@@ -77,10 +77,9 @@ public:
         for (size_t i = 0; i < named_.size(); ++i) named_[i] = rows_[row_of(members()[at(node.begin) + i])];
         return named_;
     }
-    // y: the targets in the node's own units.
     bool gives_stats() const override { return true; }
-    void whole(Segment node, const int64_t* y, Stat& stat) override {
-        y_ = y;
+    void targets(const int64_t* y) override { y_ = y; }
+    void whole(Segment node, Stat& stat) override {
         stat.assign(width_, 0);
         for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), members()[at(i)]);
     }

@@ -56,9 +56,10 @@ public:
         return named_;
     }
     bool gives_stats() const override { return true; }
-    void whole(Segment node, const int64_t* y, Stat& stat) override {
-        y_ = y;
+    void targets(const int64_t* y) override { y_ = y; }
+    void whole(Segment node, Stat& stat) override {
         stat.assign(width_, 0);
+        if constexpr (S == Shape::sums) return frame_.add_rows(stat.data(), entries_.of(node), y_, loads_);
         if (Words* words = words_.find(node)) return words->count((*words)[node], stat.data());
         for (uint32_t e : entries_.of(node)) add_entry(stat.data(), e);
     }
@@ -69,7 +70,7 @@ public:
                                       uint64_t) override {
         whole_ = &whole, everything_ = false;
         contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
-        open_scores(node);
+        frame_.open_scores(appraiser_, whole, entries_.of(node));
         n_coarse_ = 0;
         words_.come_to(node);
         Words* words = as_words(node);
@@ -145,8 +146,7 @@ private:
     std::vector<uint32_t> packed(std::vector<Row>& rows) {
         const Target& target = frame_.target;
         if constexpr (S == Shape::sums) {
-            loads_.resize(at(target.n_rows));
-            for (Row r : rows) loads_[r] = frame_.quantiser(target.y[r], target.weight[r]);
+            loads_ = frame_.loads(rows);
             return std::move(rows);
         }
         int64_t heaviest = 1;
@@ -183,18 +183,6 @@ private:
             add_product(stat + kLimbs, w, y_[entry]), stat[kLoad] += loads_[entry];
         else
             stat[kCounts + at(class_of(entry))] += w;
-    }
-
-    void open_scores(Segment node) {
-        double low = 0, high = 0;
-        if constexpr (S == Shape::sums) {
-            const int64_t* y = frame_.target.y;
-            const auto rows = entries_.of(node);
-            const auto [least, most] =
-                std::minmax_element(rows.begin(), rows.end(), [&](Row a, Row b) { return y[a] < y[b]; });
-            low = frame_.quantiser.back(y[*least]), high = frame_.quantiser.back(y[*most]);
-        }
-        appraiser_.open(whole_->data(), low, high, frame_.quantiser.off(frame_.target.top != kAllFit));
     }
 
     // -- numbers ------------------------------------------------------------------------------------------------------

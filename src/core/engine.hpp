@@ -71,8 +71,10 @@ public:
 
     // Whether buckets come as statistics; if not, as rows.
     virtual bool gives_stats() const = 0;
-    // Statistics of all rows of a node, with targets in the node's own units.
-    virtual void whole(Segment, const int64_t* /* y */, Stat&) {}
+    // The targets, where they are numbers, in units of the node at hand (sides.hpp: Desk::sit).
+    virtual void targets(const int64_t* /* y */) {}
+    // Statistics of all rows of a node.
+    virtual void whole(Segment, Stat&) {}
 
     // Of these columns of a node, those that may hold its best split. key: the node's, for random cuts.
     virtual const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,

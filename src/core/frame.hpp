@@ -62,6 +62,38 @@ struct Frame {
             stat[kLoad] += q(target.y[row], w);
         }
     }
+    // Many rows' part; loads: what each adds to the scores of sums, by its number (below). Sums of all rows fit 128
+    // bits.
+    void add_rows(int64_t* stat, std::span<const uint32_t> rows, const int64_t* y,
+                  const std::vector<int64_t>& loads) const {
+        stat[kRows] += static_cast<int64_t>(rows.size());
+        int128 sum = 0;
+        for (uint32_t row : rows) {
+            const int64_t w = target.weight[row];
+            stat[kWeight] += w;
+            if (target.n_classes)
+                stat[kCounts + static_cast<size_t>(target.label[row])] += w;
+            else
+                sum += static_cast<int128>(w) * y[row], stat[kLoad] += loads[row];
+        }
+        if (!target.n_classes) add_sum(stat + kLimbs, sum);
+    }
+    std::vector<int64_t> loads(std::span<const uint32_t> rows) const {
+        std::vector<int64_t> all(static_cast<size_t>(target.n_rows));
+        for (uint32_t r : rows) all[r] = quantiser(target.y[r], target.weight[r]);
+        return all;
+    }
+    // Begins with a node: whole, its statistics; rows, which are asked for where the target is a number.
+    template <class Appraiser>
+    void open_scores(Appraiser& appraiser, const Stat& whole, std::span<const uint32_t> rows) const {
+        double low = 0, high = 0;
+        if (target.n_classes == 0) {
+            const auto [least, most] = std::minmax_element(
+                rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return target.y[a] < target.y[b]; });
+            low = quantiser.back(target.y[*least]), high = quantiser.back(target.y[*most]);
+        }
+        appraiser.open(whole.data(), low, high, quantiser.off(target.top != kAllFit));
+    }
     bool own_branch(const int64_t* gone) const {  // whether missing rows get a branch of their own
         if (!settings.missing_branch || gone[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
         if (gone[kWeight] < settings.min_leaf_weight) return false;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 
+#include "pieces.hpp"
 #include "scan.hpp"
 #include "summary.hpp"
 
@@ -62,8 +63,8 @@ struct Draft {
 
 // What one grower has drafted.
 struct Block {
-    std::vector<Draft> drafts;
-    std::vector<Parted> splits;
+    Pieces<Draft> drafts;
+    Pieces<Parted> splits;
     std::vector<std::pair<int32_t, int64_t>> counts;  // classes and their weights
 
     const Chosen& chosen(const Draft& draft) const { return splits[static_cast<size_t>(draft.split)].chosen; }
@@ -164,10 +165,11 @@ private:
         whole.clear();
         if constexpr (requires { whole.add(whole_.data()); }) {
             if (engine_.gives_stats()) {
+                engine_.targets(desk_.y);
                 if (known)
                     whole_ = *known;
                 else
-                    engine_.whole(node, desk_.y, whole_);
+                    engine_.whole(node, whole_);
                 whole.add(whole_.data());
                 whole.measure();
                 return rows;
@@ -250,10 +252,12 @@ private:
             block_.drafts.push_back(std::move(child));
         }
         open_.assign(k, 0);
-        const bool known = count_children(id);
+        if (wholes_.size() < k) wholes_.resize(k);
+        const bool counted = count_children(id), known = engine_.gives_stats();
         for (size_t b = 0; b < k; ++b) {
             const int64_t child = first_child + static_cast<int64_t>(b);
-            open_[b] = prepare(child, known ? &wholes_[b] : nullptr);
+            open_[b] = prepare(child, counted ? &wholes_[b] : nullptr);
+            if (known && !counted && open_[b]) wholes_[b] = whole_;
             if (open_[b] && settings_.max_leaf_nodes <= 0 &&
                 engine_.too_small(draft(child).segment, levels_left(child)))
                 handed_over_.push_back(child), open_[b] = 0;
@@ -264,13 +268,12 @@ private:
             if (open_[b]) search(first_child + static_cast<int64_t>(b), known ? &wholes_[b] : nullptr);
         }
     }
-    // Statistics of a node's children, where they are classes: the largest is the parent less the others, so its rows
-    // need not be counted. Returns whether wholes_ has them.
+    // Statistics of a node's children, where the target has classes: the largest is the parent less the others, so its
+    // rows need not be counted. Returns whether wholes_ has them.
     bool count_children(int64_t id) {
         if (target_.n_classes == 0 || !engine_.gives_stats()) return false;
         const Draft& d = draft(id);
         const auto largest = static_cast<size_t>(std::max_element(sizes_.begin(), sizes_.end()) - sizes_.begin());
-        if (wholes_.size() < sizes_.size()) wholes_.resize(sizes_.size());
         Stat& rest = wholes_[largest];
         rest.assign(stat_width(target_.n_classes), 0);
         rest[kRows] = d.segment.size(), rest[kWeight] = d.weight;
@@ -283,7 +286,7 @@ private:
             const Segment child{begin, begin + sizes_[b]};
             begin = child.end;
             if (b == largest || child.size() == 0) continue;
-            engine_.whole(child, desk_.y, wholes_[b]);
+            engine_.whole(child, wholes_[b]);
             sub(rest.data(), wholes_[b].data(), rest.size());
         }
         return true;

@@ -49,10 +49,9 @@ public:
     }
     // What is left of this engine when others grow the rest: the rows of nodes.
     void retire() { bins_.forget(), rows_.forget_scratch(), benches_.clear(); }
-    // y: the targets in the node's own units.
     bool gives_stats() const override { return true; }
-    void whole(Segment node, const int64_t* y, Stat& stat) override {
-        y_ = y;
+    void targets(const int64_t* y) override { y_ = y; }
+    void whole(Segment node, Stat& stat) override {
         stat.assign(width_, 0);
         if (S == Shape::two && frame_.unit) {
             int64_t ones = 0;

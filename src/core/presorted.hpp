@@ -119,7 +119,7 @@ public:
     Segment all() const override { return {0, frame_.target.n_rows}; }
     std::span<const Row> rows(Segment) override { return {}; }  // classes with statistics: nobody asks
     bool gives_stats() const override { return true; }
-    void whole(Segment node, const int64_t*, Stat& stat) override {
+    void whole(Segment node, Stat& stat) override {
         if (node.size() == frame_.target.n_rows) {
             stat = root_;
             return;

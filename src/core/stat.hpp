@@ -30,14 +30,14 @@ inline void sub(int64_t* from, const int64_t* what, size_t width) {
 
 // Σ w·y is longer than a word: it is kept in four limbs of 31 bits, which add up for 2^32 rows without carrying.
 inline constexpr int kLimbBits = 31;
-inline void add_product(int64_t* limbs, int64_t weight, int64_t y) {
-    const int128 product = static_cast<int128>(weight) * y;
+inline void add_sum(int64_t* limbs, int128 sum) {
     constexpr int64_t kMask = (int64_t{1} << kLimbBits) - 1;
-    limbs[0] += static_cast<int64_t>(product) & kMask;
-    limbs[1] += static_cast<int64_t>(product >> kLimbBits) & kMask;
-    limbs[2] += static_cast<int64_t>(product >> (2 * kLimbBits)) & kMask;
-    limbs[3] += static_cast<int64_t>(product >> (3 * kLimbBits));
+    limbs[0] += static_cast<int64_t>(sum) & kMask;
+    limbs[1] += static_cast<int64_t>(sum >> kLimbBits) & kMask;
+    limbs[2] += static_cast<int64_t>(sum >> (2 * kLimbBits)) & kMask;
+    limbs[3] += static_cast<int64_t>(sum >> (3 * kLimbBits));
 }
+inline void add_product(int64_t* limbs, int64_t weight, int64_t y) { add_sum(limbs, static_cast<int128>(weight) * y); }
 inline int128 sum_of(const int64_t* stat) {
     int128 sum = 0;
     for (size_t i = 4; i-- > 0;) sum = sum * (int128{1} << kLimbBits) + stat[kLimbs + i];

@@ -42,6 +42,7 @@ struct Variance {
 
 // Deviations are cut to so many bits that their weighted squares add up in 128.
 inline Variance variance(const Desk& desk, int128 sum, int64_t weight, const uint32_t* first, const uint32_t* last) {
+    if (desk.low == desk.high) return {0.0, 0};
     const int128 mean = floor_div(sum, weight);
     const int room = (126 - bit_length(static_cast<uint128>(weight))) / 2;
     const auto range = static_cast<int128>(desk.high) - desk.low + 1;
