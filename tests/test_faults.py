@@ -45,6 +45,7 @@ def tasks(folder):
     texts = np.where(labels, "yes", "no").tolist()
     frame = pd.DataFrame({"words": words, "town": rng.choice(["Rome", "Bari"], ROWS), "y": texts})
     tree = tw.grow(numbers[:20_000], labels[:20_000])
+    small_trees = tw.forest(numbers[:300], labels[:300], n_estimators=4000, max_depth=3)
     many = np.tile(numbers, (4, 1))
     named = {**{f"x{i + 1}": numbers[:, i] for i in range(6)}, "y": labels}
     csv, model = os.path.join(folder, "t.csv"), os.path.join(folder, "m.json")
@@ -58,6 +59,7 @@ def tasks(folder):
         "forest": lambda: tw.forest(numbers[:20_000], labels[:20_000], n_estimators=6, oob_score=True),
         "bagging": lambda: tw.bagging(numbers, labels, n_estimators=2, max_depth=5, n_jobs=2),
         "predict": lambda: tree.predict(many),
+        "predict by thousands of trees": lambda: small_trees.predict(numbers[:16_000]),
         "predict_proba": lambda: tree.predict_proba(many),
         "refit": lambda: tree.refit(named),
         "evaluate": lambda: tree.evaluate(named),

@@ -70,8 +70,10 @@ public:
         if (n_levels.size() != integer.size() || votes.size() + 1 != in.start.size())
             throw nb::value_error("lengths differ");
         for (size_t c = 0; c < n_levels.size(); ++c) kinds_.push_back({integer[c], n_levels[c]});
+        std::optional<std::function<void(double)>> silent;
+        const Monitor look = monitor(silent);
         nb::gil_scoped_release no_python;
-        program_ = std::make_unique<Program>(in, kinds_, most.value_or(~0u));
+        program_ = std::make_unique<Program>(in, kinds_, most.value_or(~0u), [&] { look(0.0); });
         find_asked(in);
     }
 

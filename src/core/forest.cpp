@@ -159,10 +159,11 @@ private:
     std::shared_ptr<const Shared> shared_;  // of all columns; trees that draw theirs make their own
 };
 
-// What a tree gives back the next one takes. glibc returns it to the system instead, to be had page by page again,
-// until it has seen a block as large given back: from then on it keeps what is smaller, for the whole process, at most
-// twice the block a thread. Elsewhere this does nothing.
-void keep_memory() {
+// What a tree gives back the next one takes. Of arrays that pass its threshold (128 kB, so those of more than 2^14
+// rows) glibc returns it to the system instead, to be had page by page again, until it has seen a block as large given
+// back, as whoever frees a large array lets it see: from then on it keeps what is smaller. Elsewhere this does nothing.
+void keep_memory(int64_t n_rows) {
+    if (n_rows <= 1 << 14) return;
     void* volatile block = std::malloc(size_t{16} << 20);
     std::free(block);
 }
@@ -175,7 +176,7 @@ std::vector<Member> grow_forest(const std::vector<Column>& columns, const Target
                                 const Plan& plan, int64_t first, int64_t n_trees, const Monitor& monitor) {
     const auto n = static_cast<size_t>(n_trees);
     const bool alone = n == 1;  // then its threads work inside the tree
-    keep_memory();
+    keep_memory(target.n_rows);
     const Nursery nursery(columns, target, settings, plan, [&](double) { monitor(0.0); });
     std::vector<Member> members(n);
     Crew crew(alone ? 1 : static_cast<int>(std::min<size_t>(n, static_cast<size_t>(std::max(1, settings.n_jobs)))));

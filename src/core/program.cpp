@@ -52,7 +52,8 @@ uint64_t mixed(uint64_t hash, uint64_t more) {
 // Goes through the nodes backwards: a node's children then stand on top of a stack, the first uppermost.
 class Program::Maker {
 public:
-    Maker(Program& program, const std::vector<ColumnKind>& kinds) : p_(program), in_(program.packed_), kinds_(kinds) {
+    Maker(Program& program, const std::vector<ColumnKind>& kinds, const Pulse& pulse)
+        : p_(program), in_(program.packed_), kinds_(kinds), pulse_(pulse) {
         const size_t n_trees = in_.start.size() - 1;
         check_lengths();
         choose_cells();
@@ -62,7 +63,7 @@ public:
         if (p_.lists_classes()) p_.share_start_.push_back(0);
         inner_ = in_.column.size, leaf_ = in_.kind.size() - inner_, derived_ = in_.derived.size();
         code_ = in_.codes.size, count_ = in_.count_class.size;
-        for (size_t t = n_trees; t-- > 0;) write_tree(in_.start[t], in_.start[t + 1]);
+        for (size_t t = n_trees; t-- > 0; pulse_()) write_tree(in_.start[t], in_.start[t + 1]);
         std::reverse(p_.stay_node_.begin(), p_.stay_node_.end());
         std::reverse(p_.stay_answer_.begin(), p_.stay_answer_.end());
         need(code_ == 0 && count_ == 0 && derived_ == 0, "the members' lists have more entries than they name");
@@ -93,6 +94,7 @@ private:
         p_.inner_.assign(in_.kind.size() / 64 + 1, 0);
         size_t inner = 0;
         for (size_t node = 0; node < in_.kind.size(); ++node) {
+            if (node % kBetweenPulses == 0) pulse_();
             if (node % 64 == 0) p_.inner_before_.push_back(static_cast<uint32_t>(inner));
             if (in_.kind[node] == kLeaf) continue;
             p_.inner_[node / 64] |= uint64_t{1} << (node % 64);
@@ -217,7 +219,8 @@ private:
     void put_stop(int64_t node, uint32_t number, bool question) {
         const uint32_t most = question ? p_.most_questions_ : p_.most_answers_;
         p_.slots_[node] = {std::min(number, most) + (question ? kFirstQuestion : 0), ~0u << p_.shift_};
-        if (number >= most) p_.large_numbers_[node] = number;
+        if (number < most) return;
+        question ? p_.large_questions_.put(inner_, number) : p_.large_answers_.put(leaf_, number);
     }
 
     uint32_t answer_of_leaf(int64_t node) {
@@ -294,6 +297,7 @@ private:
     Program& p_;
     const Packed& in_;
     const std::vector<ColumnKind>& kinds_;
+    const Pulse& pulse_;
     std::vector<uint32_t> cell_of_;  // of each column
     std::vector<uint32_t> pure_;     // the number of the answer that is one class for certain
     Index index_;
@@ -301,13 +305,14 @@ private:
     size_t inner_ = 0, leaf_ = 0, code_ = 0, count_ = 0, derived_ = 0;  // where the current node's entries begin
 };
 
-Program::Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most)
+Program::Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most, const Pulse& pulse)
     : packed_(packed), most_answers_(std::min(most, kMostAnswers)), most_questions_(std::min(most, kMostQuestions)) {
-    Maker(*this, kinds);
+    Maker(*this, kinds, pulse);
     packed_.answers.clear(), packed_.derived = {};
     const auto fit = [](auto&... vectors) { (vectors.shrink_to_fit(), ...); };
     fit(label_, share_start_, share_class_, share_, stay_node_, stay_answer_, kind_, column_, missing_, other_, codes_,
-        code_branch_, cut_, cut_int_, code_start_, child_start_, children_, packed_.answers);
+        code_branch_, cut_, cut_int_, code_start_, child_start_, children_, packed_.answers, large_answers_,
+        large_questions_);
 }
 
 size_t Program::n_bytes() const {
@@ -315,14 +320,17 @@ size_t Program::n_bytes() const {
     return bytes(slots_, inner_, inner_before_, label_, share_start_, share_class_, share_, stay_node_, stay_answer_,
                  kind_, column_, missing_, other_, codes_, code_branch_, cut_, cut_int_, code_start_, child_start_,
                  children_) +
-           large_numbers_.size() * 32;
+           large_answers_.n_bytes() + large_questions_.n_bytes();
 }
 
 uint32_t Program::number_at(size_t t, uint32_t at) const {
     const Slot s = tree(t)[at];
     const bool question = is_question(s);
     const uint32_t number = question ? s.test - kFirstQuestion : s.test;
-    return number < (question ? most_questions_ : most_answers_) ? number : large_numbers_.at(packed_.start[t] + at);
+    if (number < (question ? most_questions_ : most_answers_)) return number;
+    const int64_t node = packed_.start[t] + at;
+    const size_t inner = inner_before(node);
+    return question ? large_questions_[inner] : large_answers_[static_cast<size_t>(node) - inner];
 }
 
 uint32_t Program::rare_answer_at(size_t t, uint32_t at) const {

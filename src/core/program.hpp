@@ -1,4 +1,5 @@
-// Many trees as a program to be walked: eight bytes a node, made once from the packed members (ensemble/members.py).
+// Many trees as a program to be walked: eight bytes a node, and every answer once, made from the packed members
+// (ensemble/members.py).
 //
 // A node keeps its place: pre-order, so the first child stands behind it, and the second where `way` says. The row's
 // cells come as 32 bits each (cells.hpp), so a test is one comparison of two whole numbers, and a step some arithmetic
@@ -23,9 +24,9 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "crew.hpp"
 #include "pages.hpp"
 #include "predict.hpp"
 #include "problem.hpp"
@@ -111,6 +112,24 @@ struct Slot {
     bool stops() const { return way >> 31; }
 };
 
+// The numbers a slot has no room for, by the node's rank among its kind. They come from the last node to the first, and
+// so once there is one, those before it have a place too.
+class LargeNumbers {
+public:
+    void put(size_t rank, uint32_t number) {
+        if (numbers_.empty()) last_ = rank;
+        numbers_.resize(last_ - rank + 1);
+        numbers_.back() = number;
+    }
+    uint32_t operator[](size_t rank) const { return numbers_[last_ - rank]; }
+    size_t n_bytes() const { return numbers_.capacity() * sizeof(uint32_t); }
+    void shrink_to_fit() { numbers_.shrink_to_fit(); }
+
+private:
+    size_t last_ = 0;
+    std::vector<uint32_t> numbers_;
+};
+
 class Program {
 public:
     // The keys below that of −∞ have room for so many answers, and, behind them, questions.
@@ -118,7 +137,7 @@ public:
     static_assert(kFirstQuestion + kMostQuestions < key_of(-std::numeric_limits<float>::infinity()));
 
     // `most`: as many numbers as there is room for; fewer in tests.
-    Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most = ~0u);
+    Program(const Packed& packed, const std::vector<ColumnKind>& kinds, uint32_t most, const Pulse& pulse);
 
     size_t n_trees() const { return packed_.start.size() - 1; }
     int64_t n_classes() const { return packed_.n_classes; }
@@ -175,9 +194,9 @@ private:
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
     LargeVector<Slot> slots_;
-    std::unordered_map<int64_t, uint32_t> large_numbers_;  // of nodes whose test has no room for them
-    std::vector<uint64_t> inner_;                          // a bit a node: whether it is no leaf …
-    std::vector<uint32_t> inner_before_;                   // … and how many of these come before each 64
+    LargeNumbers large_answers_, large_questions_;  // of leaves, and of other nodes
+    std::vector<uint64_t> inner_;                   // a bit a node: whether it is no leaf …
+    std::vector<uint32_t> inner_before_;            // … and how many of these come before each 64
 
     // Answers, each once: of classes the label, and the share of every class, or of those listed; of numbers the value.
     std::vector<int32_t> label_;

@@ -194,7 +194,8 @@ int64_t rows_a_block(const Program& program, int64_t n_rows, int n_jobs) {
     return std::clamp(std::min(kCells / width, n_rows / (2 * std::max(n_jobs, 1)) + 1), kFewest, kMost);
 }
 
-// Calls work(walker, begin, end) for all blocks of rows.
+// Calls work(walker, begin, end, pulse) for all blocks of rows. There may be a million trees, so work has a pulse for
+// between two of them.
 template <class Work>
 void by_blocks(const Program& program, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                const Monitor& monitor, const Work& work) {
@@ -203,16 +204,17 @@ void by_blocks(const Program& program, const std::vector<Column>& columns, int64
     Crew crew(std::min(n_jobs, static_cast<int>(std::min<size_t>(pieces, 1024))));
     std::vector<Walker> walkers(static_cast<size_t>(crew.size()), Walker(program, columns));
     std::atomic<int64_t> done = 0;
+    const Pulse tick = [&] { monitor(static_cast<double>(done) / static_cast<double>(n_rows)); };
     crew.share(
         pieces,
         [&](size_t piece, int worker) {
             const int64_t begin = static_cast<int64_t>(piece) * block, end = std::min(n_rows, begin + block);
             Walker& walker = walkers[static_cast<size_t>(worker)];
             walker.read(begin, end);
-            work(walker, begin, end);
+            work(walker, begin, end, crew.pulse(worker, tick));
             done += end - begin;
         },
-        [&] { monitor(static_cast<double>(done) / static_cast<double>(n_rows)); });
+        tick);
 }
 
 std::vector<uint32_t> all_below(size_t n) {
@@ -273,7 +275,7 @@ private:
 void add_votes(const Program& program, const std::vector<Column>& columns, int64_t n_rows, const Ballot& ballot,
                int n_jobs, const Monitor& monitor, double* sums) {
     const Adder adder(program, ballot, sums);
-    by_blocks(program, columns, n_rows, n_jobs, monitor, [&](Walker& walker, int64_t begin, int64_t end) {
+    by_blocks(program, columns, n_rows, n_jobs, monitor, [&](Walker& walker, auto begin, auto end, const Pulse& pulse) {
         std::vector<uint32_t> some;
         if (end - begin < static_cast<int64_t>(kTogether)) {
             for (int64_t row = begin; row < end; ++row) {
@@ -294,6 +296,7 @@ void add_votes(const Program& program, const std::vector<Column>& columns, int64
             walker.rows_down(t, some, [&](std::span<const uint32_t> rows, std::span<const uint32_t> ends) {
                 adder.add(ends, [&](size_t) { return t; }, [&](size_t k) { return begin + rows[k]; });
             });
+            pulse();
         }
     });
 }
@@ -301,13 +304,14 @@ void add_votes(const Program& program, const std::vector<Column>& columns, int64
 void find_ends(const Program& program, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                const Monitor& monitor, int32_t* ends) {
     const size_t n_trees = program.n_trees();
-    by_blocks(program, columns, n_rows, n_jobs, monitor, [&](Walker& walker, int64_t begin, int64_t end) {
+    by_blocks(program, columns, n_rows, n_jobs, monitor, [&](Walker& walker, auto begin, auto end, const Pulse& pulse) {
         const std::vector<uint32_t> rows = all_below(static_cast<size_t>(end - begin));
         for (size_t t = 0; t < n_trees; ++t) {
             walker.rows_down(t, rows, [&](std::span<const uint32_t> some, std::span<const uint32_t> found) {
                 for (size_t k = 0; k < some.size(); ++k)
                     ends[(static_cast<size_t>(begin) + some[k]) * n_trees + t] = static_cast<int32_t>(found[k]);
             });
+            pulse();
         }
     });
 }

@@ -259,6 +259,7 @@ def test_numbers_that_a_test_has_no_room_for():
         sums = np.zeros((n, ensemble.voting.width))
         cramped.add(for_core(encodings, columns), n, ensemble.voting.said, 0, len(ensemble), sums)
         np.testing.assert_array_equal(sums, ensemble.voting.sums(columns, n))
+        assert cramped.nbytes <= ensemble.voting.voter.nbytes + 4 * len(members.kind) + 1000
 
 
 def test_one_row_is_answered_as_the_table_is():
@@ -322,11 +323,12 @@ def test_only_the_trees_that_count_for_a_row_speak(name):
     assert (many == 0).any()
 
 
-def test_a_program_takes_eight_bytes_a_node():
+def test_a_program_takes_eight_bytes_a_node_and_its_answers():
+    """Pure leaves share the answers; of numbers each leaf has its own, eight bytes."""
     x = RNG.normal(size=(4000, 6))
-    ensemble = of_trees([tw.grow(x, RNG.integers(0, 2, 4000)) for _ in range(3)])
-    nodes = int(ensemble.members.start[-1])
-    assert ensemble.voting.voter.nbytes <= 8.5 * nodes + 1000
+    for y, each in ((RNG.integers(0, 2, 4000), 8.5), (x[:, 0] + RNG.normal(size=4000), 12.5)):
+        ensemble = of_trees([tw.grow(x, y) for _ in range(3)])
+        assert ensemble.voting.voter.nbytes <= each * int(ensemble.members.start[-1]) + 1000
 
 
 def test_what_cannot_be_predicted_is_said():

@@ -1,7 +1,7 @@
 """Rows → what every tree says → one answer: prediction with many trees.
 
 Stands on ``members.py`` and the core's ``Voter``, which walks a compact program made of all members once (eight bytes a
-node beside the members themselves) and adds up what they say, in the order of the trees:
+node and the answers, beside the members themselves) and adds up what they say, in the order of the trees:
 
     forest, extra_trees, bagging    the mean of the trees' class shares, or of their values; the class of the largest
                                     share, the first of equals
