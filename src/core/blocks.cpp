@@ -43,13 +43,17 @@ TREEWISE_VECTORS UpTo count_up_to(const int64_t* keys, size_t n, int64_t most, c
     return {rows, weights, loads};
 }
 
-size_t first_largest(const double* numbers, size_t n) {
-    size_t at = 0;
-    double most = n ? numbers[0] : 0.0;
-    for (size_t i = 1; i < n; ++i) {
-        if (numbers[i] > most) most = numbers[i], at = i;
-    }
-    return at;
+TREEWISE_VECTORS size_t first_largest(const double* numbers, size_t n) {
+    constexpr size_t kLanes = 4;
+    double most[kLanes];
+    std::fill_n(most, kLanes, n ? numbers[0] : 0.0);
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (size_t k = 0; k < kLanes; ++k) most[k] = numbers[i + k] > most[k] ? numbers[i + k] : most[k];
+    for (; i < n; ++i) most[0] = std::max(most[0], numbers[i]);
+    const double largest = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+    for (i = 0; i < n && numbers[i] != largest;) ++i;
+    return i;
 }
 
 TREEWISE_VECTORS void count_before(int32_t* numbers, size_t n, int32_t* places) {

@@ -122,14 +122,14 @@ private:
         const auto said = static_cast<size_t>(settings_.empty_from_root || !empty ? 0 : parent_[node]);
         out_.rows.push_back(static_cast<int64_t>(rows.size()));
         out_.missing_rows.push_back(missing);
-        out_.weight.push_back(std::ldexp(static_cast<double>(weight), -target_.weight_scale));
+        out_.weight.push_back(scaled(static_cast<double>(weight), -target_.weight_scale));
         out_.impurity.push_back(s.impurity);
         out_.gain.push_back(gain);
         if (target_.n_classes) {
             out_.label.push_back(empty ? out_.label[said] : s.label);
             for (auto [c, w] : counts) {
                 out_.count_class.push_back(c);
-                out_.count_weight.push_back(std::ldexp(static_cast<double>(w), -target_.weight_scale));
+                out_.count_weight.push_back(scaled(static_cast<double>(w), -target_.weight_scale));
             }
         } else {
             out_.value.push_back(empty ? out_.value[said] : s.value);

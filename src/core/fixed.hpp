@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +15,15 @@ namespace treewise {
 using int128 = __int128;
 using uint128 = unsigned __int128;
 
-inline constexpr int kFraction = 61;  // bits after the point
+inline constexpr int kFraction = 61;      // bits after the point …
+inline constexpr double kUnit = 0x1p-61;  // … so what one unit is
+
+// x·2^exponent, as std::ldexp says it: a power of two that is a double itself needs one multiplication.
+inline double scaled(double x, int exponent) {
+    constexpr int kBias = 1023;
+    if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
+    return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << 52);
+}
 
 inline int bit_length(uint128 x) {
     const auto high = static_cast<uint64_t>(x >> 64);

@@ -100,7 +100,7 @@ private:
         nodes_.stop.push_back(inner ? kInner : d.stop);
         nodes_.rows.push_back(d.segment.size());
         nodes_.missing_rows.push_back(chosen.missing_rows);
-        nodes_.weight.push_back(std::ldexp(static_cast<double>(d.weight), -target_.weight_scale));
+        nodes_.weight.push_back(scaled(static_cast<double>(d.weight), -target_.weight_scale));
         nodes_.impurity.push_back(d.summary.impurity);
         nodes_.gain.push_back(split.gain);
         const bool empty = d.stop == kNoRows;  // answers with what its parent or the root says
@@ -112,7 +112,7 @@ private:
             for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
                 const auto [cls, weight] = block.counts[static_cast<size_t>(i)];
                 nodes_.count_class.push_back(cls);
-                nodes_.count_weight.push_back(std::ldexp(static_cast<double>(weight), -target_.weight_scale));
+                nodes_.count_weight.push_back(scaled(static_cast<double>(weight), -target_.weight_scale));
             }
         } else {
             nodes_.value.push_back(said.summary.value);
@@ -270,8 +270,10 @@ private:
     }
     // The calling thread asks Python whether to go on; the others ask the crew.
     std::function<void(int64_t)> ticker(const Crew* crew) {
-        return [this, crew](int64_t rows) {
-            finished_ += rows;
+        return [this, crew, waiting = int64_t{0}](int64_t rows) mutable {
+            constexpr int64_t kFew = 256;  // rows of small leaves: no time has passed
+            if ((waiting += rows) < kFew && rows > 0) return;
+            finished_ += std::exchange(waiting, 0);
             if (!crew) return monitor_(share_done());
             if (crew->stopped()) throw Cancelled{};
         };

@@ -64,8 +64,8 @@ struct Quantiser {
         return static_cast<int64_t>((static_cast<int128>(weight) * (static_cast<int128>(y) - middle)) >> shift);
     }
     // rounded: whether the targets themselves were, in units of their own (treewise/problem).
-    Off off(bool rounded) const { return {shift > 0 ? 1.0 : 0.0, rounded ? std::ldexp(1.0, -shift) : 0.0}; }
-    double back(int64_t y) const { return std::ldexp(static_cast<double>(static_cast<int128>(y) - middle), -shift); }
+    Off off(bool rounded) const { return {shift > 0 ? 1.0 : 0.0, rounded ? scaled(1.0, -shift) : 0.0}; }
+    double back(int64_t y) const { return scaled(static_cast<double>(static_cast<int128>(y) - middle), -shift); }
 };
 
 // A criterion that has no score is grown by sorted lists alone (grow.cpp), every candidate exactly.
@@ -96,16 +96,15 @@ public:
             // A side's sum S is off by e = rows·a + weight·b + r (r: doubles are rounded), so S²/m by 2·|S|/m·e + e²/m,
             // where |S|/m, about the mean, is within the range of the node.
             mean_ = criterion_ == Criterion::squared_error ? static_cast<double>(whole[kLoad]) / weight : 0.0;
-            const double range = high - low + 1,
-                         r = std::ldexp(std::max(std::abs(low), std::abs(high)) * weight + 1, -49);
+            const double range = high - low + 1, r = scaled(std::max(std::abs(low), std::abs(high)) * weight + 1, -49);
             const double e = rows * off.row + weight * off.weight + 2 * r;
             if (criterion_ == Criterion::squared_error)
                 delta_ = 2 * range * e + 3 * (rows * off.row + weight * off.weight * off.weight + 2 * r * r) +
-                         std::ldexp(range * range * weight, -46);
+                         scaled(range * range * weight, -46);
             else  // S·log2(S/m): the logarithm is within ±63
-                delta_ = 256 * e + std::ldexp(static_cast<double>(whole[kLoad]) * 64, -44);
+                delta_ = 256 * e + scaled(static_cast<double>(whole[kLoad]) * 64, -44);
         } else {
-            delta_ = std::ldexp(weight * (2 + std::log2(weight)), -36);
+            delta_ = scaled(weight * (2 + std::log2(weight)), -36);
         }
         whole_ = side(whole);
     }

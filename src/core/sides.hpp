@@ -62,7 +62,7 @@ struct Desk {
         finer.resize(target.n_rows);
         for (const uint32_t* row = first; row != last; ++row) {
             const double raw = target.raw[*row];
-            const auto rounded = static_cast<int64_t>(std::rint(std::ldexp(raw, scale)));
+            const auto rounded = static_cast<int64_t>(std::rint(scaled(raw, scale)));
             finer[*row] = rounded ? rounded : (raw > 0) - (raw < 0);
         }
         y = finer.data();
@@ -75,7 +75,7 @@ struct Desk {
         return gain > slack(branches) || -gain > slack(branches) ? gain : 0;
     }
     double in_users_units(int128 total, int64_t weight) const {  // per unit of weight
-        return std::ldexp(static_cast<double>(total) * worth / static_cast<double>(weight), -degree * scale);
+        return scaled(static_cast<double>(total) * worth / static_cast<double>(weight), -degree * scale);
     }
 
 private:
@@ -110,7 +110,7 @@ protected:
     void set_rounding(int128 rounding, int128 per_branch) const {
         desk_->rounding = rounding;
         desk_->per_branch = per_branch;
-        desk_->worth = std::ldexp(1.0, -kFraction);
+        desk_->worth = kUnit;
         desk_->degree = 0;
     }
     int64_t take(int32_t c, int64_t w) {  // returns the class's weight before
@@ -279,7 +279,7 @@ public:
         desk_->fraction = std::min(kFraction, 126 - 2 * (bits - desk_->shift));
         const int128 tail = desk_->shift ? 2 * ((spread >> desk_->shift) + 1) << desk_->fraction : 0;
         desk_->rounding = desk_->per_branch = 1 + tail;  // a quotient, and a cut tail of S
-        desk_->worth = std::ldexp(1.0, 2 * desk_->shift - desk_->fraction);
+        desk_->worth = scaled(1.0, 2 * desk_->shift - desk_->fraction);
         desk_->degree = 2;
     }
 };
@@ -298,7 +298,7 @@ public:
         desk_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
         desk_->per_branch = desk_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
         desk_->rounding = 8 * (sum >> desk_->shift) + desk_->per_branch;
-        desk_->worth = 0.6931471805599453 * std::ldexp(1.0, desk_->shift - kFraction);
+        desk_->worth = 0.6931471805599453 * scaled(1.0, desk_->shift - kFraction);
         desk_->degree = 1;
     }
 };

@@ -36,8 +36,8 @@ Summary summarise(const Side& side, const Desk& desk, const uint32_t*, const uin
 struct Variance {
     double square;
     int exponent;
-    double value() const { return std::ldexp(square, 2 * exponent); }
-    double deviation() const { return std::ldexp(std::sqrt(square), exponent); }
+    double value() const { return scaled(square, 2 * exponent); }
+    double deviation() const { return scaled(std::sqrt(square), exponent); }
 };
 
 // Deviations are cut to so many bits that their weighted squares add up in 128.
@@ -49,9 +49,9 @@ inline Variance variance(const Desk& desk, int128 sum, int64_t weight, const uin
     const int shift = std::max(0, bit_length(static_cast<uint128>(range)) - room);
     int128 squares = 0, deviations = 0;
     for (const uint32_t* row = first; row != last; ++row) {
-        const int128 d = (desk.y[*row] - mean) >> shift;
-        squares += desk.target.weight[*row] * d * d;
-        deviations += desk.target.weight[*row] * d;
+        const auto d = static_cast<int64_t>((desk.y[*row] - mean) >> shift);  // room is 62 bits at most
+        const int128 weighed = static_cast<int128>(desk.target.weight[*row]) * d;
+        squares += weighed * d, deviations += weighed;
     }
     const double w = static_cast<double>(weight), off = static_cast<double>(deviations) / w;
     const double v = std::max(0.0, static_cast<double>(squares) / w - off * off);
@@ -59,7 +59,7 @@ inline Variance variance(const Desk& desk, int128 sum, int64_t weight, const uin
 }
 
 inline double mean_of(const Desk& desk, int128 sum, int64_t weight) {
-    return std::ldexp(static_cast<double>(sum) / static_cast<double>(weight), -desk.scale);
+    return scaled(static_cast<double>(sum) / static_cast<double>(weight), -desk.scale);
 }
 
 inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
@@ -74,8 +74,8 @@ inline Summary summarise(const SquaredSide& side, const Desk& desk, const uint32
 inline Summary summarise(const AbsoluteSide& side, const Desk& desk, const uint32_t* first, const uint32_t* last) {
     Summary s;
     const auto [low, high] = side.medians();
-    s.value = std::ldexp(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.scale);
-    s.impurity = std::ldexp(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.scale);
+    s.value = scaled(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -desk.scale);
+    s.impurity = scaled(static_cast<double>(side.total()) / static_cast<double>(side.weight), -desk.scale);
     s.spread = variance(desk, side.sum, side.weight, first, last).deviation();
     return s;
 }
@@ -108,8 +108,8 @@ inline Summary summarise(const PoissonSide& side, const Desk& desk, const uint32
                             (static_cast<int128>(cut) << kFraction) - log2_fixed(static_cast<uint64_t>(side.weight)) -
                             scale;
     const double m = static_cast<double>(side.weight);
-    const double ylogy = std::ldexp(static_cast<double>(terms) / m, spare + down - kFraction - desk.scale);
-    const double of_mean = s.value * std::ldexp(static_cast<double>(log_mean), -kFraction);
+    const double ylogy = scaled(static_cast<double>(terms) / m, spare + down - kFraction - desk.scale);
+    const double of_mean = s.value * scaled(static_cast<double>(log_mean), -kFraction);
     s.impurity = std::max(0.0, kLn2 * (ylogy - of_mean));
     return s;
 }
