@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from treewise.errors import ParameterError
 from treewise.sheet import Heading, Sheet, Shown
+from treewise.split import in_a_cell
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
@@ -185,15 +186,15 @@ def in_words(tree: Tree) -> str:
     >>> in_words(tw.grow("admissions", max_depth=1)), in_words(tw.grow("admissions", preset="id3"))
     ('GPA = 3.5 → N, otherwise → P', 'GPA first, 6 leaves')
     """
-    branches = tree.children(0)
-    if not branches:
+    branches, split = tree.children(0), tree.split_at(0)
+    if split is None:
         return f"always {safe(tree.prediction(0))}"
     if tree.depth > 1 or len(branches) > MOST_BRANCHES:
-        return f"{safe(tree.columns[tree.arrays.column[0]])} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
+        return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
-        test = tree.words(branches[0]) if len(branches) == 2 else safe(tree.columns[tree.arrays.column[0]])
+        test = in_a_cell(tree.words(branches[0]), split) if len(branches) == 2 else safe(split.column)
         return f"always {answers.pop()} ({test} only tells how surely)"
-    said = [f"{tree.words(node)} → {safe(tree.prediction(node))}" for node in branches]
+    said = [f"{in_a_cell(tree.words(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
     return ", ".join(said)
