@@ -316,14 +316,17 @@ def test_why_boosting_ended_is_said_once(run):
     answer = run("grow xor --ensemble adaboost")
     assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
     assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
-    assert "Where the only learner is no better than chance, α is set to 1.\n" in answer.out
+    assert (
+        "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1.\n"
+        in answer.out
+    )
 
 
 def test_a_round_of_many_rows_is_bounded_on_a_terminal(run, monkeypatch):
     assert run("grow penguins --ensemble adaboost --n-estimators 2 -o p.json").code == 0
     assert "… 294 more rows" not in run("trace p.json penguins --round 1").out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert "\n… 294 more rows\n" in run("trace p.json penguins --round 1").out
+    assert "\n… 294 more rows: --all\n" in run("trace p.json penguins --round 1").out
     assert "more rows" not in run("trace p.json penguins --round 1 --all").out
 
 

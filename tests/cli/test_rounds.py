@@ -1,6 +1,8 @@
 """The rounds of boosting at the command line: one worked out, in every form, and all of them as a table."""
 
 import json
+import re
+import sys
 
 import pytest
 
@@ -68,6 +70,21 @@ def test_a_round_with_the_weights_it_was_grown_with(run, tmp_path):
     assert plain.code == 0
     assert run("trace w.json t.csv --round 1 --sample-weight w").out == plain.out
     assert run("trace w.json t.csv --round 1 --sample-weight x").code != 0  # no longer passed over
+
+
+# -- all of them ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line", ["grow admissions --ensemble adaboost -q", "stages f.json admissions"])
+def test_a_terminal_is_shown_the_first_and_the_last_and_told_how_to_see_all(run, monkeypatch, line):
+    assert run("grow admissions --ensemble adaboost --n-estimators 50 -q -o f.json").out.count("→ P") >= 40
+    left = "more rounds" if "grow" in line else "more stages"
+    assert left not in run(line).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = run(line).lines
+    assert any(re.fullmatch(f"… \\d+ {left}: --all", said) for said in shown)
+    assert any(said.strip() == "…" for said in shown)
+    assert left not in run(f"{line} --all").out
 
 
 # -- a tree goes by the ending too ----------------------------------------------------------------------

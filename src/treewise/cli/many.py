@@ -118,7 +118,7 @@ def show_many(ensemble: Ensemble, whole: bool = False) -> None:
 
 
 def show_rounds(ensemble: Ensemble, whole: bool) -> None:
-    """Print the rounds of boosting: on a terminal the first ones, unless all are asked for."""
+    """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
     if ensemble.method == "adaboost":
         say("")
         present(ensemble.rounds, most=most_rows(ensemble, whole))

@@ -58,7 +58,8 @@ def present(
     """
     form = form_for(form, output, drawn=drawn)
     if form == "text" and output in (None, "-"):
-        return say_styled(shown.to_text(terminal_width(), most, bold if has_style() else str))
+        text = shown.to_text(terminal_width(), most, bold if has_style() else str)
+        return say_styled(with_hint(text) if most is None else text)
     deliver(content(shown, form, most), output)
     if output not in (None, "-"):
         remark("", f"→ {safe(output)}")
@@ -68,6 +69,14 @@ def present(
 def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
     """Say how many rows of a list are shown: all in a file, in a pipe, or if asked for; None is what a screen holds."""
     return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
+
+
+def with_hint(text: str) -> str:
+    """Say below a table that leaves rows out how to see them, where the verb has ``--all``."""
+    context = click.get_current_context(silent=True)
+    if context is None or all(parameter.name != "whole" for parameter in context.command.params):
+        return text
+    return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
 
 
 def content(shown: Shown, form: str, most: int | None) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.evaluating import seen_before, with_known_answers
-from treewise.ensemble.rounds import UNBOUNDED, at_most
+from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
 from treewise.evaluate.measure import Compared, root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-MOST_STAGES = 30  # that are printed
-WEIGHED = ("sample_weight", "sample_weight_array", "class_weight", "priors")  # in a history: rows do not weigh the same
+MOST_STAGES, LAST_STAGES = 30, 5  # that are printed, and how many of these are the last ones
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Stages(Shown, Sequence[Stage]):
         )
         rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
         title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
-        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES)
+        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES, last=LAST_STAGES)
 
     @property
     def said_rows(self) -> str:
@@ -159,8 +158,7 @@ def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
     of the plain share of wrong rows where the rows weighed differently.
     """
     none: list[float | None] = [None] * len(ensemble)
-    weighed = any(step.get(name) for step in ensemble.history for name in WEIGHED)
-    if ensemble.method != "adaboost" or weighed or not seen_before(ensemble, table):
+    if ensemble.method != "adaboost" or has_weights(ensemble) or not seen_before(ensemble, table):
         return none
     try:
         return [each.bound for each in ensemble.rounds]
