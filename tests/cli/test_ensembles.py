@@ -267,6 +267,18 @@ def test_more_trees_are_for_a_file(run):
     assert answer.err == "treewise: more: -o FILE says where to save all trees; it may be MODEL itself.\n"
 
 
+@pytest.mark.parametrize("line", ["more f.json admissions --trees 5 -o x.json", "trace b.json penguins --round 1"])
+def test_advice_is_possible_where_the_table_is_another(run, forest, boosted, line):
+    answer = run(line)
+    assert answer.code == 3
+    assert answer.err.endswith("the target of these trees. Give the table they were grown on.\n")
+
+
+def test_more_gives_no_advice_for_growing(run):
+    assert "--oob-score" in run("grow penguins --ensemble forest --n-estimators 2 -o g.json").err
+    assert "--oob-score" not in run("more g.json penguins --trees 1 -o g.json").err
+
+
 def test_more_needs_the_same_table(run, forest):
     run("data penguins -o p.csv")
     answer = run("more f.json admissions --trees 1 -o f.json")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.many import check_ending, say_grown, show_many, write_many
+from treewise.cli.many import check_ending, check_own_table, say_grown, show_many, write_many
 from treewise.cli.shared import (
     all_option,
     jobs_option,
@@ -67,11 +67,12 @@ def command(
     check_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
     before = found.trees
+    check_own_table(before, table)
     started = time.monotonic()
     with bar("grow") as progress:
         ensemble = before.grow_more(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
     if not quiet:
-        say_grown(ensemble, time.monotonic() - started, before.notes)
+        say_grown(ensemble, time.monotonic() - started, before.notes, advise=False)
     write_many(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
         return

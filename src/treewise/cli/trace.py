@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.many import check_own_table
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.pictures import ENDINGS as DRAWN
 from treewise.cli.pictures import check_picture, is_picture, picture
@@ -107,6 +108,7 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
+            check_own_table(model.trees, table)
             found = model.trees.worked_round(table, number, sample_weight=options["sample_weight"])
             return present(found, form, output, most_rows(found.rows, whole, output))
         if model.many is not None and model.many.method == "adaboost":
