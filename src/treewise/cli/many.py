@@ -120,7 +120,11 @@ def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...], advis
         if note not in before:
             ended = f"{note.partition(':')[0]}; the line below its rounds says why"
             remark("note", ended if note.startswith(ENDED) else in_options(note))
-    if advise and ensemble.oob is None and ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost"):
+    if (
+        advise
+        and ensemble.oob is None
+        and ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost")
+    ):
         remark("note", "--oob-score says how good they are on rows each tree has not seen")
     remark("", "")
 
