@@ -287,7 +287,7 @@ def test_out_of_bag_has_a_place_for_every_row_of_x():
 
 
 def test_rows_that_every_tree_has_seen_are_warned_of():
-    with pytest.warns(UserWarning, match=r"oob_score: \d+ rows of 344 were seen by every tree"):
+    with pytest.warns(UserWarning, match=r"oob_score: every tree has seen \d+ rows of 344, left out of the score"):
         model = ForestClassifier(2, oob_score=True).fit(X, Y)
     assert np.isnan(model.oob_decision_function_).any()
 

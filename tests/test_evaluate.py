@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -372,3 +373,12 @@ def test_a_column_called_class_by_chance_is_not_what_a_written_tree_predicts():
     table = {"x": [1, 2, 3], "class": ["First", "Second", "First"], "survived": [1, 0, 0]}
     assert (tree.evaluate(table).target, tree.evaluate(table).errors) == ("survived", 0)
     assert tree.evaluate({"x": [1, 2], "class": [1, 0]}).target == "class"
+
+
+@pytest.mark.parametrize(("gone", "said"), [(1, "in 1 row (1). Remove it first"), (2, "in 2 rows (1, 2). Remove them")])
+def test_one_row_is_spoken_of_as_one(gone, said):
+    table = {"x": [1, 2, 3, 4], "y": [None] * gone + ["b", "a", "b", "a"][gone:]}
+    with pytest.raises(tw.DataError, match=re.escape(said)):
+        tw.grow(table, "y")
+    with pytest.raises(tw.DataError, match=re.escape(said.split("(")[-1])):
+        evaluate(tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y"), table)

@@ -222,7 +222,7 @@ def test_missing_targets_are_named():
 
 
 def test_missing_can_be_refused():
-    with pytest.raises(tw.DataError, match=r'column "x" is missing in 1 rows \(row 2\)'):
+    with pytest.raises(tw.DataError, match=r'column "x" is missing in 1 row \(2\)'):
         tw.grow({"x": [1.0, None, 2.0], "y": ["a", "b", "a"]}, "y", missing="error")
     tree = tw.grow({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", missing="error")
     with pytest.raises(tw.DataError, match="missing in row 1 of the row"):

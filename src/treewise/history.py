@@ -52,12 +52,15 @@ def in_words(step: Mapping[str, Any]) -> str:
     'prune("gain", threshold=0.01): 6 → 3 leaves'
     >>> in_words({"did": "grow", "ensemble": {"method": "forest", "n_estimators": 9}, "settings": {"max_depth": 2}})
     'forest(n_estimators=9, max_depth=2)'
+    >>> in_words({"did": "grow", "sample_weight": "w", "rows": 12}), in_words({"sample_weight_array": True})
+    ('grow(sample_weight="w") on 12 rows', 'made(sample_weight=…)')
     """
     did = step.get("ensemble", {}).get("method", step.get("did", "made"))
     options = {**options_of_many(step), **step.get("options", {})}
-    options |= {name: step[name] for name in ("class_weight", "priors", "cost") if name in step}
+    options |= {name: step[name] for name in ("sample_weight", "class_weight", "priors", "cost") if step.get(name)}
     said = [json.dumps(step["method"])] if "method" in step else []
     said += [f"{name}={option_in_words(value)}" for name, value in options.items()]
+    said += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
     words = f"{did}({', '.join(said)})"
     if "rows" in step:
         words += f" on {plural(step['rows'], 'row')}"

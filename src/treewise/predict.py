@@ -30,6 +30,8 @@ from treewise.wording import plural, safe
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+MOST_NAMED = 20  # columns that are not there, in a message
+
 
 def apply(tree: Tree, data: Any) -> Any:
     """Return the number of the node each row ends at; for a single row, that number."""
@@ -237,7 +239,7 @@ def nor_has_it(names: Sequence[str]) -> str:
     ' Nor has it "age", "town".'
     """
     quoted = [f'"{safe(name)}"' for name in names]
-    return f" Nor has it {listing(quoted)}." if quoted else ""
+    return f" Nor has it {listing(quoted, most=MOST_NAMED)}." if quoted else ""
 
 
 def encoded_columns(

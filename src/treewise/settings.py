@@ -183,8 +183,8 @@ def features(name: str, value: object) -> None:
     if (count is not None and 1 <= count <= MOST) or (isinstance(value, float) and 0.0 < value <= 1.0):
         return
     raise ParameterError(
-        f'{name}={shown(value)}: must be "sqrt", "log2", a whole number of columns, a share of them above 0 and up'
-        " to 1, or None for the usual number."
+        f'{name}={shown(value)}: must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0'
+        " and up to 1, or None for the usual number."
     )
 
 

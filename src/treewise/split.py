@@ -31,6 +31,7 @@ from treewise.wording import safe
 Value = float | int | str | None  # one decoded cell; None is missing
 
 MOST_SAID, FEW_SAID = 200, 10  # of a set of more levels than the one, the other is said
+MOST_IN_CELL, FEW_IN_CELL = 6, 5  # the same in a cell of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +280,24 @@ def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     return f"{name} in {set_of(levels)}"
 
 
-def set_of(levels: tuple[str, ...]) -> str:
+def set_of(levels: tuple[str, ...], most: int = MOST_SAID, few: int = FEW_SAID) -> str:
     """Write a set of levels; of very many the first few, and how many more there are."""
-    said = list(map(quote, levels[:MOST_SAID]))
-    if len(levels) > MOST_SAID:
-        said = [*said[:FEW_SAID], f"+{len(levels) - FEW_SAID}"]
+    said = list(map(quote, levels[:most]))
+    if len(levels) > most:
+        said = [*said[:few], f"+{len(levels) - few}"]
     return f"{{{', '.join(said)}}}"
+
+
+def in_a_cell(words: str, split: Split) -> str:
+    """Shorten what was said of a split so that it fits a cell of a table: of a set the first few levels.
+
+    >>> split = Subset("id", tuple("abcdefgh"))
+    >>> in_a_cell(split.words(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
+    'id in {a, b, c, d, e, +3} or missing'
+    """
+    if not isinstance(split, Subset):
+        return words
+    return words.replace(set_of(split.levels), set_of(split.levels, MOST_IN_CELL, FEW_IN_CELL), 1)
 
 
 def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:

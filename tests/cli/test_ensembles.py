@@ -188,6 +188,35 @@ def test_predict_a_row(run, forest):
         assert f"{words.split()[0]} is for a single tree, and f.json holds 7 trees." in refused.err
 
 
+@pytest.mark.parametrize("verb", ["predict", "explain"])
+def test_every_column_a_row_lacks_is_named(run, tmp_path, verb):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, (200, 12))
+    names = [f"col{i}" for i in range(12)]
+    rows = [",".join(map(str, [*row, int(sum(row) > 48)])) for row in x.tolist()]
+    tmp_path.joinpath("t.csv").write_text("\n".join([",".join([*names, "y"]), *rows]) + "\n")
+    assert run("grow t.csv --target y --ensemble forest --n-estimators 9 -q -o g.json").code == 0
+    answer = run(f"{verb} g.json --row 'col0=3'")
+    assert answer.code == 3
+    assert all(f'"{name}"' in answer.err for name in names[1:])
+    known = ", ".join(["col0=3", *(f"{name}=" for name in names[1:])])
+    assert run(f"{verb} g.json --row '{known}'").code == 0
+
+
+def test_an_option_is_refused_in_whole_sentences(run):
+    answer = run("grow penguins --ensemble forest --max-features half")
+    assert answer.err.endswith(
+        'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1.\n'
+    )
+    assert "adaboost 50, and it may end earlier" in " ".join(run("grow --help").out.split())
+
+
+def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y,w\n1,a,1\n2,b,2\n3,a,2\n4,b,1\n")
+    answer = run("grow t.csv --target y --sample-weight w --ensemble forest --n-estimators 2 -q")
+    assert re.search(r'(?m)^made .*, sample_weight="w"\) on 4 rows$', answer.out)
+
+
 def test_predict_says_what_was_never_seen(run, forest, tmp_path):
     lines = run("data penguins").out.splitlines()
     tmp_path.joinpath("new.csv").write_text("\n".join([lines[0], lines[1].replace("Torgersen", "Elba")]) + "\n")
@@ -267,6 +296,18 @@ def test_more_trees_are_for_a_file(run):
     assert answer.err == "treewise: more: -o FILE says where to save all trees; it may be MODEL itself.\n"
 
 
+@pytest.mark.parametrize("line", ["more f.json admissions --trees 5 -o x.json", "trace b.json penguins --round 1"])
+def test_advice_is_possible_where_the_table_is_another(run, forest, boosted, line):
+    answer = run(line)
+    assert answer.code == 3
+    assert answer.err.endswith("the target of these trees. Give the table they were grown on.\n")
+
+
+def test_more_gives_no_advice_for_growing(run):
+    assert "--oob-score" in run("grow penguins --ensemble forest --n-estimators 2 -o g.json").err
+    assert "--oob-score" not in run("more g.json penguins --trees 1 -o g.json").err
+
+
 def test_more_needs_the_same_table(run, forest):
     run("data penguins -o p.csv")
     answer = run("more f.json admissions --trees 1 -o f.json")
@@ -316,14 +357,17 @@ def test_why_boosting_ended_is_said_once(run):
     answer = run("grow xor --ensemble adaboost")
     assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
     assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
-    assert "Where the only learner is no better than chance, α is set to 1.\n" in answer.out
+    assert (
+        "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1.\n"
+        in answer.out
+    )
 
 
 def test_a_round_of_many_rows_is_bounded_on_a_terminal(run, monkeypatch):
     assert run("grow penguins --ensemble adaboost --n-estimators 2 -o p.json").code == 0
     assert "… 294 more rows" not in run("trace p.json penguins --round 1").out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert "\n… 294 more rows\n" in run("trace p.json penguins --round 1").out
+    assert "\n… 294 more rows: --all\n" in run("trace p.json penguins --round 1").out
     assert "more rows" not in run("trace p.json penguins --round 1 --all").out
 
 

@@ -212,7 +212,7 @@ def test_evaluate_missing_answers(run, model, tmp_path):
     tmp_path.joinpath("t.csv").write_text(table)
     answer = run(f"evaluate {model} t.csv")
     assert answer.code == 3
-    assert "missing in 1 row of t.csv (1). Remove them first, or --drop-missing-target." in answer.err
+    assert "missing in 1 row of t.csv (1). Remove it first, or --drop-missing-target." in answer.err
     assert "of 343 rows" in run(f"evaluate {model} t.csv --drop-missing-target").out
 
 

@@ -206,7 +206,7 @@ def test_a_first_learner_no_better_than_chance_is_all_there_is():
     assert (len(boosted), boosted.votes.tolist(), boosted.rounds[0].error) == (1, [1.0], 0.5)
     assert boosted.notes == (
         "boosting ended after 1 tree of 9: The first tree gets 50.0 % wrong, no better than chance (50.0 %): it is all"
-        " there is, for boosting needs learners that do better. Deeper trees may: max_depth.",
+        " there is, for boosting needs learners that do better. Trees deeper than 1 may.",
     )
     assert len(tw.adaboost("xor", n_estimators=9, max_depth=2)) == 1
 
@@ -216,7 +216,7 @@ def test_a_later_one_is_not_kept():
     boosted = tw.adaboost(data, "y", 50)
     assert [r.error for r in boosted.rounds] == [1 / 3]
     assert boosted.rounds.stopped == (
-        "After 1 tree none does better than chance (50.0 % wrong) any more. Deeper trees may: max_depth."
+        "After 1 tree none does better than chance (50.0 % wrong) any more. Trees deeper than 1 may."
     )
     assert boosted.worked_round(data, 1).next_weights.tolist() == [0.25, 0.25, 0.5]
     assert boosted.grow_more(data, 5) == boosted

@@ -399,3 +399,13 @@ def test_an_array_of_other_columns_is_refused_by_its_width():
         for wrong, n in ((x[:, :2], "2 columns"), (x[:, :1], "1 column"), (np.hstack([x, x]), "6 columns")):
             with pytest.raises(tw.DataError, match=f"^the array has {n}; the {who} given 3 columns: p, q, r"):
                 model.predict(wrong)
+
+
+def test_rows_in_another_order_give_the_same_trees_with_another_fingerprint():
+    table = {"x": [float(i * 7 % 20) for i in range(20)], "y": ["ab"[i % 3 == 0] for i in range(20)]}
+    turned = {name: cells[::-1] for name, cells in table.items()}
+    forest, other = (tw.forest(each, "y", n_estimators=5) for each in (table, turned))
+    assert forest == other
+    assert forest.history[0]["ensemble"]["table"] != other.history[0]["ensemble"]["table"]
+    with pytest.raises(DataError, match="with the same rows in the same order"):
+        forest.grow_more(turned, 2)

@@ -111,7 +111,11 @@ def test_the_legend_says_how_a_vote_without_a_formula_is_set():
     assert perfect[-1].error == 0
     assert set_to in perfect.sheet().below
     assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.sheet().below
-    assert "Where the only learner is no better than chance, α is set to 1." in tw.adaboost("xor").rounds.sheet().below
+    at_chance = "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
+    nothing_known = tw.adaboost({"x": [None] * 6, "y": list("abcabc")}, "y")  # 2/3 wrong, as a guess among three
+    for boosted in (tw.adaboost("xor"), nothing_known):
+        assert at_chance in boosted.rounds.sheet().below
+        assert boosted.rounds[0].z == 1
 
 
 def test_some_rounds_or_none_of_them():
@@ -135,3 +139,44 @@ def test_a_learner_that_says_the_same_on_both_sides():
     assert in_words(stump) == "always a (x <= 1.5 only tells how surely)"
     many = tw.grow({"c": list("pppqqqrrr"), "y": list("aabaaaaaa")}, "y", max_depth=1, categorical="multiway")
     assert in_words(many) == "always a (c only tells how surely)"
+
+
+@pytest.mark.parametrize("rows", [360, 720])
+def test_a_learner_names_a_few_levels_however_many_there_are(rows):
+    table = {"name": [f"n{i:03}" for i in range(rows)], "y": ["ab"[i % 3 == 0] for i in range(rows)]}
+    said = tw.adaboost(table, "y", n_estimators=1).rounds[0].learner
+    assert said == f"name in {{n000, n003, n006, n009, n012, +{rows // 3 - 5}}} → b, otherwise → a"
+
+
+def test_one_class_has_no_formula():
+    found = tw.adaboost({"x": [1, 2, 3], "y": ["a"] * 3}, "y").rounds
+    assert found.sheet().below == (
+        "There is one class only, so the learner gets nothing wrong: ε = 0, and its vote α is set to 1.",
+        "The learner of round 1 makes no mistake: nothing is left to weigh anew, and it decides alone.",
+    )
+
+
+@pytest.mark.parametrize("weights", [{"class_weight": {"N": 2, "P": 1}}, {"sample_weight": [1, 2] * 6}])
+def test_the_legend_says_that_rows_are_weighed(weights):
+    assert (
+        "voting, the rows weighed as in round 1; it"
+        in tw.adaboost("admissions", n_estimators=2, **weights).rounds.legend
+    )
+    assert "round 1" not in tw.adaboost("admissions", n_estimators=2).rounds.legend
+
+
+def test_rounds_stay_a_table_at_80_columns():
+    lines = tw.adaboost("admissions", n_estimators=5).rounds.to_text(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("round  learner               error ε   vote α        z       training  at most %")
+    assert lines[2].split() == ["error", "%"]
+    assert lines[3].startswith("    1  GPA = 3.5 → N,        0.16667  0.80472  0.74536           16.7       74.5")
+
+
+def test_of_many_rounds_the_first_and_the_last_are_shown():
+    rounds = tw.adaboost("admissions", n_estimators=50).rounds
+    numbers = [line.split()[0] for line in rounds.to_text(200).splitlines()[2:23]]
+    assert numbers == [*map(str, range(1, 16)), "…", *map(str, range(46, 51))]
+    assert "… 30 more rounds" in rounds.to_text(200).splitlines()
+    assert "…" not in rounds.to_text(200, most=50)
+    assert len(rounds.sheet().records()) == 50

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
 from treewise.cli.shared import (
     drop_option,
     estimate_option,
@@ -102,4 +102,4 @@ def show(result: Importances, form: str | None, output: str | None) -> None:
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output)
+    return present(result, form, output, drawn=ENDINGS)

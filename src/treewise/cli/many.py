@@ -19,12 +19,13 @@ from treewise.cli.showing import bold, has_style, most_rows, present, say_styled
 from treewise.cli.streams import deliver, remark, say
 from treewise.cli.understood import prepared_aloud
 from treewise.cli.values import in_options
-from treewise.errors import ParameterError
+from treewise.errors import ColumnError, ParameterError, did_you_mean
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble import Ensemble
     from treewise.problem import Problem
+    from treewise.table import Table
 
 Grower = Callable[..., "Ensemble"]  # problem, progress=, n_jobs=
 
@@ -96,8 +97,21 @@ def prepare_for(method: str) -> Callable[..., Problem]:
     return lambda table, target, **options: prepare(table, target, options)
 
 
-def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...]) -> None:
-    """Say how it went, and what was noted on the way; why boosting ended is said with its rounds."""
+def check_own_table(ensemble: Ensemble, table: Table) -> None:
+    """Refuse a table without the target of the trees, where only the one they were grown on will do."""
+    name = ensemble.target.name
+    if name not in table.columns:
+        raise ColumnError(
+            f'{table.name} has no column "{safe(name)}", the target of these trees.{did_you_mean(name, table.columns)}'
+            " Give the table they were grown on."
+        )
+
+
+def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...], advise: bool = True) -> None:
+    """Say how it went, and what was noted on the way; why boosting ended is said with its rounds.
+
+    ``advise`` names an option that would have told more.
+    """
     from treewise.ensemble.model import ENDED
 
     leaves = plural(int(ensemble.members.leaf_start[-1]), "leaf", "leaves")
@@ -106,7 +120,11 @@ def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...]) -> No
         if note not in before:
             ended = f"{note.partition(':')[0]}; the line below its rounds says why"
             remark("note", ended if note.startswith(ENDED) else in_options(note))
-    if ensemble.oob is None and ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost"):
+    if (
+        advise
+        and ensemble.oob is None
+        and ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost")
+    ):
         remark("note", "--oob-score says how good they are on rows each tree has not seen")
     remark("", "")
 
@@ -118,7 +136,7 @@ def show_many(ensemble: Ensemble, whole: bool = False) -> None:
 
 
 def show_rounds(ensemble: Ensemble, whole: bool) -> None:
-    """Print the rounds of boosting: on a terminal the first ones, unless all are asked for."""
+    """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
     if ensemble.method == "adaboost":
         say("")
         present(ensemble.rounds, most=most_rows(ensemble, whole))

@@ -9,8 +9,16 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.many import check_ending, say_grown, show_many, write_many
-from treewise.cli.shared import jobs_option, na_option, quiet_option, take_text_options, text_options, weight_option
+from treewise.cli.many import check_ending, check_own_table, say_grown, show_many, write_many
+from treewise.cli.shared import (
+    all_option,
+    jobs_option,
+    na_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    weight_option,
+)
 from treewise.cli.streams import check_place, remark
 from treewise.cli.verb import MANY, option, output_option, verb
 from treewise.errors import ParameterError
@@ -35,6 +43,7 @@ from treewise.wording import safe
 @text_options
 @weight_option
 @jobs_option
+@all_option("round of boosting")
 @output_option("Save all trees as one model file (.json); it may be MODEL itself.")
 @quiet_option
 def command(
@@ -44,6 +53,7 @@ def command(
     na_values: Sequence[str],
     sample_weight: str | None,
     n_jobs: int | None,
+    whole: bool,
     output: str | None,
     quiet: bool,
     **text: Any,
@@ -57,14 +67,15 @@ def command(
     check_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
     before = found.trees
+    check_own_table(before, table)
     started = time.monotonic()
     with bar("grow") as progress:
         ensemble = before.grow_more(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
     if not quiet:
-        say_grown(ensemble, time.monotonic() - started, before.notes)
+        say_grown(ensemble, time.monotonic() - started, before.notes, advise=False)
     write_many(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
         return
-    show_many(ensemble)
+    show_many(ensemble, whole)
     if not quiet:
         remark("", f"saved {safe(output)}")

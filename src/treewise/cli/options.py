@@ -217,7 +217,12 @@ class EnsembleOption(GrowOption):
 
 ENSEMBLE_OPTIONS = (
     EnsembleOption(
-        "n_estimators", MANY, "How many trees (default 100; bagging 10; adaboost at most 50)", "N", int, of=METHODS
+        "n_estimators",
+        MANY,
+        "How many trees (default 100; bagging 10; adaboost 50, and it may end earlier)",
+        "N",
+        int,
+        of=METHODS,
     ),
     EnsembleOption(
         "bootstrap",

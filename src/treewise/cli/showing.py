@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,21 +31,35 @@ NARROWEST = 40
 
 def showing_options(function: Function) -> Function:
     """Put ``--format`` and ``-o`` on a verb that ends in ``present``."""
-    form = option(
+    return form_option(*FORMS)(output_option("Write the result to a file.")(function))
+
+
+def form_option(*forms: str) -> Callable[[Function], Function]:
+    """Put ``--format`` on a verb whose files tell their form by their ending."""
+    return option(
         "--format",
         "form",
-        type=click.Choice(FORMS),
-        metavar="|".join(FORMS),
+        type=click.Choice(forms),
+        metavar="|".join(forms),
         help="Form of the result (default: text, or what the ending of -o says).",
     )
-    return form(output_option("Write the result to a file.")(function))
 
 
-def present(shown: Shown, form: str | None = None, output: str | None = None, most: int | None = None) -> None:
-    """Print a result, or write it to a file; ``most`` bounds the rows that readers are shown, not those of data."""
-    form = form_for(form, output)
+def present(
+    shown: Shown,
+    form: str | None = None,
+    output: str | None = None,
+    most: int | None = None,
+    drawn: Sequence[str] = (),
+) -> None:
+    """Print a result, or write it to a file; ``most`` bounds the rows that readers are shown, not those of data.
+
+    ``drawn`` are the endings of pictures, where the verb draws too.
+    """
+    form = form_for(form, output, drawn=drawn)
     if form == "text" and output in (None, "-"):
-        return say_styled(shown.to_text(terminal_width(), most, bold if has_style() else str))
+        text = shown.to_text(terminal_width(), most, bold if has_style() else str)
+        return say_styled(with_hint(text) if most is None else text)
     deliver(content(shown, form, most), output)
     if output not in (None, "-"):
         remark("", f"→ {safe(output)}")
@@ -55,6 +69,14 @@ def present(shown: Shown, form: str | None = None, output: str | None = None, mo
 def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
     """Say how many rows of a list are shown: all in a file, in a pipe, or if asked for; None is what a screen holds."""
     return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
+
+
+def with_hint(text: str) -> str:
+    """Say below a table that leaves rows out how to see them, where the verb has ``--all``."""
+    context = click.get_current_context(silent=True)
+    if context is None or all(parameter.name != "whole" for parameter in context.command.params):
+        return text
+    return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
 
 
 def content(shown: Shown, form: str, most: int | None) -> str:
@@ -68,8 +90,12 @@ def content(shown: Shown, form: str, most: int | None) -> str:
     return shown.to_html(most) if form == "html" else shown.to_text(most=most) + "\n"
 
 
-def form_for(asked: str | None, output: str | None) -> str:
+def form_for(
+    asked: str | None, output: str | None, endings: Mapping[str, str] = ENDINGS, drawn: Sequence[str] = ()
+) -> str:
     """Tell the form: the one asked for, else by the ending of the file; text where there is none.
+
+    An ending that stands for no form is refused; ``drawn`` are those of pictures, which are known too.
 
     >>> form_for(None, "rules.md"), form_for("csv", "rules.dat"), form_for(None, None)
     ('markdown', 'csv', 'text')
@@ -77,12 +103,12 @@ def form_for(asked: str | None, output: str | None) -> str:
     ending = "" if output in (None, "-") else Path(str(output)).suffix.lower()
     if asked is not None or not ending:
         return asked or "text"
-    if ending not in ENDINGS:
+    if ending not in endings:
         raise ParameterError(
-            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are {', '.join(ENDINGS)};"
-            " --format names the form for any other ending."
+            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are"
+            f" {', '.join([*endings, *drawn])}; --format names the form for any other ending."
         )
-    return ENDINGS[ending]
+    return endings[ending]
 
 
 def terminal_width() -> int:

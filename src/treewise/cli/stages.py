@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
 from treewise.cli.shared import all_option, na_option, take_text_options, target_option, text_options, weight_option
 from treewise.cli.showing import most_rows, present, showing_options
 from treewise.cli.streams import check_place, deliver, remark
@@ -62,4 +62,4 @@ def command(
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, most_rows(result, whole, output))
+    return present(result, form, output, most_rows(result, whole, output), drawn=ENDINGS)

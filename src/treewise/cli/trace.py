@@ -10,25 +10,30 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.many import check_own_table
 from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.pictures import ENDINGS as DRAWN
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
 from treewise.cli.shared import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
-from treewise.cli.showing import most_rows, present
+from treewise.cli.showing import form_for, form_option, most_rows, present
 from treewise.cli.sources import grow_source, is_model, refuse_growing
 from treewise.cli.streams import check_place, deliver, flush, is_plain, remark, say
 from treewise.cli.values import in_options
-from treewise.cli.verb import SHOWN, format_option, option, output_option, verb
+from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.ensemble.worked import WorkedRound
     from treewise.explain.trace import NodeTrace, Trace
 
 PATIENCE = 2.0  # seconds after which silence is explained
+ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+OF_A_ROUND = {ending: form for ending, form in ENDINGS.items() if form != "latex"}
+OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per", "target")  # options that say nothing of a round
 
 
 @verb(
@@ -61,7 +66,7 @@ PATIENCE = 2.0  # seconds after which silence is explained
     section=SHOWN,
     help="Leave the results open: an exercise sheet of one node, node 0 unless --node names another.",
 )
-@format_option("text", "markdown", "latex", "csv", "json")
+@form_option(*ENDINGS.values())
 @output_option("Write the trace to a file; .png, .svg or .pdf draws the gain of every test of --column at --node.")
 @grow_options
 @text_options
@@ -72,7 +77,7 @@ def command(
     number: int | None,
     whole: bool,
     node: int | None,
-    form: str,
+    form: str | None,
     blanks: bool,
     output: str | None,
     **options: Any,
@@ -81,9 +86,15 @@ def command(
     from treewise.evaluate.answers import settled
 
     check_place(output, source, data)
-    check_picture(output)
-    if whole and number is None:
+    drawn = form is None and number is None and is_picture(output)
+    if number is not None:
+        form = form_of_round(form, output, member)
+    elif whole:
         raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
+    elif drawn:
+        check_picture(output)
+    else:
+        form = form_for(form, output, ENDINGS, DRAWN)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
@@ -97,27 +108,43 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
-            return present_round(model.trees.worked_round(table, number), form, output, whole)
+            check_own_table(model.trees, table)
+            found = model.trees.worked_round(table, number, sample_weight=options["sample_weight"])
+            return present(found, form, output, most_rows(found.rows, whole, output))
         if model.many is not None and model.many.method == "adaboost":
             raise ParameterError(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
                 f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
             )
         trace = settled(model.tree, table, target).trace(table, node=node, **options)
-    if output is not None and is_picture(output):
-        found = trace[0 if node is None else node]
-        deliver(picture(found.draw(options["column"]), output), output)
-        remark("", f"node {found.id} → {safe(output)}")
+    if drawn:
+        assert output is not None
+        seen = trace[0 if node is None else node]
+        deliver(picture(seen.draw(options["column"]), output), output)
+        remark("", f"node {seen.id} → {safe(output)}")
     else:
+        assert form is not None
         write(trace.exercise() if blanks else trace, form, blanks, output)
     return None
 
 
-def present_round(found: WorkedRound, form: str, output: str | None, whole: bool) -> None:
-    """Show one round of boosting, row by row."""
-    if form == "latex":
-        raise ParameterError("--format latex is for the trace of a tree. A round comes as text, markdown, csv or json.")
-    present(found, form, output, most_rows(found.rows, whole, output))
+def form_of_round(form: str | None, output: str | None, member: int | None) -> str:
+    """Tell the form of a round of boosting; what asks something of a single tree is refused beside it."""
+    if member is not None:
+        raise ParameterError(
+            "--round works out a round of boosting, --tree traces one of its trees like any other. Give --round or"
+            " --tree, not both."
+        )
+    context = click.get_current_context()
+    for name in OF_A_TREE:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ParameterError(f"--{name} is for the trace of a tree, and --round shows a round. Leave one out.")
+    if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
+        raise ParameterError(
+            "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
+            f" ({', '.join(OF_A_ROUND)})."
+        )
+    return form_for(form, output, OF_A_ROUND)
 
 
 def trace_grown(

@@ -173,7 +173,8 @@ class Run:
     def no_hope(self, found: Reckoning) -> str:
         """Say why a learner ends it."""
         chance = percent(1 - 1 / self.n_classes)
-        deeper = "" if self.problem.settings.max_depth is None else " Deeper trees may: max_depth."
+        depth = self.problem.settings.max_depth
+        deeper = "" if depth is None else f" Trees deeper than {depth} may."
         if self.number == 0:
             return (
                 f"The first tree gets {percent(float(found.error))} % wrong, no better than chance ({chance} %): it is"

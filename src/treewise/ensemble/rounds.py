@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from treewise.errors import ParameterError
 from treewise.sheet import Heading, Sheet, Shown
+from treewise.split import in_a_cell
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
 
+MOST_ROUNDS, LAST_ROUNDS = 20, 5  # that are printed, and how many of these are the last ones
 MOST_BRANCHES = 4  # of a learner that are said in a line
+WEIGHED = ("sample_weight", "sample_weight_array", "class_weight", "priors")  # in a history: rows do not weigh the same
 NO_BOUND = "–"
 UNBOUNDED = f"{NO_BOUND}: a product of 1 or more bounds nothing."
 
@@ -64,6 +67,7 @@ class Rounds(Shown, Sequence[Round]):
     n_classes: int
     learning_rate: float = 1.0
     stopped: str = ""  # why there are no more
+    weighed: bool = False  # whether the rows of the first round do not weigh the same
     boosted: bool = True  # else there were no rounds
 
     def __len__(self) -> int:
@@ -97,20 +101,23 @@ class Rounds(Shown, Sequence[Round]):
             return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
         below = tuple(said for said in (self.legend, self.unbounded, self.set_votes, self.stopped) if said)
-        return Sheet(title, headings, rows, below=below, of="round")
+        return Sheet(title, headings, rows, below=below, of="round", most=MOST_ROUNDS, last=LAST_ROUNDS)
 
     @property
     def legend(self) -> str:
         """What the columns are, as formulas."""
+        if self.n_classes == 1:
+            return "There is one class only, so the learner gets nothing wrong: ε = 0, and its vote α is set to 1."
         rate = "" if self.learning_rate == 1.0 else f"{self.learning_rate:g} · "
         if self.n_classes == 2:
             vote = f"{rate}½ log((1 − ε)/ε)"
         else:
             vote = f"{rate}½ (log((1 − ε)/ε) + log {self.n_classes - 1})"
         z = "2 √(ε(1 − ε))" if self.n_classes == 2 and not rate else "(1 − ε) e^−α + ε e^α"
+        rows = ", the rows weighed as in round 1" if self.weighed else ""
         return (
             f"ε: what the learner gets wrong, weighed by the round's weights; α = {vote}; z = {z}. The training error"
-            " is that of all learners so far, voting; it is at most the product of their z."
+            f" is that of all learners so far, voting{rows}; it is at most the product of their z."
         )
 
     @property
@@ -121,10 +128,12 @@ class Rounds(Shown, Sequence[Round]):
     @property
     def set_votes(self) -> str:
         """How a vote is set where the formula gives none; empty where it gives every one."""
+        if self.n_classes == 1:
+            return ""
         if any(r.error == 0 for r in self.rounds):
             return "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
         if any(no_better_than_chance(r.error, self.n_classes) for r in self.rounds):
-            return "Where the only learner is no better than chance, α is set to 1."
+            return "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
         return ""
 
 
@@ -145,8 +154,14 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
         z = z_of(error, vote, len(ensemble.classes))
         bound *= z
         found.append(Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
+    about = (ensemble.target.name, len(ensemble.classes), float(rate))
     ended = len(made["errors"]) == len(ensemble)
-    return Rounds(tuple(found), ensemble.target.name, len(ensemble.classes), float(rate), stopped if ended else "")
+    return Rounds(tuple(found), *about, stopped if ended else "", weighed=has_weights(ensemble))
+
+
+def has_weights(ensemble: Ensemble) -> bool:
+    """Tell whether the rows an ensemble was grown on did not weigh the same, by its history."""
+    return any(step.get(name) for step in ensemble.history for name in WEIGHED)
 
 
 def figures(listed: Any, many: int) -> list[float] | None:
@@ -165,8 +180,15 @@ def z_of(error: float, vote: float, n_classes: int) -> float:
 
 
 def no_better_than_chance(error: float, n_classes: int) -> bool:
-    """Tell whether a learner is as often wrong as a mere guess, or more."""
-    return error >= 1 - 1 / max(2, n_classes)
+    """Tell whether a learner is as often wrong as a mere guess, or more.
+
+    Both sides are quotients, rounded once: 1 − 1/3 would be a little more than 2/3.
+
+    >>> no_better_than_chance(2 / 3, 3), no_better_than_chance(0.66, 3)
+    (True, False)
+    """
+    k = max(2, n_classes)
+    return error >= (k - 1) / k
 
 
 def at_most(bound: float) -> str:
@@ -185,15 +207,15 @@ def in_words(tree: Tree) -> str:
     >>> in_words(tw.grow("admissions", max_depth=1)), in_words(tw.grow("admissions", preset="id3"))
     ('GPA = 3.5 → N, otherwise → P', 'GPA first, 6 leaves')
     """
-    branches = tree.children(0)
-    if not branches:
+    branches, split = tree.children(0), tree.split_at(0)
+    if split is None:
         return f"always {safe(tree.prediction(0))}"
     if tree.depth > 1 or len(branches) > MOST_BRANCHES:
-        return f"{safe(tree.columns[tree.arrays.column[0]])} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
+        return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
-        test = tree.words(branches[0]) if len(branches) == 2 else safe(tree.columns[tree.arrays.column[0]])
+        test = in_a_cell(tree.words(branches[0]), split) if len(branches) == 2 else safe(split.column)
         return f"always {answers.pop()} ({test} only tells how surely)"
-    said = [f"{tree.words(node)} → {safe(tree.prediction(node))}" for node in branches]
+    said = [f"{in_a_cell(tree.words(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
     return ", ".join(said)

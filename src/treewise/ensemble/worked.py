@@ -19,7 +19,7 @@ from treewise.ensemble.learners import said_by
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.recipes import BoostRecipe, recipe_of
 from treewise.ensemble.reweighing import Distribution, Reckoning
-from treewise.ensemble.rounds import in_words
+from treewise.ensemble.rounds import in_words, z_of
 from treewise.errors import ParameterError, shown
 from treewise.nodes import Label
 from treewise.settings import index
@@ -106,6 +106,12 @@ class WorkedRound(Shown):
         ]
         title = f"Round {b} of AdaBoost for {safe(self.target)}: {self.learner}"
         return Sheet(title, headings, rows, above=self.steps, below=self.outcome)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold: what the round comes to, and every row."""
+        z = z_of(self.error, self.vote, self.reckoning.n_classes)
+        found = {"round": self.number, "learner": self.learner, "error": self.error, "vote": self.vote, "z": z}
+        return {**found, **super().to_dict()}
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Return every row, and the hardest ones."""

@@ -55,8 +55,8 @@ class Bagged(EnsembleEstimator):
         seen = int(np.count_nonzero(answers.trees == 0))
         if seen:
             warn(
-                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were seen by every tree, and are left out"
-                " of the score. More trees leave out fewer.",
+                f"oob_score: every tree has seen {plural(seen, 'row')} of {len(answers.trees):,}, left out of the"
+                " score. More trees leave out fewer.",
                 stacklevel=4,
             )
         said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count

@@ -134,11 +134,11 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     if not gone.any() or (drop and (counts & ~gone).any()):
         return np.flatnonzero(counts & ~gone)
     rows = listing([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
-    many = plural(int(gone.sum()), "row")
+    many, they = plural(int(gone.sum()), "row"), "it" if gone.sum() == 1 else "them"
     what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
     if drop:
         raise DataError(f"{what} There is nothing to compare with.")
-    raise DataError(f"{what} Remove them first, or drop_missing_target=True (--drop-missing-target).")
+    raise DataError(f"{what} Remove {they} first, or drop_missing_target=True (--drop-missing-target).")
 
 
 def class_places(model: Classes, column: Column) -> tuple[Ints, tuple[Label, ...]]:

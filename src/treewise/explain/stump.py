@@ -34,6 +34,7 @@ from treewise.problem import Problem
 from treewise.search import Candidate
 from treewise.settings import index
 from treewise.sheet import Heading, Sheet, Shown
+from treewise.split import in_a_cell
 from treewise.tree import Tree
 from treewise.wording import plural, safe
 
@@ -145,7 +146,8 @@ class Stump(Shown, Sequence[RankedTest]):
         headings = (
             Heading("rank", "whole"),
             Heading("column", only="data"),
-            Heading("test"),
+            Heading("test", only="data"),
+            Heading("briefly", title="test", only="words"),
             Heading("kind", only=None if lens.problem.by_branches else "data"),
             Heading("gain", "number", write=lens.say),
             Heading(
@@ -214,7 +216,8 @@ class Lines(Sequence[Sequence[Any]]):
 def line(test: RankedTest) -> list[Any]:
     """Return the cells of one candidate."""
     branches = list(branch_data(test.branches))
-    about = [test.rank, test.column, test.test, test.kind, test.gain, test.score]
+    briefly = in_a_cell(test.test, test.traced.candidate.split)
+    about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.score]
     return [*about, branches_text(test.traced), branches, test.chosen]
 
 

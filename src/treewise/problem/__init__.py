@@ -36,7 +36,7 @@ from treewise.problem.target import (
 from treewise.problem.weights import Repeats, Weighed, repeats, said_class_weight, said_priors, sample_weights, weigh
 from treewise.settings import Settings, as_written
 from treewise.table import Column, read, read_markers
-from treewise.wording import safe
+from treewise.wording import plural, safe
 
 Ints = npt.NDArray[np.int64]
 Cells = TypeVar("Cells", Column, npt.NDArray[Any])
@@ -254,6 +254,6 @@ def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> 
     if len(gone):
         rows = listing([int(kept[row]) + 1 for row in gone], most=3)
         raise DataError(
-            f'column "{safe(encoding.name)}" is missing in {len(gone):,} rows (row {rows}), and missing="error" was'
+            f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
             ' asked for. missing="learn" learns where they go; or fill them first.'
         )

@@ -35,7 +35,7 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
         rows = listing([int(r) + 1 for r in gone], most=5)
         raise DataError(
             f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).'
-            " Remove them first, or drop_missing_target=True (--drop-missing-target)."
+            f" Remove {'it' if len(gone) == 1 else 'them'} first, or drop_missing_target=True (--drop-missing-target)."
         )
     counts[gone] = False
     if not counts.any():

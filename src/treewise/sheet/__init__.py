@@ -29,6 +29,7 @@ Kind = Literal["text", "label", "whole", "number", "share", "flag"]
 
 WIDTH = 100  # columns of text where nobody says how wide a line may be
 MOST = 50  # rows that are printed; data has them all
+LEFT_OUT = "…"  # stands for the rows between the first and the last ones
 
 CELLS = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
 QUOTED = re.compile(r'[",\r\n]')
@@ -86,7 +87,8 @@ class Heading:
 class Sheet:
     """Rows of plain values under headings, with a title, and paragraphs of words above and below.
 
-    ``of`` is what a row is called ("rule"); ``most`` is how many rows readers are shown (None: all).
+    ``of`` is what a row is called ("rule"); ``most`` is how many rows readers are shown (None: all), of which ``last``
+    are the last ones.
 
     >>> sheet = Sheet("Two towns", (Heading("town"), Heading("rows", "whole")), [("Rome", 2100), ("Bari", 9)])
     >>> print(sheet.text())
@@ -107,6 +109,7 @@ class Sheet:
     below: tuple[str, ...] = ()
     of: str = "row"
     most: int | None = MOST
+    last: int = 0
 
     # -- for readers ------------------------------------------------------------------------------------------
 
@@ -196,8 +199,14 @@ class Sheet:
 
     def _cells(self, most: int | None) -> Iterator[list[str]]:
         places = [i for i, heading in enumerate(self.headings) if heading.only != "data"]
-        for row in self.rows[: self._limit(most)]:
+        limit, many = self._limit(most), len(self.rows)
+        last = min(self.last, limit) if limit < many else 0
+        for row in self.rows[: limit - last]:
             yield [self.headings[i].said(row[i]) for i in places]
+        if last:
+            yield [LEFT_OUT, *[""] * (len(places) - 1)]
+            for row in self.rows[many - last :]:
+                yield [self.headings[i].said(row[i]) for i in places]
 
     def _table(self, width: int | None, most: int | None, strong: Style) -> list[str]:
         """Lay the rows out below their headings, words wrapped; one below the other where a line is too narrow."""
@@ -213,6 +222,10 @@ class Sheet:
         long = not right[-1] and (joints[-1] is not None or wide[-1] == max(wide))
         if tall and long and (others := fitted(wide[:-1], least[:-1], width)):
             return with_last_below(heads, cells, others, right, joints, width or WIDTH, strong)
+        if widths is None:  # titles of numbers give way too, before rows are written one below the other
+            words = [[*head.split(), *column] for head, *column in zip(heads, *cells, strict=True)]
+            least = [room or max(map(display_width, each)) for room, each in zip(least, words, strict=True)]
+            widths = fitted(wide, least, width)
         if widths is None:
             return stacked(heads, cells, width or WIDTH, strong)
         head = [strong(line) for line in laid_out(heads, widths, right)]

@@ -57,12 +57,9 @@ def laid_out(
     joints: Sequence[str | None] | None = None,
     gap: str = GAP,
 ) -> list[str]:
-    """Return the lines of one row: cells of words wrapped to their column, numbers to the right of theirs."""
+    """Return the lines of one row: cells wrapped to their column, numbers and their titles to the right of theirs."""
     joints = joints or [None] * len(cells)
-    parts = [
-        [cell] if to_right else wrapped(cell, w, joint)
-        for cell, w, to_right, joint in zip(cells, widths, right, joints, strict=True)
-    ]
+    parts = [wrapped(cell, w, joint) for cell, w, joint in zip(cells, widths, joints, strict=True)]
     lines = []
     for i in range(max(map(len, parts))):
         pieces = [part[i] if i < len(part) else "" for part in parts]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treewise.explain.many.stages import Stages
 
 TRAINING, TEST, BOUND = palette.hue(0), palette.hue(5), palette.QUIET
+ROOM = 1.15  # how high the picture is, of the largest error
 MANY = 40  # points that are still marked one by one
 
 
@@ -40,15 +41,23 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
     if tested:
         (line,) = ax.plot(trees, tested, "-s", color=TEST, linewidth=1.6, markersize=mark)
         entries.append((line, f"test: {said(found.test)}, {plural(found.test_rows, 'row')}"))
+    unseen = [] if found.oob is None else [percent * found.oob]
+    top = ROOM * max([*training, *tested, *unseen])
     bounds = [100.0 * min(1.0, stage.bound) for stage in found if stage.bound is not None]
     if bounds:
         (line,) = ax.plot(trees, bounds, ":", color=BOUND, linewidth=1.6)
-        entries.append((line, "bound on the training error, ∏ z"))
-    if found.oob is not None:
-        line = ax.axhline(percent * found.oob, color=BOUND, linewidth=1.2, linestyle="-.")
-        entries.append((line, f"out of bag, all trees: {found.said(found.oob)}"))
+        entries.append(
+            (line, "bound on the training error, ∏ z" + (" (above the picture)" if min(bounds) > top else ""))
+        )
+    if unseen:
+        line = ax.axhline(unseen[0], color=BOUND, linewidth=1.2, linestyle="-.")
+        entries.append((line, f"out of bag, all trees: {found.said_oob}"))
+    elif found.said_oob:
+        entries.append((ax.plot([], [], " ")[0], f"out of bag, all trees: {found.said_oob}"))
     entries.append(mark_best(found, ax, percent))
     ax.set_ylim(bottom=0)
+    if bounds and top > 0:  # a bound is far above the errors, which are what is to be read
+        ax.set_ylim(top=top)
     ax.set_xlim(left=min(1, trees[-1] - 1) - 0.02 * len(trees), right=trees[-1] + 0.02 * len(trees))
     from matplotlib.ticker import MaxNLocator
 
@@ -56,7 +65,9 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
     ax.set_xlabel("trees")
     ax.set_ylabel("error %" if found.measure == "error" else "RMSE")
     plain(ax)
-    title(ax, f"{METHODS[found.method]} for {said(found.target)}: the error after each of {plural(len(found), 'tree')}")
+    method = METHODS[found.method]
+    after = f"the error after each of {plural(len(found), 'tree')}"
+    title(ax, f"{method[:1].upper()}{method[1:]} for {said(found.target)}: {after}")
     legend(ax, entries, below=True)
     if path is not None:
         figure = ax.get_figure(root=True)

@@ -16,12 +16,12 @@ import numpy as np
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.evaluating import seen_before, with_known_answers
-from treewise.ensemble.rounds import UNBOUNDED, at_most
+from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
 from treewise.evaluate.measure import Compared, root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
+from treewise.loss_sums import size_of_numbers
 from treewise.sheet import Heading, Sheet, Shown
-from treewise.table import Table
 from treewise.wording import figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-MOST_STAGES = 30  # that are printed
-WEIGHED = ("sample_weight", "sample_weight_array", "class_weight", "priors")  # in a history: rows do not weigh the same
+MOST_STAGES, LAST_STAGES = 30, 5  # that are printed, and how many of these are the last ones
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,9 @@ class Stages(Shown, Sequence[Stage]):
     measure: str  # "error" or "rmse"
     stages: tuple[Stage, ...]
     oob: float | None = None  # the error estimated on rows that trees have not seen, of all trees
+    oob_r2: float | None = None  # of numbers: how much of their spread is explained on such rows
+    seen: bool = False  # whether the table looks like the one the trees were grown on …
+    test_seen: bool = False  # … and whether the other one does
 
     def __len__(self) -> int:
         return len(self.stages)
@@ -93,7 +95,7 @@ class Stages(Shown, Sequence[Stage]):
         )
         rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
         title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
-        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES)
+        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES, last=LAST_STAGES)
 
     @property
     def said_rows(self) -> str:
@@ -105,20 +107,31 @@ class Stages(Shown, Sequence[Stage]):
         """Write an error."""
         return f"{rough_percent(error)} %" if self.measure == "error" else figure(error)
 
+    @property
+    def said_oob(self) -> str:
+        """Write how all trees do on rows they have not seen; nothing where that is not known."""
+        parts = [self.said(self.oob)] if self.oob is not None else []
+        parts += [f"R² {figure(self.oob_r2)}"] if self.oob_r2 is not None else []
+        return ", ".join(parts)
+
     def _notes(self) -> Iterator[str]:
         best = self.best
         on, error = ("", best.training) if best.test is None else (" on the test rows", best.test)
         yield f"Least{on} after {plural(best.trees, 'tree')}: {self.said(error)}."
         if any(stage.bound is not None and stage.bound >= 1 for stage in self.stages):
             yield UNBOUNDED
-        if self.oob is not None:
-            yield f"Out of bag, all trees: {self.said(self.oob)}."
+        if self.said_oob:
+            yield f"Out of bag, all trees: {self.said_oob}."
+        for name, seen in ((self.table, self.seen), (self.test, self.test_seen)):
+            if seen:
+                yield f"{safe(name)} looks like the table the trees were grown on: expect more errors on new rows."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"table": self.table, "rows": self.rows, "test": self.test, "test_rows": self.test_rows}
-        head |= {"target": self.target, "method": self.method}
-        return {**head, "measure": self.measure, "out_of_bag": self.oob, "stages": self.sheet().records()}
+        head |= {"seen": self.seen, "test_seen": self.test_seen, "target": self.target, "method": self.method}
+        unseen = {"out_of_bag": self.oob, "out_of_bag_r2": self.oob_r2}
+        return {**head, "measure": self.measure, **unseen, "stages": self.sheet().records()}
 
 
 def stages(
@@ -136,15 +149,18 @@ def stages(
     errors = errors_on(ensemble, here, told[0])
     others = None if test is None else with_known_answers(ensemble, test, target)
     tested = None if others is None else errors_on(ensemble, others, told[-1])
-    own = target is None and sample_weight is None
-    bounds = bounds_of(ensemble, here.table) if own else [None] * len(ensemble)
+    seen, test_seen = (
+        target is None and each is not None and seen_before(ensemble, each.table) for each in (here, others)
+    )
+    own = seen and sample_weight is None and not has_weights(ensemble)
+    bounds = bounds_of(ensemble) if own else [None] * len(ensemble)
     found = tuple(
         Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
     )
     measure = "rmse" if ensemble.task == "regression" else "error"
     name, many = (None, 0) if others is None else (others.table.name, len(others.table))
     about = (here.table.name, len(here.table), name, many, ensemble.target.name, ensemble.method, measure)
-    return Stages(*about, found, oob_error(ensemble))
+    return Stages(*about, found, oob_error(ensemble, here if own else None), oob_r2(ensemble), seen, test_seen)
 
 
 def part_of(progress: Progress, place: int, parts: int) -> Progress:
@@ -152,15 +168,14 @@ def part_of(progress: Progress, place: int, parts: int) -> Progress:
     return lambda share: progress((place + share) / parts)
 
 
-def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
-    """Return boosting's bound on the error on this table after each tree; None where there is none.
+def bounds_of(ensemble: Ensemble) -> list[float | None]:
+    """Return boosting's bound on the training error after each tree; None where there is none.
 
     It bounds the mistakes as the first round weighs them, on the rows of growth: it says nothing of other tables, nor
     of the plain share of wrong rows where the rows weighed differently.
     """
     none: list[float | None] = [None] * len(ensemble)
-    weighed = any(step.get(name) for step in ensemble.history for name in WEIGHED)
-    if ensemble.method != "adaboost" or weighed or not seen_before(ensemble, table):
+    if ensemble.method != "adaboost":
         return none
     try:
         return [each.bound for each in ensemble.rounds]
@@ -168,11 +183,28 @@ def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
         return none
 
 
-def oob_error(ensemble: Ensemble) -> float | None:
-    """Return the error estimated while growing; None where no row was judged, and of numbers: only R² is kept."""
-    if ensemble.oob is None or ensemble.task == "regression" or math.isnan(ensemble.oob.score):
+def oob_error(ensemble: Ensemble, own: Compared | None) -> float | None:
+    """Return the error estimated while growing; None where no row was judged.
+
+    Of numbers only R² is kept. Where all rows of growth were judged, and these are they (``own``), each weighing the
+    same, it tells the RMSE.
+    """
+    oob = ensemble.oob
+    if oob is None or math.isnan(oob.score):
         return None
-    return 1.0 - ensemble.oob.score
+    if ensemble.task == "classification":
+        return 1.0 - oob.score
+    if own is None or oob.rows < oob.of:
+        return None
+    truth = true_answers(ensemble, own)
+    unit = size_of_numbers(truth)  # the sum of huge numbers has no value
+    return math.sqrt(1.0 - oob.score) * unit * root_mean_square(truth / unit - (truth / unit).mean(), None)
+
+
+def oob_r2(ensemble: Ensemble) -> float | None:
+    """Return R² as it was estimated while growing, of trees that predict numbers; None where it was not."""
+    oob = ensemble.oob
+    return None if oob is None or ensemble.task != "regression" or math.isnan(oob.score) else oob.score
 
 
 def errors_on(ensemble: Ensemble, here: Compared, progress: Progress | None) -> list[float]:

@@ -1,0 +1,106 @@
+"""The rounds of boosting at the command line: one worked out, in every form, and all of them as a table."""
+
+import json
+import re
+import sys
+
+import pytest
+
+import treewise as tw
+
+
+@pytest.fixture
+def boosted(run):
+    """A few rounds on the twelve applicants."""
+    assert run("grow admissions --ensemble adaboost --n-estimators 5 -o b.json -q").code == 0
+    return tw.adaboost("admissions", n_estimators=5)
+
+
+# -- one of them ----------------------------------------------------------------------------------------
+
+
+def test_the_ending_of_a_file_is_the_form_of_a_round(run, boosted, tmp_path):
+    found = boosted.worked_round("admissions", 2)
+    forms = {"txt": f"{found}\n", "md": found.to_markdown(), "csv": found.to_csv()}
+    for ending, written in forms.items():
+        answer = run(f"trace b.json admissions --round 2 -o r.{ending}")
+        assert (answer.code, answer.out, answer.err) == (0, "", f"→ r.{ending}\n")
+        assert (tmp_path / f"r.{ending}").read_text() == written
+    assert run("trace b.json admissions --round 2 -o r.dat --format csv").code == 0
+    assert (tmp_path / "r.dat").read_text() == found.to_csv()
+
+
+def test_a_round_as_json_says_what_it_comes_to(run, boosted, tmp_path):
+    assert run("trace b.json admissions --round 2 -o r.json").code == 0
+    said = json.loads((tmp_path / "r.json").read_text())
+    second = boosted.rounds[1]
+    assert [said[name] for name in ("round", "learner", "error", "vote")] == [2, second.learner, 0.15, second.vote]
+    assert said["z"] == pytest.approx(second.z)
+    assert len(said["rows"]) == 12
+
+
+@pytest.mark.parametrize("ending", ["png", "tex", "html", "xyz"])
+def test_a_round_has_no_other_forms(run, boosted, tmp_path, ending):
+    answer = run(f"trace b.json admissions --round 2 -o r.{ending}")
+    assert answer.code == 2
+    assert ".txt, .md, .csv, .json" in answer.err
+    assert not (tmp_path / f"r.{ending}").exists()
+    assert run("trace b.json admissions --round 2 --format latex").code == 2
+
+
+@pytest.mark.parametrize("words", ["--blanks", "--node 0", "--column GPA", "--top 2", "--unit bits", "--per total"])
+def test_what_is_asked_of_a_tree_is_not_asked_of_a_round(run, boosted, words):
+    answer = run(f"trace b.json admissions --round 2 {words}")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"treewise: {words.split()[0]} is for the trace of a tree")
+
+
+def test_a_round_or_a_tree(run, boosted):
+    answer = run("trace b.json admissions --round 1 --tree 1")
+    assert answer.code == 2
+    assert answer.err.endswith("Give --round or --tree, not both.\n")
+
+
+def test_a_round_with_the_weights_it_was_grown_with(run, tmp_path):
+    rows = ["x,y,w", *(f"{i},{'ab'[i % 3 == 0]},{1 + i % 2}" for i in range(12))]
+    tmp_path.joinpath("t.csv").write_text("\n".join(rows) + "\n")
+    grown = run("grow t.csv --target y --sample-weight w --ensemble adaboost --n-estimators 3 -o w.json -q")
+    assert grown.code == 0
+    plain = run("trace w.json t.csv --round 1")
+    assert plain.code == 0
+    assert run("trace w.json t.csv --round 1 --sample-weight w").out == plain.out
+    assert run("trace w.json t.csv --round 1 --sample-weight x").code != 0  # no longer passed over
+
+
+# -- all of them ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line", ["grow admissions --ensemble adaboost -q", "stages f.json admissions"])
+def test_a_terminal_is_shown_the_first_and_the_last_and_told_how_to_see_all(run, monkeypatch, line):
+    assert run("grow admissions --ensemble adaboost --n-estimators 50 -q -o f.json").out.count("→ P") >= 40
+    left = "more rounds" if "grow" in line else "more stages"
+    assert left not in run(line).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = run(line).lines
+    assert any(re.fullmatch(f"… \\d+ {left}: --all", said) for said in shown)
+    assert any(said.strip() == "…" for said in shown)
+    assert left not in run(f"{line} --all").out
+
+
+# -- a tree goes by the ending too ----------------------------------------------------------------------
+
+
+def test_the_ending_of_a_file_is_the_form_of_a_trace(run, tmp_path):
+    assert run("grow admissions -o m.json -q").code == 0
+    for ending, form in {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}.items():
+        assert run(f"trace m.json admissions -o t.{ending}").code == 0
+        said = run(f"trace m.json admissions --format {form}").out
+        assert (tmp_path / f"t.{ending}").read_text() == said
+    answer = run("trace m.json admissions -o t.xyz")
+    assert answer.code == 2
+    assert "Known are .txt, .md, .tex, .csv, .json, .png, .svg, .pdf" in answer.err
+
+
+def test_a_picture_is_among_the_endings_of_what_is_drawn(run, boosted):
+    for line in ("stages b.json admissions -o s.gif", "importance b.json -o i.gif"):
+        assert ".html, .png, .svg, .pdf;" in run(line).err

@@ -1,0 +1,71 @@
+"""The error after each tree: what is said of rows the trees know, of those out of bag, and what the picture shows."""
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from treewise.wording import figure
+
+KNOWN = "looks like the table the trees were grown on: expect more errors on new rows."
+
+
+def numbers(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.random(n)
+    return {"x": x, "z": rng.random(n), "y": 3 * x + rng.normal(0, 0.2, n)}
+
+
+def said_below(found):
+    return list(found.sheet().below)
+
+
+def test_rows_of_growth_are_no_test():
+    forest = tw.forest("penguins", n_estimators=5)
+    found = forest.stages("penguins")
+    assert found.seen
+    assert said_below(found)[-1] == f"penguins {KNOWN}"
+    both = forest.stages("penguins", test="penguins")
+    assert (both.to_dict()["seen"], both.to_dict()["test_seen"]) == (True, True)
+    assert said_below(both).count(f"penguins {KNOWN}") == 2
+
+
+def test_other_rows_are_not_taken_for_those_of_growth():
+    forest = tw.forest(numbers(), "y", n_estimators=5)
+    found = forest.stages(numbers(seed=1), test=numbers())
+    assert (found.seen, found.test_seen) == (False, True)
+    assert [KNOWN in line for line in said_below(found)] == [False, True]
+
+
+def test_out_of_bag_of_numbers_is_the_error_of_its_answers():
+    table = numbers()
+    forest = tw.forest(table, "y", n_estimators=60, oob_score=True)
+    found = forest.stages(table)
+    missed = np.sqrt(np.mean((forest.oob_predict(table) - table["y"]) ** 2))
+    assert found.oob == pytest.approx(missed)
+    assert found.oob_r2 == forest.oob.score
+    assert any(line.startswith("Out of bag, all trees: ") and "R² " in line for line in said_below(found))
+    assert found.to_dict()["out_of_bag"] == found.oob
+    labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
+    assert f"out of bag, all trees: {found.said_oob}" in labels
+
+
+def test_out_of_bag_of_numbers_on_other_rows_is_r2_alone():
+    forest = tw.forest(numbers(), "y", n_estimators=60, oob_score=True)
+    found = forest.stages(numbers(seed=1))
+    assert found.oob is None
+    assert found.said_oob == f"R² {figure(forest.oob.score)}"
+    labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
+    assert f"out of bag, all trees: {found.said_oob}" in labels
+
+
+def test_the_bound_of_boosting_does_not_squash_the_errors():
+    found = tw.adaboost("penguins", n_estimators=3).stages("penguins")
+    worst = 100 * max(stage.training for stage in found)
+    ax = found.draw()
+    assert ax.get_ylim() == pytest.approx((0, 1.15 * worst))
+    assert 100 * found[0].bound > ax.get_ylim()[1]
+
+
+def test_titles_begin_with_a_capital():
+    for grow, said in ((tw.forest, "Forest for"), (tw.adaboost, "AdaBoost for"), (tw.extra_trees, "Extra-trees for")):
+        assert grow("penguins", n_estimators=2).draw_stages("penguins").get_title(loc="left").startswith(said)
