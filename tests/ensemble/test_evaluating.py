@@ -110,7 +110,17 @@ def test_the_table_it_was_grown_on_is_known_again():
     assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).seen
     assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
     assert not made.evaluate(ROWS, Y[::-1]).seen
+    assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").seen
     assert not of_trees(trees(CLASSES)).evaluate(CLASSES).seen
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(80) % 3])
+def test_it_is_known_again_where_target_and_weights_are_arrays(weight):
+    made = tw.forest(ROWS, Y, n_estimators=3, sample_weight=weight)
+    assert made.evaluate(ROWS, Y, sample_weight=weight).seen
+    assert made.importances(ROWS, Y, sample_weight=weight, repeats=1).seen
+    assert not made.evaluate(ROWS, Y[::-1], sample_weight=weight).seen
+    assert made.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).seen == (weight is None)
 
 
 @pytest.mark.parametrize("make", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])

@@ -97,7 +97,8 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
-            return present_round(model.trees.worked_round(table, number), form, output, whole)
+            given = {"target": target, "sample_weight": options["sample_weight"]}
+            return present_round(model.trees.worked_round(table, number, **given), form, output, whole)
         if model.many is not None and model.many.method == "adaboost":
             raise ParameterError(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"

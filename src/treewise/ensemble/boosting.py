@@ -80,7 +80,7 @@ def adaboost(
     """
     recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
     options = {**options, "max_depth": max_depth, "random_state": random_state}
-    problem = problem_of_many(data, target, options, "adaboost")
+    problem = problem_of_many(data, target, options, adaboost)
     return boost(problem, recipe, progress, n_jobs)
 
 
@@ -226,7 +226,7 @@ def more_rounds(
     ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
-    recipe = replace(recipe_of(ensemble, BoostRecipe), n_estimators=len(ensemble) + n)
+    recipe = replace(recipe_of(ensemble, BoostRecipe, "grow_more"), n_estimators=len(ensemble) + n)
     run = Run(problem, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():

@@ -21,7 +21,7 @@ from treewise.evaluate import Evaluation
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Compared, Facts, Said, class_figures, number_figures, with_answers
 from treewise.problem.roles import take_target
-from treewise.table import Table, read
+from treewise.table import read
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def evaluate(
 ) -> Evaluation:
     """Compare what many trees predict with what a table says; ``treewise.evaluate.evaluate`` explains the options."""
     here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
-    seen = target is None and seen_before(ensemble, here.table)
+    seen = seen_before(ensemble, here)
     if ensemble.task == "regression":
         if cost is not None:
             raise ParameterError("cost=…: trees that predict numbers have no classes; leave it out.")
@@ -58,13 +58,17 @@ def with_known_answers(
     return with_answers(table, column, drop_missing_target, sample_weight)
 
 
-def seen_before(ensemble: Ensemble, table: Table) -> bool:
-    """Tell whether this is the table the trees were grown on, as far as can be told without weights of its own."""
+def seen_before(ensemble: Ensemble, here: Compared) -> bool:
+    """Tell whether these are the rows the trees were grown on, with the same answers.
+
+    Weights that were an array then must be given again; others that are given here do not matter.
+    """
     made = next((step for step in ensemble.history if "ensemble" in step), {})
-    if made.get("rows") != len(table):
+    if made.get("rows") != len(here.table):
         return False
+    weight = here.weight if made.get("sample_weight_array") else None
     try:
-        same_problem(ensemble, table)
+        same_problem(ensemble, here.table, weight, here.column, call="evaluate")
     except TreewiseError:
         return False
     return True

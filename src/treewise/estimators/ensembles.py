@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-unty
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.ensemble import Ensemble, voting
-from treewise.ensemble.growing import check_same_table, problem_of_many
+from treewise.ensemble.growing import check_same_table
 from treewise.errors import ParameterError
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
 from treewise.estimators.inputs import warn
@@ -55,9 +55,6 @@ class EnsembleEstimator(Estimator):
 
     # -- growing --------------------------------------------------------------------------------------------------
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
-
     def _grow(self, problem: Problem) -> Ensemble:
         """Grow all trees."""
         raise NotImplementedError
@@ -72,7 +69,7 @@ class EnsembleEstimator(Estimator):
             return self._grow(given.problem)
         self._check_same_parameters()
         before = self.ensemble_.with_(target=given.problem.target)
-        check_same_table(before, given.problem)
+        check_same_table(before, given.problem, "warm_start")
         whole("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(

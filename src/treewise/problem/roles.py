@@ -117,7 +117,7 @@ def read_array(table: Table, parameter: str, given: Any) -> Column:
             f"{parameter}={shown(given)}: must be the name of a column, or an array with a value for each row."
             f" Columns: {listing([safe(n) for n in table.columns])}."
         )
-    column = read({parameter: given}, name=parameter)[parameter]
+    column = given if isinstance(given, Column) else read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):
         raise DataError(
             f"{parameter} has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."

@@ -21,7 +21,6 @@ from treewise.errors import ParameterError
 from treewise.evaluate.measure import Compared, root_mean_square
 from treewise.explain.many.panel import Panel, Progress, true_answers
 from treewise.sheet import Heading, Sheet, Shown
-from treewise.table import Table
 from treewise.wording import figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ def stages(
     errors = errors_on(ensemble, here, told[0])
     others = None if test is None else with_known_answers(ensemble, test, target)
     tested = None if others is None else errors_on(ensemble, others, told[-1])
-    own = target is None and sample_weight is None
-    bounds = bounds_of(ensemble, here.table) if own else [None] * len(ensemble)
+    bounds = bounds_of(ensemble, here) if sample_weight is None else [None] * len(ensemble)
     found = tuple(
         Stage(t + 1, errors[t], None if tested is None else tested[t], bounds[t]) for t in range(len(ensemble))
     )
@@ -152,7 +150,7 @@ def part_of(progress: Progress, place: int, parts: int) -> Progress:
     return lambda share: progress((place + share) / parts)
 
 
-def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
+def bounds_of(ensemble: Ensemble, here: Compared) -> list[float | None]:
     """Return boosting's bound on the error on this table after each tree; None where there is none.
 
     It bounds the mistakes as the first round weighs them, on the rows of growth: it says nothing of other tables, nor
@@ -160,7 +158,7 @@ def bounds_of(ensemble: Ensemble, table: Table) -> list[float | None]:
     """
     none: list[float | None] = [None] * len(ensemble)
     weighed = any(step.get(name) for step in ensemble.history for name in WEIGHED)
-    if ensemble.method != "adaboost" or weighed or not seen_before(ensemble, table):
+    if ensemble.method != "adaboost" or weighed or not seen_before(ensemble, here):
         return none
     try:
         return [each.bound for each in ensemble.rounds]
