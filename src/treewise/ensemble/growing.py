@@ -134,7 +134,6 @@ def grow_members(
         members = Members.of(grown, problem.settings.criterion or "")
     except MemoryError:
         raise out_of_memory(problem) from None
-    decreases.flags.writeable = False
     return members, decreases.reshape(trees, len(problem.columns))
 
 

@@ -71,6 +71,10 @@ class Ensemble(Predicting, Reading, Grown):
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
 
+    def __post_init__(self) -> None:
+        for array in (self.votes, self.decreases):
+            array.flags.writeable = False
+
     # -- its trees ------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
