@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
+from tests.ensemble.made import of_trees
 from treewise import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -102,9 +103,9 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
-    apart |= {"pruning", "validation", "ccp_alpha", "cost", "splitter"}
-    if kind is AdaBoostClassifier:
-        apart |= {"max_features"}
+    apart |= {"pruning", "validation", "ccp_alpha", "cost"}
+    if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
+        apart |= {"splitter"}  # theirs is always random
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}
     assert (set(grower) | set(grow)) - set(ours) == apart
@@ -196,6 +197,81 @@ def test_importances(kind):
     trees = np.array([tree.feature_importances_ for tree in model.estimators_])
     assert np.allclose(model.feature_importances_, np.average(trees, axis=0, weights=model.ensemble_.votes))
     assert not kind(n_estimators=2, max_depth=0).fit(X, target_for(kind)).feature_importances_.any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "nodes"),
+    [
+        (BaggingClassifier, {"max_features": 2}, (None, "best")),
+        (ForestClassifier, {}, ("sqrt", "best")),
+        (ForestRegressor, {"max_features": 2}, (2, "best")),
+        (ExtraTreesClassifier, {"max_features": 0.5}, (0.5, "random")),
+        (ExtraTreesRegressor, {}, (None, "random")),
+        (AdaBoostClassifier, {"max_features": 2, "splitter": "random"}, (2, "random")),
+    ],
+)
+def test_the_nodes_of_a_member_are_drawn_as_its_parameters_say(kind, options, nodes):
+    tree = fitted(kind, **options).estimators_[0]
+    assert (tree.max_features, tree.splitter) == nodes
+
+
+def test_of_classes_that_are_equally_likely_the_first_is_predicted():
+    """Whichever is the positive one: ``predict`` is the first largest of ``predict_proba``."""
+    data, y = np.array([[1], [1], [2], [2], [3], [3], [3]]), list("abbcbac")
+    tied = 0
+    for kind in (*CLASSIFIERS, TreeClassifier):
+        for positive in (None, *"abc"):
+            for seed in range(5):
+                model = kind(positive=positive, max_depth=1, random_state=seed)
+                model = (model if kind is TreeClassifier else model.set_params(n_estimators=2)).fit(data, y)
+                shares = model.predict_proba(data)
+                tied += np.sum(np.sum(shares == shares.max(axis=1, keepdims=True), axis=1) > 1)
+                assert np.array_equal(model.predict(data), model.classes_[np.argmax(shares, axis=1)])
+                if kind is not TreeClassifier:
+                    assert np.array_equal(list(model.staged_predict(data))[-1], model.predict(data))
+    assert tied > 100
+
+
+@pytest.mark.parametrize("positive", [None, "a", "b"])
+def test_two_classes_that_are_equally_likely(positive):
+    data, y = [[1], [1], [2]], ["a", "b", "b"]
+    for model in (TreeClassifier(positive=positive), ForestClassifier(2, bootstrap=False, positive=positive)):
+        assert model.fit(data, y).predict_proba([[1]]).tolist() == [[0.5, 0.5]]
+        assert model.predict([[1], [2]]).tolist() == ["a", "b"]
+    # Two stumps of equal say that contradict each other: 0 is for the first class.
+    boosted = AdaBoostClassifier(n_estimators=2, positive=positive).fit(data, y)
+    votes, root = np.ones(2), {"max_depth": 0, "positive": positive}
+    against = [tw.grow({"x1": [1, 1, 2], "y": [c] * 2 + ["ab"[c == "a"]]}, "y", **root) for c in "ab"]
+    boosted.ensemble_ = of_trees(against, "adaboost").with_(votes=votes)
+    assert boosted.decision_function([[1]]).tolist() == [0.0]
+    assert boosted.predict([[1]]).tolist() == ["a"]
+
+
+def test_predict_takes_some_rows_at_a_time(monkeypatch):
+    model = fitted(ForestClassifier)
+    whole = model.predict(X)
+    asked = []
+    monkeypatch.setattr(voting, "BLOCK", 30)
+    monkeypatch.setattr(voting.Voting, "sums", recording(voting.Voting.sums, asked))
+    assert np.array_equal(model.predict(X), whole)
+    assert max(asked) == 10  # rows, of three classes
+
+
+def recording(sums, asked):
+    """Add up as usual, and note of how many rows."""
+
+    def called(self, columns, n_rows, *args, **more):
+        asked.append(n_rows)
+        return sums(self, columns, n_rows, *args, **more)
+
+    return called
+
+
+def test_votes_are_not_to_be_written_to():
+    model = fitted(AdaBoostClassifier)
+    for array in (model.estimator_weights_, model.ensemble_.votes, model.ensemble_.decreases):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
 
 
 def test_probabilities_stay_in_class_order_wherever_the_positive_one_stands():
@@ -512,7 +588,7 @@ def test_unfitted_says_so(kind):
         (tw.ForestClassifier, "ForestRegressor"),
         (tw.ExtraTreesClassifier, "ExtraTreesRegressor"),
         (tw.BaggingClassifier, "BaggingRegressor"),
-        (tw.AdaBoostClassifier, "TreeRegressor"),
+        (tw.AdaBoostClassifier, "ForestRegressor"),
     ],
 )
 def test_numbers_are_for_the_regressor_of_the_same_way(classifier, regressor):

@@ -5,7 +5,7 @@ import pytest
 
 import treewise as tw
 from tests.ensemble.made import of_trees
-from treewise.ensemble import evaluating
+from treewise.ensemble import voting
 from treewise.ensemble.evaluating import root_shares, root_values
 
 RNG = np.random.default_rng(1)
@@ -42,7 +42,7 @@ def test_one_tree_of_numbers_is_judged_as_a_tree_is(criterion):
 
 
 def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
-    monkeypatch.setattr(evaluating, "BLOCK", 30)  # some rows at a time
+    monkeypatch.setattr(voting, "BLOCK", 30)  # some rows at a time
     made = of_trees(trees(CLASSES, max_depth=3))
     found = made.evaluate(CLASSES)
     shares = np.mean([tree.predict_proba(CLASSES) for tree in made], axis=0)

@@ -15,7 +15,6 @@ from treewise.costs import CostMatrix
 from treewise.ensemble.growing import same_problem
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.voting import BLOCK, some_rows
 from treewise.errors import ParameterError, TreewiseError
 from treewise.evaluate import Evaluation
 from treewise.evaluate.answers import class_places
@@ -80,10 +79,7 @@ def said_of(ensemble: Ensemble, here: Compared) -> Said:
     truth, labels = class_places(ensemble, here.column)
     columns, n, _ = voting.read(here.table)
     said, chance, second = np.empty(n, np.int64), np.zeros(n), np.empty(n) if k == 2 else None
-    step = max(1, BLOCK // k)
-    for first in range(0, n, step):
-        rows = slice(first, min(n, first + step))
-        sums = voting.sums(some_rows(columns, first, step), rows.stop - first)
+    for rows, sums in voting.blocks(columns, n):
         shares = voting.probabilities(sums, trees)
         said[rows] = voting.best(sums, trees)
         known = np.flatnonzero(truth[rows] < k)

@@ -81,7 +81,7 @@ class AdaBoostClassifier(EnsembleClassifier):
 
     @property
     def estimator_weights_(self) -> Floats:
-        """The vote of each tree, α."""
+        """The vote of each tree, α; not to be written to."""
         check_is_fitted(self)
         return self.ensemble_.votes
 

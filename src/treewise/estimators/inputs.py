@@ -259,13 +259,14 @@ def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) ->
 
 
 def counterpart(who: str, kind: str) -> str:
-    """Name the estimator of the other task; that of a single tree where there is none of the same way of growing.
+    """Name the estimator of the other task; a forest's where there is none of the same way of growing many trees.
 
-    >>> counterpart("ForestClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
-    ('ForestRegressor', 'TreeRegressor')
+    >>> counterpart("BaggingClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
+    ('BaggingRegressor', 'ForestRegressor')
     """
     way = who.removesuffix("Classifier").removesuffix("Regressor")
-    return f"{way if way in BOTH_TASKS else 'Tree'}{kind}"
+    other = "Forest" if way == "AdaBoost" else "Tree"
+    return f"{way if way in BOTH_TASKS else other}{kind}"
 
 
 def with_target(table: Table, column: Column) -> Table:
