@@ -17,6 +17,7 @@ from treewise.ensemble import voting
 from treewise.ensemble.bags import Bags
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
+from treewise.integers import scale_weights
 from treewise.loss_sums import size_of_numbers
 from treewise.nodes import Target
 from treewise.problem import Problem
@@ -32,7 +33,7 @@ class Answers:
     target: Target
     said: Floats  # rows × classes: mean shares; or one value a row. NaN where every tree has seen the row
     trees: Ints  # how many trees answer for each row
-    score: float  # share of right answers by weight; of numbers R²
+    score: float  # share of right answers, by the weights of rows alone; of numbers R²
 
     @property
     def summary(self) -> OutOfBag:
@@ -57,8 +58,11 @@ def out_of_bag(ensemble: Ensemble, problem: Problem, bags: Bags) -> Answers:
 
 
 def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_]) -> float:
-    """Return the share of right answers by weight, or R²; NaN where there is nothing to judge by."""
-    weight = np.asarray(problem.weight, np.float64)[covered]
+    """Return the share of right answers, or R², of rows as often as they count; NaN where none is to be judged.
+
+    Class weights and priors say what to grow for, not how many rows there are: they have no part in it.
+    """
+    weight = np.asarray(scale_weights(problem.row_weight)[0], np.float64)[covered]  # the same in any order of rows
     if not len(weight):
         return np.nan
     if problem.target.task == "classification":
