@@ -7,6 +7,7 @@ import treewise as tw
 from tests.ensemble.made import of_trees
 from treewise.ensemble import voting
 from treewise.ensemble.evaluating import root_shares, root_values
+from treewise.history import Step
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 3)).round(1)
@@ -75,6 +76,29 @@ def test_what_would_be_said_without_a_test():
     for criterion in ("squared_error", "absolute_error"):
         values = trees(NUMBERS, max_depth=2, criterion=criterion)
         assert root_values(of_trees(values).members) == pytest.approx([tree.arrays.value[0] for tree in values])
+
+
+def test_the_majority_is_the_table_s_not_that_of_a_draw():
+    """Eleven rows of one class and nine of the other: draws of them often have it the other way round."""
+    table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
+    for make, how in ((tw.adaboost, {"resample": True}), (tw.forest, {}), (tw.bagging, {"max_samples": 5})):
+        for seed in range(12):
+            found = make(table, "y", n_estimators=1, random_state=seed, **how).evaluate(table)
+            assert (found.majority, found.baseline_error) == ("b", pytest.approx(9 / 20))
+    weighed = tw.adaboost(table, "y", n_estimators=2, resample=True, class_weight={"a": 2})
+    assert weighed.evaluate(table).majority == "a"
+    assert tw.adaboost(table, "y", n_estimators=2, resample=True).first(1).evaluate(table).majority == "b"
+
+
+@pytest.mark.parametrize("place", [None, "b", True, 2, -1, 0.0])
+def test_a_history_that_does_not_say_the_majority(place):
+    table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
+    for resample, majority in ((True, None), (False, "b")):
+        made = tw.adaboost(table, "y", n_estimators=2, resample=resample)
+        said = {**made.history[0]["ensemble"], "majority": place}
+        old = made.with_(history=(Step({**made.history[0], "ensemble": said}),))
+        assert old.evaluate(table).majority == majority
+        assert "baseline" in str(old.evaluate(table)) or resample
 
 
 def test_weights_costs_and_other_columns():

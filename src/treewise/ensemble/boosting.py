@@ -23,7 +23,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.growing import fingerprint, problem_of_many, too_good
+from treewise.ensemble.growing import kept_of, problem_of_many, too_good
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import ENDED, Ensemble
@@ -216,7 +216,7 @@ class Run:
     def step(self) -> Step:
         """Return what the history keeps: how it was grown, and how the rounds went."""
         went = {"errors": self.kept.errors, "training_errors": self.kept.training_errors, "stopped": self.stopped}
-        asked = {**self.recipe.given(), "table": fingerprint(self.problem), **went}
+        asked = {**self.recipe.given(), **kept_of(self.problem), **went}
         settings, rows = self.problem.settings.given(), len(self.problem)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
         return Step({**self.problem.asked, **made})

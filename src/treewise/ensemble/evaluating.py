@@ -6,6 +6,7 @@ and what they would say without a test.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from treewise.errors import ParameterError, TreewiseError
 from treewise.evaluate import Evaluation
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Compared, Facts, Said, class_figures, number_figures, with_answers
+from treewise.nodes import Label
 from treewise.problem.roles import take_target
 from treewise.table import read
 
@@ -44,7 +46,7 @@ def evaluate(
         facts = Facts(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
-    facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], seen, many=True)
+    facts = Facts(majority_of(ensemble), seen, many=True)
     return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
 
 
@@ -87,6 +89,19 @@ def said_of(ensemble: Ensemble, here: Compared) -> Said:
         if second is not None:
             second[rows] = shares[:, 1]
     return Said(labels, truth, said, chance, second)
+
+
+def majority_of(ensemble: Ensemble) -> Label | None:
+    """Return the class that weighs most where the trees were grown, by their history.
+
+    One that does not say it is asked by its roots, whose rows are all there or drawn evenly. Those of boosting that
+    draws by weight tell nothing: None.
+    """
+    said: Mapping[str, Any] = next((step["ensemble"] for step in ensemble.history if "ensemble" in step), {})
+    place = said.get("majority")
+    if type(place) is int and 0 <= place < len(ensemble.classes):
+        return ensemble.classes[place]
+    return None if said.get("resample") else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
 
 
 def root_shares(ensemble: Ensemble) -> Floats:

@@ -99,7 +99,7 @@ def grow_ensemble(
     members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
-        ensemble={**recipe.given(), "table": fingerprint(problem)},
+        ensemble={**recipe.given(), **kept_of(problem)},
         treewise=__version__,
         rows=len(problem),
         settings=asked.given(),
@@ -233,6 +233,21 @@ def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_we
     found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
     found[np.asarray(problem.rows)] = said
     return found
+
+
+def kept_of(problem: Problem) -> dict[str, Any]:
+    """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
+
+    The trees do not tell it: their roots count rows that were drawn.
+
+    >>> from treewise.growth import problem_for
+    >>> kept_of(problem_for("penguins"))["majority"]
+    0
+    """
+    kept: dict[str, Any] = {"table": fingerprint(problem)}
+    if problem.target.task == "classification":
+        kept["majority"] = int(np.argmax(np.bincount(problem.y, problem.weight)))
+    return kept
 
 
 def fingerprint(problem: Problem) -> str:
