@@ -22,6 +22,7 @@ from sklearn.exceptions import DataConversionWarning  # type: ignore[import-unty
 from treewise import encode
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
 from treewise.nodes import Target
+from treewise.problem.roles import name_beside
 from treewise.table import Column, Table, read, read_markers
 from treewise.table.column import Columns
 from treewise.wording import number, plural, safe
@@ -275,9 +276,7 @@ def with_target(table: Table, column: Column) -> Table:
         raise DataError(
             f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
         )
-    name = column.name
-    while name in table.columns:
-        name += "_"
+    name = name_beside(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
     together = Columns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)
