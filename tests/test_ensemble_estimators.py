@@ -219,25 +219,23 @@ def test_of_classes_that_are_equally_likely_the_first_is_predicted():
     """Whichever is the positive one: ``predict`` is the first largest of ``predict_proba``."""
     data, y = np.array([[1], [1], [2], [2], [3], [3], [3]]), list("abbcbac")
     tied = 0
-    for kind in (*CLASSIFIERS, TreeClassifier):
+    for kind in CLASSIFIERS:
         for positive in (None, *"abc"):
             for seed in range(5):
-                model = kind(positive=positive, max_depth=1, random_state=seed)
-                model = (model if kind is TreeClassifier else model.set_params(n_estimators=2)).fit(data, y)
+                model = kind(n_estimators=2, positive=positive, max_depth=1, random_state=seed).fit(data, y)
                 shares = model.predict_proba(data)
                 tied += np.sum(np.sum(shares == shares.max(axis=1, keepdims=True), axis=1) > 1)
                 assert np.array_equal(model.predict(data), model.classes_[np.argmax(shares, axis=1)])
-                if kind is not TreeClassifier:
-                    assert np.array_equal(list(model.staged_predict(data))[-1], model.predict(data))
+                assert np.array_equal(list(model.staged_predict(data))[-1], model.predict(data))
     assert tied > 100
 
 
 @pytest.mark.parametrize("positive", [None, "a", "b"])
 def test_two_classes_that_are_equally_likely(positive):
     data, y = [[1], [1], [2]], ["a", "b", "b"]
-    for model in (TreeClassifier(positive=positive), ForestClassifier(2, bootstrap=False, positive=positive)):
-        assert model.fit(data, y).predict_proba([[1]]).tolist() == [[0.5, 0.5]]
-        assert model.predict([[1], [2]]).tolist() == ["a", "b"]
+    forest = ForestClassifier(2, bootstrap=False, positive=positive).fit(data, y)
+    assert forest.predict_proba([[1]]).tolist() == [[0.5, 0.5]]
+    assert forest.predict([[1], [2]]).tolist() == ["a", "b"]
     # Two stumps of equal say that contradict each other: 0 is for the first class.
     boosted = AdaBoostClassifier(n_estimators=2, positive=positive).fit(data, y)
     votes, root = np.ones(2), {"max_depth": 0, "positive": positive}
@@ -360,6 +358,19 @@ def test_out_of_bag_has_a_place_for_every_row_of_x():
     assert np.array_equal(np.flatnonzero(blank), np.flatnonzero((weights == 0) | (np.arange(344) == 1)))
     moved = ForestClassifier(30, oob_score=True, positive="Adelie").fit(X, Y)
     assert moved.oob_score_ == accuracy_score(Y, moved.classes_[np.argmax(moved.oob_decision_function_, axis=1)])
+
+
+@pytest.mark.filterwarnings("ignore:oob_score")
+def test_out_of_bag_the_first_of_equals_is_taken_too():
+    y, tied = np.where(np.arange(344) % 3, "a", "b"), 0
+    for positive in "ab":
+        model = ForestClassifier(4, oob_score=True, positive=positive, max_depth=6).fit(X, y)
+        said = model.oob_decision_function_
+        known = ~np.isnan(said[:, 0])
+        tied += np.sum(said[known, 0] == 0.5)
+        best = model.classes_[np.argmax(said[known], axis=1)]
+        assert model.oob_score_ == pytest.approx(accuracy_score(y[known], best), abs=1e-12)
+    assert tied > 0
 
 
 def test_rows_that_every_tree_has_seen_are_warned_of():

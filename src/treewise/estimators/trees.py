@@ -17,8 +17,6 @@ from sklearn.utils import Bunch  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise import predict
-from treewise.costs import cost_of
-from treewise.estimates import Estimate, shares
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing, by_name
 from treewise.estimators.inputs import Classes, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
@@ -147,18 +145,14 @@ class TreeClassifier(Classifying, TreeEstimator):
         return {**super()._said_of(classes), "cost": costs_by_name(self.cost, classes.names())}
 
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
-        """Return the class of each row: the likeliest, the first of equals; or with costs that of least expected cost.
+        """Return the class of each row: the likeliest, or with costs the one of least expected cost.
 
-        ``estimate`` is as in ``predict_proba``.
+        Of equals it is the one that the tree names, which has the positive class last. ``estimate`` is as in
+        ``predict_proba``.
         """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
         speakers = predict.nodes_that_speak(self.tree_, nodes)
-        if cost_of(self.tree_) is None and np.any(np.diff(self._order) < 0):
-            reached, place = np.unique(speakers, return_inverse=True)
-            by_class = self._in_order(shares(self.tree_, reached, Estimate.of(estimate)))
-            classes: npt.NDArray[Any] = self.classes_[np.argmax(by_class, axis=1)[place]]
-            return classes  # of equals the first here, which is another one in the tree
         return self._classes_at(predict.answers_of(self.tree_, speakers, estimate))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
