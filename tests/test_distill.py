@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
+from treewise import distilling
 from treewise.folds import fold_numbers, part
 from treewise.growth import grow_problem, problem_for
 from treewise.intervals import wilson
@@ -344,7 +345,7 @@ ROWS = {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
         (["a", "b", "a", "b"], {"target": "yy"}, 'no column "yy" in the table.'),
         (["a", "b", "a", "b"], {"test": ROWS}, "test: the answers given are of data's rows alone."),
         ("y", {"test": ROWS, "folds": 2}, "test and folds both hold rows out. Give one of them."),
-        ("y", {"folds": 1}, "folds=1: must be a whole number, 2 or more."),
+        ("y", {"folds": 1}, "folds=1: must be a whole number, 2 or more, or 0 for none."),
         ("y", {"folds": 5}, "the table has 4 rows that count: too few for 5 folds."),
         ("y", {"max_depht": 2}, 'no option max_depht. Did you mean "max_depth"?'),
         ([1.5, 2.5, 3.5, 4.5], {"target": "y"}, 'target "y" is no column of numbers, and the teacher answers'),
@@ -373,3 +374,15 @@ def test_what_a_teacher_raises_comes_through():
 
     with pytest.raises(ZeroDivisionError, match="of its own"):
         tw.distill(broken, ROWS)
+
+
+@pytest.mark.parametrize("folds", [-1, 1, "3", 2.5, True])
+def test_folds_are_judged_before_anything_is_grown(folds, monkeypatch):
+    def grown(*_):
+        raise AssertionError("a tree was grown")
+
+    monkeypatch.setattr(distilling, "grow_problem", grown)
+    with pytest.raises(tw.ParameterError, match=r"^folds=.*: must be a whole number, 2 or more, or 0 for none\.$"):
+        tw.distill("island", "penguins", folds=folds)
+    with pytest.raises(tw.DataError, match=r"too few for 400 folds"):
+        tw.distill("island", "penguins", folds=400)

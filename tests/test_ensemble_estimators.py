@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
+from tests.ensemble.made import of_trees
 from treewise import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -102,9 +103,9 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
-    apart |= {"pruning", "validation", "ccp_alpha", "cost", "splitter"}
-    if kind is AdaBoostClassifier:
-        apart |= {"max_features"}
+    apart |= {"pruning", "validation", "ccp_alpha", "cost"}
+    if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
+        apart |= {"splitter"}  # theirs is always random
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}
     assert (set(grower) | set(grow)) - set(ours) == apart
@@ -198,6 +199,79 @@ def test_importances(kind):
     assert not kind(n_estimators=2, max_depth=0).fit(X, target_for(kind)).feature_importances_.any()
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "nodes"),
+    [
+        (BaggingClassifier, {"max_features": 2}, (None, "best")),
+        (ForestClassifier, {}, ("sqrt", "best")),
+        (ForestRegressor, {"max_features": 2}, (2, "best")),
+        (ExtraTreesClassifier, {"max_features": 0.5}, (0.5, "random")),
+        (ExtraTreesRegressor, {}, (None, "random")),
+        (AdaBoostClassifier, {"max_features": 2, "splitter": "random"}, (2, "random")),
+    ],
+)
+def test_the_nodes_of_a_member_are_drawn_as_its_parameters_say(kind, options, nodes):
+    tree = fitted(kind, **options).estimators_[0]
+    assert (tree.max_features, tree.splitter) == nodes
+
+
+def test_of_classes_that_are_equally_likely_the_first_is_predicted():
+    """Whichever is the positive one: ``predict`` is the first largest of ``predict_proba``."""
+    data, y = np.array([[1], [1], [2], [2], [3], [3], [3]]), list("abbcbac")
+    tied = 0
+    for kind in CLASSIFIERS:
+        for positive in (None, *"abc"):
+            for seed in range(5):
+                model = kind(n_estimators=2, positive=positive, max_depth=1, random_state=seed).fit(data, y)
+                shares = model.predict_proba(data)
+                tied += np.sum(np.sum(shares == shares.max(axis=1, keepdims=True), axis=1) > 1)
+                assert np.array_equal(model.predict(data), model.classes_[np.argmax(shares, axis=1)])
+                assert np.array_equal(list(model.staged_predict(data))[-1], model.predict(data))
+    assert tied > 100
+
+
+@pytest.mark.parametrize("positive", [None, "a", "b"])
+def test_two_classes_that_are_equally_likely(positive):
+    data, y = [[1], [1], [2]], ["a", "b", "b"]
+    forest = ForestClassifier(2, bootstrap=False, positive=positive).fit(data, y)
+    assert forest.predict_proba([[1]]).tolist() == [[0.5, 0.5]]
+    assert forest.predict([[1], [2]]).tolist() == ["a", "b"]
+    # Two stumps of equal say that contradict each other: 0 is for the first class.
+    boosted = AdaBoostClassifier(n_estimators=2, positive=positive).fit(data, y)
+    votes, root = np.ones(2), {"max_depth": 0, "positive": positive}
+    against = [tw.grow({"x1": [1, 1, 2], "y": [c] * 2 + ["ab"[c == "a"]]}, "y", **root) for c in "ab"]
+    boosted.ensemble_ = of_trees(against, "adaboost").with_(votes=votes)
+    assert boosted.decision_function([[1]]).tolist() == [0.0]
+    assert boosted.predict([[1]]).tolist() == ["a"]
+
+
+def test_predict_takes_some_rows_at_a_time(monkeypatch):
+    model = fitted(ForestClassifier)
+    whole = model.predict(X)
+    asked = []
+    monkeypatch.setattr(voting, "BLOCK", 30)
+    monkeypatch.setattr(voting.Voting, "sums", recording(voting.Voting.sums, asked))
+    assert np.array_equal(model.predict(X), whole)
+    assert max(asked) == 10  # rows, of three classes
+
+
+def recording(sums, asked):
+    """Add up as usual, and note of how many rows."""
+
+    def called(self, columns, n_rows, *args, **more):
+        asked.append(n_rows)
+        return sums(self, columns, n_rows, *args, **more)
+
+    return called
+
+
+def test_votes_are_not_to_be_written_to():
+    model = fitted(AdaBoostClassifier)
+    for array in (model.estimator_weights_, model.ensemble_.votes, model.ensemble_.decreases):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+
+
 def test_probabilities_stay_in_class_order_wherever_the_positive_one_stands():
     for kind in CLASSIFIERS:
         plain, moved = fitted(kind, max_depth=2), fitted(kind, max_depth=2, positive="Adelie")
@@ -284,6 +358,19 @@ def test_out_of_bag_has_a_place_for_every_row_of_x():
     assert np.array_equal(np.flatnonzero(blank), np.flatnonzero((weights == 0) | (np.arange(344) == 1)))
     moved = ForestClassifier(30, oob_score=True, positive="Adelie").fit(X, Y)
     assert moved.oob_score_ == accuracy_score(Y, moved.classes_[np.argmax(moved.oob_decision_function_, axis=1)])
+
+
+@pytest.mark.filterwarnings("ignore:oob_score")
+def test_out_of_bag_the_first_of_equals_is_taken_too():
+    y, tied = np.where(np.arange(344) % 3, "a", "b"), 0
+    for positive in "ab":
+        model = ForestClassifier(4, oob_score=True, positive=positive, max_depth=6).fit(X, y)
+        said = model.oob_decision_function_
+        known = ~np.isnan(said[:, 0])
+        tied += np.sum(said[known, 0] == 0.5)
+        best = model.classes_[np.argmax(said[known], axis=1)]
+        assert model.oob_score_ == pytest.approx(accuracy_score(y[known], best), abs=1e-12)
+    assert tied > 0
 
 
 def test_rows_that_every_tree_has_seen_are_warned_of():
@@ -512,7 +599,7 @@ def test_unfitted_says_so(kind):
         (tw.ForestClassifier, "ForestRegressor"),
         (tw.ExtraTreesClassifier, "ExtraTreesRegressor"),
         (tw.BaggingClassifier, "BaggingRegressor"),
-        (tw.AdaBoostClassifier, "TreeRegressor"),
+        (tw.AdaBoostClassifier, "ForestRegressor"),
     ],
 )
 def test_numbers_are_for_the_regressor_of_the_same_way(classifier, regressor):

@@ -522,3 +522,11 @@ def test_tags_say_what_goes_in():
     assert (tags.input_tags.allow_nan, tags.input_tags.string, tags.input_tags.categorical) == (True, True, True)
     assert (tags.input_tags.sparse, tags.target_tags.multi_output) == (False, False)
     assert not TreeClassifier(missing="error").__sklearn_tags__().input_tags.allow_nan
+
+
+def test_a_target_named_as_a_column_is_called_y():
+    model = TreeClassifier().fit(X, X["island"])
+    assert model.tree_.target.name == "y"
+    assert "island" in model.tree_.columns
+    with pytest.raises(DataError, match=r'^target "y" is missing in'):
+        TreeClassifier().fit(X, X["sex"])

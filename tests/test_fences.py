@@ -42,6 +42,18 @@ FLOORS = [
     {"distilling"},
     {"cli", "__main__"},
 ]
+# Doors open upwards, inside functions: the methods of trees and of many trees; ``parse``, which knows the complete text
+# by its head; ``grow``, which has what it grew pruned where that is asked for; and results that can be drawn.
+DOORS = {
+    "tree.py",
+    "explaining.py",
+    "ensemble/model.py",
+    "ensemble/reading.py",
+    "written/parse.py",
+    "growth.py",
+    "curves/result.py",
+    "evaluate/figures.py",
+}
 BESIDE = {"datasets", "_core", "__init__"}  # built-in tables stand on table alone; the core on nothing
 
 
@@ -77,28 +89,33 @@ def test_imports_point_one_way():
 
 
 def test_only_doors_open_upwards():
-    """Inside functions, too: but for a tree's own methods, ``parse``, which knows the complete text by its head,
-    ``grow``, which has what it grew pruned where that is asked for, and values that can be drawn.
-    """
-    doors = {
-        "tree.py",
-        "explaining.py",
-        "written/parse.py",
-        "growth.py",
-        "curves/result.py",
-        "evaluate/figures.py",
-        "ensemble/model.py",
-        "ensemble/reading.py",
-    }
+    """Inside functions, too, but for the doors."""
     for path in PACKAGE.rglob("*.py"):
         here = home(path)
-        if here in BESIDE or path.relative_to(PACKAGE).as_posix() in doors:
+        if here in BESIDE or path.relative_to(PACKAGE).as_posix() in DOORS:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for other in imported(ast.Module([node], [])):
                 assert other in BESIDE or floor(other) <= floor(here), (
                     f"{path.name} opens {other}, which stands above it"
                 )
+
+
+def test_the_whole_package_is_for_the_command_line():
+    """``import treewise`` reaches every floor, so below the command line it would be a way around the fence."""
+    for path in PACKAGE.rglob("*.py"):
+        if home(path) in ("cli", "__main__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert "treewise" not in named, f"{path.name} imports the whole package"
+
+
+def test_only_doors_are_named_in_the_plan():
+    """What ARCHITECTURE.md says of exceptions is what is exempt here."""
+    plan = " ".join((Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
+    sentence = re.search(r"Imports point downwards only .*?(?=\| \|)", plan)[0]
+    assert set(re.findall(r"`([a-z_/]+\.py)`", sentence)) == {*DOORS, "tests/test_fences.py"}
 
 
 def test_only_the_table_knows_dataframes():

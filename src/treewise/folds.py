@@ -31,6 +31,7 @@ def part(problem: Problem, rows: Ints) -> Problem:
         y=problem.y[rows],
         raw=problem.raw[rows] if len(problem.raw) else problem.raw,
         weight=problem.weight[rows],
+        row_weight=problem.row_weight[rows],
         repeats=None if problem.repeats is None else problem.repeats.take(rows),
         rows=np.asarray(problem.rows)[rows],
     )

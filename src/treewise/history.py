@@ -16,7 +16,7 @@ from treewise.wording import clip, count, figure, plural, safe
 MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
 HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
-NO_OPTIONS = ("method", "table", "errors", "training_errors", "stopped")  # of many trees: how it went
+NO_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # of many trees: how it went
 USUAL: dict[str, dict[str, Any]] = {  # what a way of growing many trees does unless told otherwise: not said
     "extra_trees": {"bootstrap": False, "splitter": "random"},
     "bagging": {"max_samples": 1.0},

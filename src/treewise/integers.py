@@ -58,6 +58,19 @@ def in_units(raw: npt.NDArray[np.float64], scale: int) -> Ints:
     return np.where((y == 0) & (raw != 0), np.where(raw < 0, -1, 1), y)
 
 
+def last_bits(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    """Return the exponent of the last bit that is set in each number above 0: the largest power of two it is a whole
+    multiple of.
+
+    >>> last_bits(np.array([2.0, 6.0, 0.25, 1.5])).tolist()
+    [1, 1, -2, -1]
+    """
+    fraction, exponent = np.frexp(weights)
+    whole = np.ldexp(fraction, 53).astype(np.int64)
+    found: npt.NDArray[np.int32] = exponent - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return found
+
+
 def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     """Write positive weights as integers whose sum stays below 2^53: w·2^scale.
 

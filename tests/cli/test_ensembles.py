@@ -371,6 +371,18 @@ def test_a_round_of_many_rows_is_bounded_on_a_terminal(run, monkeypatch):
     assert "more rows" not in run("trace p.json penguins --round 1 --all").out
 
 
+def test_a_round_takes_the_columns_of_target_and_weights(run, tmp_path):
+    rows = [f"{i},{'ab'[(i * 7) % 5 > 1]},{i % 3 + 1}" for i in range(30)]
+    for name, target, weight in (("old", "y", "w"), ("new", "z", "v")):
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"x,{target},{weight}", *rows, ""]))
+    grown = "grow old.csv --target y --sample-weight w --ensemble adaboost --n-estimators 3 -o b.json -q"
+    assert run(grown).code == 0
+    old = run("trace b.json old.csv --round 2")
+    assert run("trace b.json new.csv --round 2 --target z --sample-weight v").out == old.out
+    assert old.code == 0
+    assert "is not the table these trees were grown on" in run("trace b.json new.csv --round 2 --target z").err
+
+
 def test_a_boosted_model_is_traced_by_round_or_by_tree(run, boosted):
     answer = run("trace b.json admissions")
     assert (answer.code, answer.out) == (2, "")

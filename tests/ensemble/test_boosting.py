@@ -116,6 +116,16 @@ def test_class_weights_and_priors_set_the_first_weights():
     assert first.weights[positive].sum() == pytest.approx(0.1)
 
 
+def test_a_target_that_was_an_array_is_given_again():
+    data = rng_table()
+    answers, weight = data.pop("y"), np.arange(200) % 3 + 1
+    boosted = tw.adaboost(data, answers, 3, sample_weight=weight)
+    worked = boosted.worked_round(data, 1, target=answers, sample_weight=weight)
+    np.testing.assert_allclose(worked.weights, weight / weight.sum(), rtol=1e-14)
+    with pytest.raises(tw.ColumnError, match=r"the target of these trees\. Give it: target=…"):
+        boosted.worked_round(data, 1, sample_weight=weight)
+
+
 def test_rows_of_weight_0_are_absent():
     data = rng_table()
     weight = (np.arange(200) % 3 > 0).astype(float)
@@ -252,7 +262,7 @@ def test_as_many_rows_are_drawn_as_there_are_and_by_weight():
 def test_errors_of_drawn_learners_are_those_on_all_rows():
     data = rng_table()
     boosted = tw.adaboost(data, "y", 4, resample=True)
-    problem = same_problem(boosted, data)
+    problem = same_problem(boosted, data, call="test")
     said = next(said_by(boosted, problem))
     assert boosted.rounds[0].error == pytest.approx(np.mean(said != problem.y), abs=1e-15)
 

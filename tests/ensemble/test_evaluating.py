@@ -5,8 +5,9 @@ import pytest
 
 import treewise as tw
 from tests.ensemble.made import of_trees
-from treewise.ensemble import evaluating
+from treewise.ensemble import voting
 from treewise.ensemble.evaluating import root_shares, root_values
+from treewise.history import Step
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 3)).round(1)
@@ -42,7 +43,7 @@ def test_one_tree_of_numbers_is_judged_as_a_tree_is(criterion):
 
 
 def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
-    monkeypatch.setattr(evaluating, "BLOCK", 30)  # some rows at a time
+    monkeypatch.setattr(voting, "BLOCK", 30)  # some rows at a time
     made = of_trees(trees(CLASSES, max_depth=3))
     found = made.evaluate(CLASSES)
     shares = np.mean([tree.predict_proba(CLASSES) for tree in made], axis=0)
@@ -75,6 +76,29 @@ def test_what_would_be_said_without_a_test():
     for criterion in ("squared_error", "absolute_error"):
         values = trees(NUMBERS, max_depth=2, criterion=criterion)
         assert root_values(of_trees(values).members) == pytest.approx([tree.arrays.value[0] for tree in values])
+
+
+def test_the_majority_is_the_table_s_not_that_of_a_draw():
+    """Eleven rows of one class and nine of the other: draws of them often have it the other way round."""
+    table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
+    for make, how in ((tw.adaboost, {"resample": True}), (tw.forest, {}), (tw.bagging, {"max_samples": 5})):
+        for seed in range(12):
+            found = make(table, "y", n_estimators=1, random_state=seed, **how).evaluate(table)
+            assert (found.majority, found.baseline_error) == ("b", pytest.approx(9 / 20))
+    weighed = tw.adaboost(table, "y", n_estimators=2, resample=True, class_weight={"a": 2})
+    assert weighed.evaluate(table).majority == "a"
+    assert tw.adaboost(table, "y", n_estimators=2, resample=True).first(1).evaluate(table).majority == "b"
+
+
+@pytest.mark.parametrize("place", [None, "b", True, 2, -1, 0.0])
+def test_a_history_that_does_not_say_the_majority(place):
+    table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
+    for resample, majority in ((True, None), (False, "b")):
+        made = tw.adaboost(table, "y", n_estimators=2, resample=resample)
+        said = {**made.history[0]["ensemble"], "majority": place}
+        old = made.with_(history=(Step({**made.history[0], "ensemble": said}),))
+        assert old.evaluate(table).majority == majority
+        assert "baseline" in str(old.evaluate(table)) or resample
 
 
 def test_weights_costs_and_other_columns():
@@ -110,7 +134,17 @@ def test_the_table_it_was_grown_on_is_known_again():
     assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).seen
     assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
     assert not made.evaluate(ROWS, Y[::-1]).seen
+    assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").seen
     assert not of_trees(trees(CLASSES)).evaluate(CLASSES).seen
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(80) % 3])
+def test_it_is_known_again_where_target_and_weights_are_arrays(weight):
+    made = tw.forest(ROWS, Y, n_estimators=3, sample_weight=weight)
+    assert made.evaluate(ROWS, Y, sample_weight=weight).seen
+    assert made.importances(ROWS, Y, sample_weight=weight, repeats=1).seen
+    assert not made.evaluate(ROWS, Y[::-1], sample_weight=weight).seen
+    assert made.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).seen == (weight is None)
 
 
 @pytest.mark.parametrize("make", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])

@@ -169,7 +169,8 @@ def test_votes_and_decreases_go_with_the_trees():
     for change, words in (
         ({"votes": np.ones(3)}, "votes and decreases must have an entry for each tree"),
         ({"decreases": np.ones((2, 3))}, "votes and decreases must have an entry for each tree"),
-        ({"votes": np.array([1.0, np.inf])}, r"nodes\.votes\[1\]: a vote is a finite number"),
+        ({"votes": np.array([1.0, np.inf])}, r"nodes\.votes\[1\] is inf: a vote is a number above 0"),
+        ({"votes": np.array([1.0, 2.0])}, r"nodes\.votes\[1\] is 2.0: each tree of forest has a vote of 1"),
         ({"decreases": np.array([[1.0, 2.0], [3.0, np.nan]])}, r"nodes\.decreases\[3\]: it cannot be negative"),
     ):
         with pytest.raises(tw.ModelFormatError, match=words):

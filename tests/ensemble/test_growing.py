@@ -15,7 +15,7 @@ from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bags import problem_of
 from treewise.ensemble.growing import fingerprint, grow_ensemble, grow_more, more_of_problem
-from treewise.ensemble.recipes import BagRecipe, recipe_of
+from treewise.ensemble.recipes import BagRecipe, BoostRecipe, recipe_of
 from treewise.growth import grow_problem, problem_for
 from treewise.nodes import LEAF
 
@@ -284,8 +284,22 @@ def test_columns_do_not_run_together():
 
 
 def test_an_ensemble_that_does_not_say_how_it_was_grown():
-    with pytest.raises(ParameterError, match="does not say how it was grown"):
-        recipe_of(bagging("xor", n_estimators=1).with_(history=()), BagRecipe)
+    lost, boosted = bagging("xor", n_estimators=1).with_(history=()), tw.adaboost("xor", n_estimators=1)
+    for call, ask in {
+        "grow_more": lambda: lost.grow_more("xor", 1),
+        "oob_predict": lambda: lost.oob_predict("xor"),
+        "worked_round": lambda: boosted.with_(history=()).worked_round("xor", 1),
+    }.items():
+        with pytest.raises(ParameterError, match=f"^{call}: the history of the ensemble does not say how it was grown"):
+            ask()
+
+
+def test_only_trees_on_bags_have_rows_out_of_bag():
+    boosted = tw.adaboost("penguins", n_estimators=5)
+    with pytest.raises(ParameterError, match=r"^oob_predict is for forest, extra_trees, bagging; these"):
+        boosted.oob_predict("penguins")
+    with pytest.raises(ParameterError, match=r"^x is for adaboost; these trees are of forest\."):
+        recipe_of(tw.forest("xor", n_estimators=1), BoostRecipe, "x")
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

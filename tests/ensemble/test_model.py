@@ -48,6 +48,14 @@ def test_equal_is_equal_in_what_it_says():
     assert made.__eq__(3) is NotImplemented
 
 
+@pytest.mark.parametrize("make", [tw.forest, tw.adaboost])
+def test_a_value_is_not_written_to(make):
+    made = make("penguins", n_estimators=3)
+    for each in (made, made.first(2), made.grow_more("penguins", 1)):
+        assert not each.votes.flags.writeable
+        assert not each.decreases.flags.writeable
+
+
 def test_no_such_tree():
     made = of_trees([tw.grow("xor"), tw.grow("xor")])
     with pytest.raises(IndexError, match=r"^no tree 2: there are trees 0 to 1$"):

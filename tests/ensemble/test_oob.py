@@ -51,6 +51,24 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     assert (ensemble.oob.score, ensemble.oob.rows, ensemble.oob.of) == (found.score, covered.sum(), 25)
 
 
+@pytest.mark.parametrize("how", [{"class_weight": "balanced"}, {"class_weight": {"no": 9}}, {"priors": [0.5, 0.5]}])
+def test_the_score_counts_rows_whatever_their_classes_weigh(how):
+    rng = np.random.default_rng(3)
+    x, times = rng.normal(size=(2, 150)).round(1), rng.integers(1, 4, 150)
+    table = {"x": x[0], "z": x[1], "y": np.where(x[0] + rng.normal(size=150) > 1.3, "yes", "no")}
+    for weight in (None, times, times / 2):
+        grown = tw.forest(table, "y", 300, oob_score=True, sample_weight=weight, **how)
+        said = grown.oob_predict(table, sample_weight=weight)
+        assert grown.oob.rows == 150
+        right = np.average(said == table["y"], weights=weight)
+        assert grown.oob.score == pytest.approx(right, abs=1e-12)
+        assert grown.stages(table).oob == pytest.approx(1 - right, abs=1e-12)
+        model = tw.ForestClassifier(300, oob_score=True, class_weight=how.get("class_weight"), priors=how.get("priors"))
+        model.fit(np.column_stack(x), table["y"], weight)
+        best = model.classes_[np.argmax(model.oob_decision_function_, axis=1)]
+        assert model.oob_score_ == pytest.approx(np.average(best == table["y"], weights=weight), abs=1e-12)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("unit", [2.0**660, 2.0**-660])
 def test_the_score_has_no_unit(unit):

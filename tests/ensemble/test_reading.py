@@ -294,6 +294,8 @@ def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
     bounds = [r.bound for r in ensemble.rounds]
     assert [s.bound for s in ensemble.stages(own)] == bounds
     assert [s.bound for s in ensemble.first(3).stages(own)] == bounds[:3]
+    without = {name: cells for name, cells in own.items() if name != "y"}
+    assert [s.bound for s in ensemble.stages(without, own["y"])] == bounds  # the answers as an array
     weighed = [
         tw.adaboost(own, "y", ignore=["score"], n_estimators=5, **how)
         for how in ({"sample_weight": np.arange(60.0) + 1}, {"class_weight": "balanced"}, {"priors": [0.8, 0.1, 0.1]})

@@ -90,10 +90,12 @@ def way_of(method: str, many: dict[str, Any]) -> tuple[dict[str, Any], Grower]:
 
 def prepare_for(method: str) -> Callable[..., Problem]:
     """Return what prepares a table for many trees."""
+    import treewise
     from treewise.ensemble.forests import problem_of_extra_trees, problem_of_forest
     from treewise.ensemble.growing import problem_of_many
 
-    prepare = {"forest": problem_of_forest, "extra_trees": problem_of_extra_trees}.get(method, problem_of_many)
+    of_many = partial(problem_of_many, asked_of=getattr(treewise, method))
+    prepare = {"forest": problem_of_forest, "extra_trees": problem_of_extra_trees}.get(method, of_many)
     return lambda table, target, **options: prepare(table, target, options)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds after which silence is explained
 ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 OF_A_ROUND = {ending: form for ending, form in ENDINGS.items() if form != "latex"}
-OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per", "target")  # options that say nothing of a round
+OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
 
 
 @verb(
@@ -108,8 +108,10 @@ def command(
         refuse_growing(source, asked)
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
-            check_own_table(model.trees, table)
-            found = model.trees.worked_round(table, number, sample_weight=options["sample_weight"])
+            if target is None:
+                check_own_table(model.trees, table)
+            given = {"target": target, "sample_weight": options["sample_weight"]}
+            found = model.trees.worked_round(table, number, **given)
             return present(found, form, output, most_rows(found.rows, whole, output))
         if model.many is not None and model.many.method == "adaboost":
             raise ParameterError(

@@ -23,13 +23,14 @@ import numpy.typing as npt
 from treewise.distilling.fidelity import Answers, Fidelity
 from treewise.distilling.lesson import Lesson, lesson, student_options
 from treewise.distilling.teachers import Listed, Teacher, teacher_of
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, shown
 from treewise.folds import USUAL_FOLDS, fold_numbers, part
 from treewise.growth import PRUNING, grow_problem, pruning_for
 from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
 from treewise.problem import Problem
 from treewise.prune.in_growth import grow_and_prune, is_share
 from treewise.rivals import weights_of
+from treewise.settings import index
 from treewise.sheet import Heading, Sheet, Shown
 from treewise.table import Table, read
 from treewise.tree import Tree
@@ -161,8 +162,9 @@ def distill(
     def grow(rows: Problem, for_good: bool = True) -> Tree:
         return grow_problem(rows, None, n_jobs, for_good) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
 
-    tree = grow(problem)
     steps = folds_for(folds, len(problem), test)
+    fold_of = fold_numbers(problem, steps, random_state) if steps else None  # also looks at what was asked for
+    tree = grow(problem)
     if progress is not None:
         progress(1 / (steps + 1))
     training = answered(problem, said_by(tree, problem), given, tree).fidelity(
@@ -171,8 +173,8 @@ def distill(
     held_out = None
     if test is not None:
         held_out = on_test(who, tree, test, target, given.name, markers)
-    elif steps:
-        said = by_folds(problem, grow, fold_numbers(problem, steps, random_state), progress)
+    elif fold_of is not None:
+        said = by_folds(problem, grow, fold_of, progress)
         held_out = answered(problem, said, given, tree).fidelity(f"{steps} folds", tree.task == "regression", True)
     return Distilled(tree, who.about, training, held_out)
 
@@ -185,7 +187,10 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0
-    return folds
+    count = index(folds)
+    if count is None or count < 0 or count == 1:
+        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more, or 0 for none.")
+    return count
 
 
 def said_by(tree: Tree, problem: Problem) -> Said:

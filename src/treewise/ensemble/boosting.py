@@ -23,7 +23,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._version import __version__
-from treewise.ensemble.growing import fingerprint, problem_of_many, too_good
+from treewise.ensemble.growing import kept_of, problem_of_many, too_good
 from treewise.ensemble.learners import Learner, decreases, learner, said_by
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import ENDED, Ensemble
@@ -80,7 +80,7 @@ def adaboost(
     """
     recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
     options = {**options, "max_depth": max_depth, "random_state": random_state}
-    problem = problem_of_many(data, target, options, "adaboost")
+    problem = problem_of_many(data, target, options, adaboost)
     return boost(problem, recipe, progress, n_jobs)
 
 
@@ -217,7 +217,7 @@ class Run:
     def step(self) -> Step:
         """Return what the history keeps: how it was grown, and how the rounds went."""
         went = {"errors": self.kept.errors, "training_errors": self.kept.training_errors, "stopped": self.stopped}
-        asked = {**self.recipe.given(), "table": fingerprint(self.problem), **went}
+        asked = {**self.recipe.given(), **kept_of(self.problem), **went}
         settings, rows = self.problem.settings.given(), len(self.problem)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
         return Step({**self.problem.asked, **made})
@@ -227,7 +227,7 @@ def more_rounds(
     ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
-    recipe = replace(recipe_of(ensemble, BoostRecipe), n_estimators=len(ensemble) + n)
+    recipe = replace(recipe_of(ensemble, BoostRecipe, "grow_more"), n_estimators=len(ensemble) + n)
     run = Run(problem, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():

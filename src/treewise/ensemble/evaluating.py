@@ -6,6 +6,7 @@ and what they would say without a test.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from treewise.costs import CostMatrix
 from treewise.ensemble.growing import same_problem
 from treewise.ensemble.members import Members
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.voting import BLOCK, some_rows
 from treewise.errors import ParameterError, TreewiseError
 from treewise.evaluate import Evaluation
 from treewise.evaluate.answers import class_places
 from treewise.evaluate.measure import Compared, Facts, Said, class_figures, number_figures, with_answers
+from treewise.nodes import Label
 from treewise.problem.roles import take_target
-from treewise.table import Table, read
+from treewise.table import read
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def evaluate(
 ) -> Evaluation:
     """Compare what many trees predict with what a table says; ``treewise.evaluate.evaluate`` explains the options."""
     here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
-    seen = target is None and seen_before(ensemble, here.table)
+    seen = seen_before(ensemble, here)
     if ensemble.task == "regression":
         if cost is not None:
             raise ParameterError("cost=…: trees that predict numbers have no classes; leave it out.")
@@ -45,7 +46,7 @@ def evaluate(
         facts = Facts(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
-    facts = Facts(ensemble.classes[int(np.argmax(root_shares(ensemble)))], seen, many=True)
+    facts = Facts(majority_of(ensemble), seen, many=True)
     return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
 
 
@@ -58,13 +59,17 @@ def with_known_answers(
     return with_answers(table, column, drop_missing_target, sample_weight)
 
 
-def seen_before(ensemble: Ensemble, table: Table) -> bool:
-    """Tell whether this is the table the trees were grown on, as far as can be told without weights of its own."""
+def seen_before(ensemble: Ensemble, here: Compared) -> bool:
+    """Tell whether these are the rows the trees were grown on, with the same answers.
+
+    Weights that were an array then must be given again; others that are given here do not matter.
+    """
     made = next((step for step in ensemble.history if "ensemble" in step), {})
-    if made.get("rows") != len(table):
+    if made.get("rows") != len(here.table):
         return False
+    weight = here.weight if made.get("sample_weight_array") else None
     try:
-        same_problem(ensemble, table)
+        same_problem(ensemble, here.table, weight, here.column, call="evaluate")
     except TreewiseError:
         return False
     return True
@@ -76,10 +81,7 @@ def said_of(ensemble: Ensemble, here: Compared) -> Said:
     truth, labels = class_places(ensemble, here.column)
     columns, n, _ = voting.read(here.table)
     said, chance, second = np.empty(n, np.int64), np.zeros(n), np.empty(n) if k == 2 else None
-    step = max(1, BLOCK // k)
-    for first in range(0, n, step):
-        rows = slice(first, min(n, first + step))
-        sums = voting.sums(some_rows(columns, first, step), rows.stop - first)
+    for rows, sums in voting.blocks(columns, n):
         shares = voting.probabilities(sums, trees)
         said[rows] = voting.best(sums, trees)
         known = np.flatnonzero(truth[rows] < k)
@@ -87,6 +89,19 @@ def said_of(ensemble: Ensemble, here: Compared) -> Said:
         if second is not None:
             second[rows] = shares[:, 1]
     return Said(labels, truth, said, chance, second)
+
+
+def majority_of(ensemble: Ensemble) -> Label | None:
+    """Return the class that weighs most where the trees were grown, by their history.
+
+    One that does not say it is asked by its roots, whose rows are all there or drawn evenly. Those of boosting that
+    draws by weight tell nothing: None.
+    """
+    said: Mapping[str, Any] = next((step["ensemble"] for step in ensemble.history if "ensemble" in step), {})
+    place = said.get("majority")
+    if type(place) is int and 0 <= place < len(ensemble.classes):
+        return ensemble.classes[place]
+    return None if said.get("resample") else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
 
 
 def root_shares(ensemble: Ensemble) -> Floats:

@@ -43,6 +43,7 @@ from treewise.files.header import (
 from treewise.files.layout import FORMAT, block, line_of, sealed
 from treewise.files.packing import read_array, write_list, write_packed
 from treewise.files.reading import Lines, check_ending, read_empty_branch
+from treewise.files.soundness import refuse
 from treewise.nodes import LEAF, Target
 
 Array = npt.NDArray[Any]
@@ -52,6 +53,7 @@ LENGTHS = ("size", "kind", "decreases", *LISTS)  # as long as they are: never on
 ONLY_OF_CLASSES = ("n_counts", "count_class", "count_weight")
 ONLY_OF_NUMBERS = ("weight", *FIGURES)
 DOUBLES = ("cut", "count_weight", *ONLY_OF_NUMBERS)
+MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
 WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
 
 
@@ -89,8 +91,11 @@ def check_whole(ensemble: Ensemble) -> None:
     votes, decreases, trees = ensemble.votes, ensemble.decreases, len(ensemble)
     if votes.shape != (trees,) or decreases.shape != (trees, len(ensemble.encodings)):
         raise ModelFormatError("votes and decreases must have an entry for each tree")
-    if not np.all(np.isfinite(votes)):
-        raise ModelFormatError(f"nodes.votes[{np.argmin(np.isfinite(votes))}]: a vote is a finite number")
+    refuse(~((votes > 0) & (votes <= MOST_SAY)), "votes", votes, "a vote is a number above 0, and none so large")
+    if ensemble.method != "adaboost":
+        refuse(votes != 1, "votes", votes, f"each tree of {ensemble.method} has a vote of 1")
+    elif ensemble.task == "regression":
+        raise ModelFormatError("the target is numbers: adaboost predicts classes")
     if not np.all(decreases >= 0):
         raise ModelFormatError(f"nodes.decreases[{np.argmin(decreases.ravel() >= 0)}]: it cannot be negative")
 
@@ -230,8 +235,6 @@ def read_nodes(
         if name == "kind":
             inner = int(np.count_nonzero(found["kind"] != LEAF))
     lines.expect("},")
-    for array in (votes, decreases):
-        array.flags.writeable = False
     return start, votes, decreases.reshape(trees, len(encodings)), found
 
 

@@ -7,6 +7,7 @@ drawn one threshold at random. Their trees answer with the mean of what they say
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -101,10 +102,12 @@ def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> P
         raise ParameterError(
             f"splitter={shown(options['splitter'])}: extra-trees draw tests at random; a forest looks for the best."
         )
-    return problem_of_forest(data, target, {**options, "splitter": "random"}, "extra_trees")
+    return problem_of_forest(data, target, {**options, "splitter": "random"}, extra_trees)
 
 
-def problem_of_forest(data: Any, target: Any, options: dict[str, Any], asked_of: str = "forest") -> Problem:
+def problem_of_forest(
+    data: Any, target: Any, options: dict[str, Any], asked_of: Callable[..., Ensemble] = forest
+) -> Problem:
     """Prepare a table under the options of a forest: without ``max_features`` the task decides."""
     problem = problem_of_many(data, target, options, asked_of)
     if problem.settings.max_features is None and problem.target.task == "classification":

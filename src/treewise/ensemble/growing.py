@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -49,10 +49,10 @@ from treewise.wording import safe
 Floats = npt.NDArray[np.float64]
 
 
-def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of: str = "forest") -> Problem:
+def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of: Callable[..., Ensemble]) -> Problem:
     """Prepare a table under the options of ``grow``, but for those that one tree alone can have.
 
-    ``asked_of`` is the function they were given to, for what is said of an option it has not.
+    ``asked_of`` is the function that grows such trees, for what is said of an option it has not.
     """
     asked = dict(options)
     refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
@@ -63,10 +63,8 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
     if not asked.keys() <= {*known}:
-        import treewise
-
-        own = signature(getattr(treewise, asked_of)).parameters
-        refuse_unknown(asked, known, f"help(treewise.{asked_of}), help(treewise.grow)", also=own)
+        help_on = f"help(treewise.{asked_of.__name__}), help(treewise.grow)"
+        refuse_unknown(asked, known, help_on, also=signature(asked_of).parameters)
     return problem_for(data, target, **asked)
 
 
@@ -101,7 +99,7 @@ def grow_ensemble(
     members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
-        ensemble={**recipe.given(), "table": fingerprint(problem)},
+        ensemble={**recipe.given(), **kept_of(problem)},
         treewise=__version__,
         rows=len(problem),
         settings=asked.given(),
@@ -136,7 +134,6 @@ def grow_members(
         members = Members.of(grown, problem.settings.criterion or "")
     except MemoryError:
         raise out_of_memory(problem) from None
-    decreases.flags.writeable = False
     return members, decreases.reshape(trees, len(problem.columns))
 
 
@@ -161,21 +158,21 @@ def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
 # -- more trees -------------------------------------------------------------------------------------------------------
 
 
-def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None) -> Problem:
-    """Prepare the table an ensemble was grown on once more; another one is refused."""
-    made = how_grown(ensemble)
+def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str) -> Problem:
+    """Prepare the table an ensemble was grown on once more, for ``call``; another one is refused."""
+    made = how_grown(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(f'{data.name} has no column "{safe(name)}", the target of these trees. Give it: target=…')
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
     problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
-    check_same_table(ensemble, problem)
+    check_same_table(ensemble, problem, call)
     return problem
 
 
-def check_same_table(ensemble: Ensemble, problem: Problem) -> None:
+def check_same_table(ensemble: Ensemble, problem: Problem, call: str) -> None:
     """Refuse a table that is not the one an ensemble was grown on."""
-    made = how_grown(ensemble)
+    made = how_grown(ensemble, call)
     if fingerprint(problem) != made["ensemble"].get("table"):
         weights = " and weights" if made.get("sample_weight_array") else ""
         raise DataError(
@@ -195,7 +192,8 @@ def grow_more(
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
     whole("n", n, least=1, most=MOST_TREES - len(ensemble))
-    return more_of_problem(ensemble, same_problem(ensemble, data, sample_weight, target), int(n), n_jobs, progress)
+    problem = same_problem(ensemble, data, sample_weight, target, call="grow_more")
+    return more_of_problem(ensemble, problem, int(n), n_jobs, progress)
 
 
 def more_of_problem(
@@ -211,7 +209,7 @@ def more_of_problem(
         from treewise.ensemble.boosting import more_rounds
 
         return more_rounds(ensemble, problem, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble, BagRecipe), how_grown(ensemble)
+    recipe, made = recipe_of(ensemble, BagRecipe, "grow_more"), how_grown(ensemble, "grow_more")
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -228,12 +226,28 @@ def more_of_problem(
 
 def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
     """Return for each row of the table what the trees say that have not seen it."""
+    recipe = recipe_of(ensemble, BagRecipe, "oob_predict")
     table = read(data, na_values=ensemble.na_values)
-    problem = same_problem(ensemble, table, sample_weight, target)
-    said = out_of_bag(ensemble, problem, recipe_of(ensemble, BagRecipe).bags(problem)).predictions
+    problem = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
+    said = out_of_bag(ensemble, problem, recipe.bags(problem)).predictions
     found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
     found[np.asarray(problem.rows)] = said
     return found
+
+
+def kept_of(problem: Problem) -> dict[str, Any]:
+    """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
+
+    The trees do not tell it: their roots count rows that were drawn.
+
+    >>> from treewise.growth import problem_for
+    >>> kept_of(problem_for("penguins"))["majority"]
+    0
+    """
+    kept: dict[str, Any] = {"table": fingerprint(problem)}
+    if problem.target.task == "classification":
+        kept["majority"] = int(np.argmax(np.bincount(problem.y, problem.weight)))
+    return kept
 
 
 def fingerprint(problem: Problem) -> str:

@@ -71,6 +71,10 @@ class Ensemble(Predicting, Reading, Grown):
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
 
+    def __post_init__(self) -> None:
+        for array in (self.votes, self.decreases):
+            array.flags.writeable = False
+
     # -- its trees ------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -223,11 +227,11 @@ class Ensemble(Predicting, Reading, Grown):
 
         return rounds_of(self)
 
-    def worked_round(self, data: Any, number: int, *, sample_weight: Any = None) -> WorkedRound:
+    def worked_round(self, data: Any, number: int, *, target: Any = None, sample_weight: Any = None) -> WorkedRound:
         """Return one round of AdaBoost as a worked exercise, the first being 1, on the table it was grown on.
 
-        Every row's weight before and after, with the arithmetic; then the hardest rows. ``sample_weight`` as it was
-        given when growing, if that was an array.
+        Every row's weight before and after, with the arithmetic; then the hardest rows. A target or weights given as
+        an array when growing are to be given again.
 
         >>> import treewise as tw
         >>> boosted = tw.adaboost("admissions", n_estimators=5)
@@ -236,7 +240,7 @@ class Ensemble(Predicting, Reading, Grown):
         """
         from treewise.ensemble.worked import worked_round
 
-        return worked_round(self, data, number, sample_weight)
+        return worked_round(self, data, number, target, sample_weight)
 
     def summary(self) -> EnsembleSummary:
         """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made.

@@ -17,6 +17,7 @@ from treewise.ensemble import voting
 from treewise.ensemble.bags import Bags
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
+from treewise.integers import scale_weights
 from treewise.loss_sums import size_of_numbers
 from treewise.nodes import Target
 from treewise.problem import Problem
@@ -32,7 +33,7 @@ class Answers:
     target: Target
     said: Floats  # rows × classes: mean shares; or one value a row. NaN where every tree has seen the row
     trees: Ints  # how many trees answer for each row
-    score: float  # share of right answers by weight; of numbers R²
+    score: float  # share of right answers, by the weights of rows alone; of numbers R²
 
     @property
     def summary(self) -> OutOfBag:
@@ -56,13 +57,17 @@ def out_of_bag(ensemble: Ensemble, problem: Problem, bags: Bags) -> Answers:
     return Answers(problem.target, said, trees, score(problem, said, trees > 0))
 
 
-def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_]) -> float:
-    """Return the share of right answers by weight, or R²; NaN where there is nothing to judge by."""
-    weight = np.asarray(problem.weight, np.float64)[covered]
+def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
+    """Return the share of right answers, or R², of rows as often as they count; NaN where none is to be judged.
+
+    Class weights and priors say what to grow for, not how many rows there are: they have no part in it. ``turn`` is
+    the order of the classes in which the first of equals is taken, if not their own.
+    """
+    weight = np.asarray(scale_weights(problem.row_weight)[0], np.float64)[covered]  # the same in any order of rows
     if not len(weight):
         return np.nan
     if problem.target.task == "classification":
-        return float(np.average(best_class(said[covered]) == problem.y[covered], weights=weight))
+        return float(np.average(best_class(said[covered], turn) == problem.y[covered], weights=weight))
     unit = size_of_numbers(problem.raw[covered])  # R² has no unit, but squares of huge or tiny numbers have no value
     truth, found = problem.raw[covered] / unit, said[covered] / unit
     spread = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
@@ -70,7 +75,8 @@ def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_]) -> flo
     return float(1 - missed / spread) if spread > 0 else np.nan
 
 
-def best_class(said: Floats) -> Ints:
-    """Return the class with the largest share, of equals the first; 0 where nothing is said."""
-    found: Ints = np.argmax(np.where(np.isnan(said), -1.0, said), axis=1)
+def best_class(said: Floats, turn: Ints | None = None) -> Ints:
+    """Return the class with the largest share, of equals the first; where nothing is said, the first of all."""
+    known = np.where(np.isnan(said), -1.0, said)
+    found: Ints = np.argmax(known, axis=1) if turn is None else turn[np.argmax(known[:, turn], axis=1)]
     return found

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.criteria import CRITERIA
+from treewise.integers import last_bits
 from treewise.nodes import LEAF, Arrays, depths_of
 
 if TYPE_CHECKING:
@@ -157,10 +158,7 @@ def in_units(weights: Floats) -> tuple[Ints, int]:
     >>> in_units(np.array([2.0, 6.0])), in_units(np.array([0.25, 1.5]))
     ((array([2, 6]), 0), (array([1, 6]), 2))
     """
-    fraction, exponent = np.frexp(weights)
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    last_bit = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    scale = -int(np.min(exponent - 53 + last_bit))
+    scale = -int(np.min(last_bits(weights)))
     scale = scale if weights.sum() > 2.0**53 else max(0, scale)
     return np.ldexp(weights, scale).astype(np.int64), scale
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -30,6 +30,7 @@ Asked = TypeVar("Asked", bound="Recipe")
 class Recipe:
     """What all ways to grow many trees are asked."""
 
+    methods: ClassVar[tuple[str, ...]]  # the ways of growing that are asked so
     method: str
     n_estimators: int
 
@@ -57,6 +58,7 @@ class BagRecipe(Recipe):
     {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
     """
 
+    methods = get_args(BagMethod)
     method: BagMethod
     bootstrap: bool = True  # rows are drawn with replacement
     max_samples: int | float | None = None  # rows drawn for a tree; None: as many as there are
@@ -92,6 +94,7 @@ class BoostRecipe(Recipe):
     {'method': 'adaboost', 'n_estimators': 10, 'resample': True}
     """
 
+    methods = ("adaboost",)
     method: Literal["adaboost"]
     learning_rate: float = 1.0
     resample: bool = False
@@ -104,15 +107,22 @@ class BoostRecipe(Recipe):
         object.__setattr__(self, "learning_rate", float(rate))
 
 
-def how_grown(ensemble: Ensemble) -> Mapping[str, Any]:
-    """Return the step of an ensemble's history that says how it was grown."""
+def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
+    """Return the step of an ensemble's history that says how it was grown, or say that ``call`` needs one."""
     for step in ensemble.history:
         if "n_estimators" in step.get("ensemble", {}) and step["ensemble"].get("method") == ensemble.method:
             return step
-    raise ParameterError("grow_more: the ensemble does not say how it was grown, so it cannot be grown further.")
+    raise ParameterError(
+        f"{call}: the history of the ensemble does not say how it was grown, and this needs it. Grow it anew."
+    )
 
 
-def recipe_of(ensemble: Ensemble, kind: type[Asked]) -> Asked:
-    """Read from its history what was asked of an ensemble."""
-    said = how_grown(ensemble)["ensemble"]
+def recipe_of(ensemble: Ensemble, kind: type[Asked], call: str) -> Asked:
+    """Read from its history what was asked of an ensemble; one that was grown in another way has no such recipe."""
+    if ensemble.method not in kind.methods:
+        raise ParameterError(
+            f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}. To judge them, take rows"
+            " they have not seen: evaluate."
+        )
+    said = how_grown(ensemble, call)["ensemble"]
     return kind(**{each.name: said[each.name] for each in fields(kind) if each.name in said})

@@ -18,7 +18,7 @@ class OutOfBag:
     out-of-bag score 0.9375 on 340 of 344 rows
     """
 
-    score: float  # share of right answers by weight; of numbers R²
+    score: float  # share of right answers, by the weights of rows alone; of numbers R²
     rows: int  # rows that some tree has not seen
     of: int  # all rows
 

@@ -32,6 +32,7 @@ from treewise.files.soundness import (
     checked_branches,
     refuse,
 )
+from treewise.integers import last_bits
 from treewise.nodes import LEAF, MULTIWAY, STOPS, Arrays, Target
 
 Array = npt.NDArray[Any]
@@ -200,10 +201,7 @@ def check_exact(m: Members) -> None:
     """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
     name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
     weights = getattr(m, name).astype(np.float64)
-    fraction, exponent = np.frexp(weights)
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # the last bit that is set
-    unit = np.where(weights > 0, exponent - 53 + lowest, 2000)
+    unit = np.where(weights > 0, last_bits(weights), 2000)
     total, finest = np.add.reduceat(weights, start[:-1]), np.minimum.reduceat(unit, start[:-1])
     with np.errstate(over="ignore"):
         bad = np.ldexp(total, -finest) > 2.0**53

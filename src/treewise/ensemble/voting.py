@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,6 +134,23 @@ class Voting:
         self.voter.add(wrapped, n_rows, said or self.said, 0, len(self.ensemble), found, n_jobs=n_jobs, **more)
         return found
 
+    def blocks(self, columns: Columns, n_rows: int, n_jobs: int = 0) -> Iterator[tuple[slice, Floats]]:
+        """Go through the sums of some rows at a time, so that of all rows × classes only a part is ever there."""
+        step = max(1, BLOCK // self.width)
+        for first in range(0, n_rows, step):
+            rows = slice(first, min(n_rows, first + step))
+            some = [None if values is None else values[rows] for values in columns]
+            yield rows, self.sums(some, rows.stop - first, n_jobs=n_jobs)
+
+    def places(
+        self, columns: Columns, n_rows: int, n_jobs: int = 0, best: Callable[[Floats, int], Ints] | None = None
+    ) -> Ints:
+        """Return the number of the class that the trees agree on for each row; ``best`` is who judges by the sums."""
+        found = np.empty(n_rows, np.int64)
+        for rows, sums in self.blocks(columns, n_rows, n_jobs):
+            found[rows] = (best or self.best)(sums, len(self.ensemble))
+        return found
+
     # -- from sums to answers -------------------------------------------------------------------------------------
 
     def probabilities(self, sums: Floats, trees: int) -> Floats:
@@ -237,17 +254,9 @@ def predict(ensemble: Ensemble, data: Any) -> Any:
     columns, n_rows, single = voting.read(data)
     if single:
         return voting.answer(voting.sums(columns, 1), trees)
-    step = max(1, BLOCK // voting.width)
-    parts = [
-        voting.answers(voting.sums(some_rows(columns, first, step), min(step, n_rows - first)), trees)
-        for first in range(0, n_rows, step)
-    ]
-    return np.concatenate(parts) if parts else voting.answers(np.zeros((0, voting.width)), trees)
-
-
-def some_rows(columns: Columns, first: int, many: int) -> Columns:
-    """Take some rows of encoded columns."""
-    return [None if values is None else values[first : first + many] for values in columns]
+    if ensemble.task == "regression":
+        return voting.answers(voting.sums(columns, n_rows), trees)
+    return voting.classes[voting.places(columns, n_rows)]
 
 
 def predict_proba(ensemble: Ensemble, data: Any) -> Floats:

@@ -230,15 +230,17 @@ def bracketed(said: str) -> str:
     return f"({said})" if "/" in said else said
 
 
-def worked_round(ensemble: Ensemble, data: Any, number: int, sample_weight: Any = None) -> WorkedRound:
+def worked_round(
+    ensemble: Ensemble, data: Any, number: int, target: Any = None, sample_weight: Any = None
+) -> WorkedRound:
     """Go through the rounds again up to this one, and write it out (``Ensemble.worked_round``)."""
     if ensemble.method != "adaboost":
         raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
     b = index(number)
     if b is None or not 1 <= b <= len(ensemble):
         raise ParameterError(f"number={shown(number)}: must be the number of a round, 1 to {len(ensemble)}.")
-    problem = same_problem(ensemble, data, sample_weight)
-    run = Run(problem, recipe_of(ensemble, BoostRecipe), 1)
+    problem = same_problem(ensemble, data, sample_weight, target, call="worked_round")
+    run = Run(problem, recipe_of(ensemble, BoostRecipe, "worked_round"), 1)
     mistakes = np.zeros(len(problem), np.int64)
     for t, said in enumerate(said_by(ensemble, problem)):
         before, found = run.weights, run.reckon(said)

@@ -11,7 +11,7 @@ import numpy as np
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.growing import grow_ensemble, more_of_problem
-from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.oob import out_of_bag, score
 from treewise.ensemble.recipes import BagRecipe
 from treewise.estimators.base import Floats, Given, in_order
 from treewise.estimators.ensembles import EnsembleEstimator
@@ -63,5 +63,6 @@ class Bagged(EnsembleEstimator):
         said[np.asarray(given.problem.rows)] = answers.said
         if self._task == "regression":
             return super()._become(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
-        said = in_order(said, fitted["_order"])
-        return super()._become(given, model, **fitted, oob_score_=answers.score, oob_decision_function_=said)
+        order = fitted["_order"]
+        right = score(given.problem, answers.said, answers.trees > 0, np.argsort(order))
+        return super()._become(given, model, **fitted, oob_score_=right, oob_decision_function_=in_order(said, order))

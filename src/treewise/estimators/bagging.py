@@ -6,14 +6,17 @@ On ``bagged.py``; ``ensemble/bagging.py`` grows them. Parameters have the names 
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from treewise.ensemble.bagging import bagging
+from treewise.ensemble.growing import problem_of_many
 from treewise.ensemble.recipes import BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Bags, BagsOfClasses, parameters
 from treewise.growth import grow
+from treewise.problem import Problem
+from treewise.table import Table
 
 
 class Bagging(Bagged):
@@ -29,6 +32,9 @@ class Bagging(Bagged):
         "bootstrap_features",
         "oob_score",
     )
+
+    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
 
     def _recipe(self) -> BagRecipe:
         return BagRecipe(

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from treewise.ensemble import Ensemble
 from treewise.ensemble.boosting import adaboost, boost, more_rounds
+from treewise.ensemble.growing import problem_of_many
 from treewise.ensemble.recipes import BoostRecipe
 from treewise.estimators.base import Floats
 from treewise.estimators.ensembles import EnsembleClassifier
 from treewise.estimators.options import Boosting, parameters
 from treewise.growth import grow
 from treewise.problem import Problem
+from treewise.table import Table
 
 
 class AdaBoostClassifier(EnsembleClassifier):
@@ -52,6 +54,9 @@ class AdaBoostClassifier(EnsembleClassifier):
     @parameters(Boosting, adaboost, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
 
+    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
+
     def _recipe(self) -> BoostRecipe:
         """Return what is asked of the trees together."""
         return BoostRecipe("adaboost", self.n_estimators, self.learning_rate, self.resample)
@@ -76,7 +81,7 @@ class AdaBoostClassifier(EnsembleClassifier):
 
     @property
     def estimator_weights_(self) -> Floats:
-        """The vote of each tree, α."""
+        """The vote of each tree, α; not to be written to."""
         check_is_fitted(self)
         return self.ensemble_.votes
 

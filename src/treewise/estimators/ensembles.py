@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-unty
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.ensemble import Ensemble, voting
-from treewise.ensemble.growing import check_same_table, problem_of_many
+from treewise.ensemble.growing import check_same_table
 from treewise.errors import ParameterError
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
 from treewise.estimators.inputs import warn
@@ -55,9 +55,6 @@ class EnsembleEstimator(Estimator):
 
     # -- growing --------------------------------------------------------------------------------------------------
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"})  # also where a preset prunes
-
     def _grow(self, problem: Problem) -> Ensemble:
         """Grow all trees."""
         raise NotImplementedError
@@ -72,7 +69,7 @@ class EnsembleEstimator(Estimator):
             return self._grow(given.problem)
         self._check_same_parameters()
         before = self.ensemble_.with_(target=given.problem.target)
-        check_same_table(before, given.problem)
+        check_same_table(before, given.problem, "warm_start")
         whole("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
@@ -118,7 +115,12 @@ class EnsembleEstimator(Estimator):
     def _tree(self, t: int) -> TreeEstimator:
         """Return one tree as a fitted estimator of its own."""
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
-        tree = kind(**{name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)})
+        given = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
+        # A node's columns and tests, as the trees were grown: bagging draws its columns otherwise, and a forest has
+        # defaults of its own.
+        asked = self.ensemble_.history[0]["settings"]
+        given |= {"max_features": asked.get("max_features"), "splitter": asked.get("splitter", "best")}
+        tree = kind(**given)
         for name in OF_TREES_TOO:
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
@@ -222,7 +224,17 @@ class EnsembleClassifier(Classifying, EnsembleEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of each row: the one that most speaks for; of equals the first."""
         table = self._read(X)
-        return self._classes_at(self._voting.best(self._sums(table), len(self.ensemble_)))
+        columns = self._voting.encoded(table)
+        places = self._voting.places(columns, len(table), workers(self.n_jobs), self._best)
+        classes: npt.NDArray[Any] = self.classes_[places]
+        return classes
+
+    def _best(self, sums: Floats, trees: int) -> Ints:
+        """Return the place in ``classes_`` of the class that most speaks for, of equals the first there.
+
+        So ``predict`` is always the first largest of ``predict_proba``, wherever the model has the positive class.
+        """
+        return np.asarray(np.argmax(self._in_order(self._voting.probabilities(sums, trees)), axis=1), np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row: the mean of what the trees say."""
@@ -232,7 +244,7 @@ class EnsembleClassifier(Classifying, EnsembleEstimator):
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Go through the classes that the first tree predicts, the first two, the first three, …"""
         table = self._read(X)
-        return (self._classes_at(self._voting.best(sums, trees)) for trees, sums in self._stages(table))
+        return (self.classes_[self._best(sums, trees)] for trees, sums in self._stages(table))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Go through the probabilities by the first tree, the first two, the first three, …"""

@@ -13,7 +13,7 @@ from treewise.ensemble.forests import extra_trees, forest, problem_of_extra_tree
 from treewise.ensemble.recipes import BagMethod, BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
-from treewise.estimators.options import Forest, ForestOfClasses, parameters
+from treewise.estimators.options import Forest, ForestOfClasses, RandomTests, RandomTestsOfClasses, parameters
 from treewise.growth import grow
 from treewise.problem import Problem
 from treewise.table import Table
@@ -109,8 +109,8 @@ class ExtraTreesClassifier(ExtraTrees, EnsembleClassifier):
     Attributes are those of ``ForestClassifier``.
     """
 
-    @parameters(ForestOfClasses, extra_trees, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOfClasses]) -> None: ...
+    @parameters(RandomTestsOfClasses, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTestsOfClasses]) -> None: ...
 
 
 class ExtraTreesRegressor(ExtraTrees, EnsembleRegressor):
@@ -123,5 +123,5 @@ class ExtraTreesRegressor(ExtraTrees, EnsembleRegressor):
     Attributes are those of ``ForestRegressor``.
     """
 
-    @parameters(Forest, extra_trees, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[Forest]) -> None: ...
+    @parameters(RandomTests, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTests]) -> None: ...

@@ -22,6 +22,7 @@ from sklearn.exceptions import DataConversionWarning  # type: ignore[import-unty
 from treewise import encode
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
 from treewise.nodes import Target
+from treewise.problem.roles import name_beside
 from treewise.table import Column, Table, read, read_markers
 from treewise.table.column import Columns
 from treewise.wording import number, plural, safe
@@ -259,13 +260,14 @@ def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) ->
 
 
 def counterpart(who: str, kind: str) -> str:
-    """Name the estimator of the other task; that of a single tree where there is none of the same way of growing.
+    """Name the estimator of the other task; a forest's where there is none of the same way of growing many trees.
 
-    >>> counterpart("ForestClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
-    ('ForestRegressor', 'TreeRegressor')
+    >>> counterpart("BaggingClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
+    ('BaggingRegressor', 'ForestRegressor')
     """
     way = who.removesuffix("Classifier").removesuffix("Regressor")
-    return f"{way if way in BOTH_TASKS else 'Tree'}{kind}"
+    other = "Forest" if way == "AdaBoost" else "Tree"
+    return f"{way if way in BOTH_TASKS else other}{kind}"
 
 
 def with_target(table: Table, column: Column) -> Table:
@@ -274,9 +276,7 @@ def with_target(table: Table, column: Column) -> Table:
         raise DataError(
             f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
         )
-    name = column.name
-    while name in table.columns:
-        name += "_"
+    name = name_beside(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
     together = Columns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)

@@ -75,13 +75,23 @@ class ManyTrees(Growing, total=False):
     warm_start: bool
 
 
-class Forest(ManyTrees, total=False):
-    """What a forest takes: columns are drawn anew at every node."""
+class RandomTests(ManyTrees, total=False):
+    """What extra-trees take: columns are drawn anew at every node, and of each a test."""
 
     max_features: int | float | str | None
     bootstrap: bool
     max_samples: int | float | None
     oob_score: bool
+
+
+class RandomTestsOfClasses(RandomTests, OfClasses, total=False):
+    """All that extra-trees for classes take."""
+
+
+class Forest(RandomTests, total=False):
+    """What a forest takes: it usually looks for the best test."""
+
+    splitter: str
 
 
 class ForestOfClasses(Forest, OfClasses, total=False):
@@ -93,6 +103,7 @@ class Bags(ManyTrees, total=False):
 
     max_samples: int | float
     max_features: int | float
+    splitter: str
     bootstrap: bool
     bootstrap_features: bool
     oob_score: bool
@@ -105,6 +116,8 @@ class BagsOfClasses(Bags, OfClasses, total=False):
 class Boosting(ManyTrees, OfClasses, total=False):
     """All that boosting takes."""
 
+    max_features: int | float | str | None
+    splitter: str
     learning_rate: float
     resample: bool
 

@@ -147,7 +147,8 @@ class TreeClassifier(Classifying, TreeEstimator):
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
         """Return the class of each row: the likeliest, or with costs the one of least expected cost.
 
-        ``estimate`` is as in ``predict_proba``.
+        Of equals it is the one that the tree names, which has the positive class last. ``estimate`` is as in
+        ``predict_proba``.
         """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)

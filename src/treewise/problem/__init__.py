@@ -56,6 +56,7 @@ class Problem:
     target_top: int | None  # regression: the exponent of the largest |target|; None when all fit as they are
     weight: Ints
     weight_scale: int
+    row_weight: npt.NDArray[np.float64]  # as given for the rows, without what their classes weigh: how rows are judged
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
@@ -208,6 +209,7 @@ def assemble(
     ``given`` are the weights of the table's rows as they came.
     """
     weight, weight_scale = scale_weights(weighed.weight)
+    row_weight = cells_of(given, weighed.rows)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighed.raw)
     else:
@@ -223,8 +225,9 @@ def assemble(
         target_top=top,
         weight=weight,
         weight_scale=weight_scale,
+        row_weight=row_weight,
         settings=settings,
-        repeats=repeats(cells_of(given, weighed.rows), weighed),
+        repeats=repeats(row_weight, weighed),
         rows=weighed.rows,
     )
 

@@ -105,8 +105,13 @@ def take_target(table: Table, target: Any) -> Column:
     name = getattr(target, "name", None)
     if isinstance(name, str) and name in table.columns and column.same_cells(table[name]):
         return table[name]  # data["y"] was given, and means that column
-    names = chain([name] if isinstance(name, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
-    return replace(column, name=next(n for n in names if n not in table.columns))
+    return replace(column, name=name_beside(table, name))
+
+
+def name_beside(table: Table, wanted: Any) -> str:
+    """Return the name of a target that is given beside the table: its own, or "y" where the table has such a column."""
+    names = chain([wanted] if isinstance(wanted, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
+    return next(name for name in names if name not in table.columns)
 
 
 def read_array(table: Table, parameter: str, given: Any) -> Column:
@@ -117,7 +122,7 @@ def read_array(table: Table, parameter: str, given: Any) -> Column:
             f"{parameter}={shown(given)}: must be the name of a column, or an array with a value for each row."
             f" Columns: {listing([safe(n) for n in table.columns])}."
         )
-    column = read({parameter: given}, name=parameter)[parameter]
+    column = given if isinstance(given, Column) else read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):
         raise DataError(
             f"{parameter} has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."

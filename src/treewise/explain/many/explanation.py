@@ -122,12 +122,13 @@ def explain(ensemble: Ensemble, row: Any) -> ManyExplanation:
             f"explain is for one row, and {panel.table.name} has {len(panel):,}."
             " Take one of them; agreement(data) looks at many."
         )
-    says = agreement(ensemble, panel.table)[0]
+    answers = agreement(ensemble, panel.table)
+    says = answers[0]
     found = shap(ensemble, row if panel.single else panel.table)
     numbers = ensemble.task == "regression"
     values = (found.values if found.single else found.values[0])[..., None] if numbers else found.values
     values = values if found.single or numbers else values[0]
-    place = 0 if numbers else ensemble.classes.index(says.answer)
+    place = 0 if numbers else int(answers.places[0])
     adds, base = values[:, place], float(np.atleast_1d(found.base)[place])
     order = np.argsort(-np.abs(adds), kind="stable").tolist()
     reasons = tuple(

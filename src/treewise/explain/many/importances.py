@@ -101,5 +101,5 @@ def on_data(
     unit = size_of_numbers(truth) if ensemble.task == "regression" else 1.0
     trial = ManyTrial(panel.columns, truth, in_shares(here.weight, len(panel)), name, unit, ensemble)
     splits = np.bincount(ensemble.members.column, minlength=len(ensemble.columns))
-    seen = target is None and seen_before(ensemble, here.table)
+    seen = seen_before(ensemble, here)
     return shuffles.importances(trial, here, ensemble.columns, splits, seen, len(ensemble))

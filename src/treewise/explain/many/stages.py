@@ -149,9 +149,7 @@ def stages(
     errors = errors_on(ensemble, here, told[0])
     others = None if test is None else with_known_answers(ensemble, test, target)
     tested = None if others is None else errors_on(ensemble, others, told[-1])
-    seen, test_seen = (
-        target is None and each is not None and seen_before(ensemble, each.table) for each in (here, others)
-    )
+    seen, test_seen = (each is not None and seen_before(ensemble, each) for each in (here, others))
     own = seen and sample_weight is None and not has_weights(ensemble)
     bounds = bounds_of(ensemble) if own else [None] * len(ensemble)
     found = tuple(
