@@ -67,6 +67,14 @@ TREEWISE_VECTORS void count_before(int32_t* numbers, size_t n, int32_t* places) 
     }
 }
 
+TREEWISE_VECTORS size_t find_either(const uint64_t* sets, size_t n, uint64_t one, uint64_t other) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < n; ++i) any |= uint64_t{sets[i] == one} | uint64_t{sets[i] == other};
+    size_t at = any ? 0 : n;
+    while (at < n && sets[at] != one && sets[at] != other) ++at;
+    return at;
+}
+
 TREEWISE_VECTORS void count_sets(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight,
                                  double* ones) {
     for (size_t i = 0; i < n; ++i) {

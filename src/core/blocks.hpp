@@ -62,6 +62,8 @@ struct WeightBits {
     int n = 0;
     uint64_t weight[kMost] = {}, ones[kMost] = {};
 };
+// Where the first of these sets stands that is one of two; n if none is.
+size_t find_either(const uint64_t* sets, size_t n, uint64_t one, uint64_t other);
 // Of each set of rows, their number, weight, and weight of class 1.
 void count_sets(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight, double* ones);
 

@@ -75,10 +75,11 @@ public:
         words_.come_to(node);
         Words* words = as_words(node);
         if (words)
-            lefts_.clear();
+            lefts_.clear(), clean_ = {};
         else
             gather(columns, node);
         for (size_t i = 0; i < columns.size(); ++i) {
+            if (words && clean_.set && columns[i] > clean_.column) continue;
             if (frame_.columns[columns[i]].is_code())
                 coded_.survey(columns[i], coded(columns[i], node), *whole_, levels_, contest_);
             else if (words)
@@ -344,11 +345,20 @@ private:
                 words.column(column, words[node], order_, [&](uint32_t e) { return rank_of(e, column); });
             if (places.gone) return survey_numbers(column, node, ranks(column, node));
             Words::cut(words[node], places, static_cast<int32_t>(column), lefts_);
+            if (!first_clean_cut_wins()) return;
+            if (const uint64_t set = words.clean_cut(words[node], lefts_)) clean_ = {set, column};
         }
+    }
+    // A cut with a class on each side gains all there is to gain: only another such one could win, of an earlier
+    // column. Unless it may break a limit, or ties are drawn.
+    bool first_clean_cut_wins() const {
+        const Settings& settings = frame_.settings;
+        return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1 && !settings.random_ties;
     }
     // The cuts of all columns at once.
     void score_words(const Words& words) {
         if constexpr (S == Shape::two) {
+            if (clean_.set) lefts_.keep_only(clean_.set, static_cast<int32_t>(clean_.column));
             words.count(lefts_, edges_);
             sorted_.edges(*whole_, edges_, [this](size_t k) { return lefts_.column(k); }, contest_);
         }
@@ -402,6 +412,10 @@ private:
     Edges edges_;
     WordStack words_;
     Words::Lefts lefts_;
+    struct {
+        uint64_t set;
+        size_t column;
+    } clean_ = {};                 // a cut of the node at hand with a class on each side, of the earliest column seen
     std::vector<uint64_t> parts_;  // a branch: its rows
     std::vector<uint32_t> few_;    // entries of words
     std::vector<std::unique_ptr<Coarse>> coarse_;

@@ -39,9 +39,10 @@ public:
     void open(Segment segment, std::span<const uint32_t> entries, size_t n_columns, const WeightOf& weight,
               const IsOne& one) {
         segment_ = segment, entries_ = entries;
-        bits_ = {};
+        bits_ = {}, ones_ = 0;
         for (size_t i = 0; i < entries.size(); ++i) {
             const auto w = static_cast<uint64_t>(weight(entries[i]));
+            ones_ |= uint64_t{one(entries[i])} << i;
             bits_.n = std::max(bits_.n, static_cast<int>(std::bit_width(w)));
             for (int k = 0; k < bits_.n; ++k) {
                 const uint64_t bit = (w >> k & 1) << i;
@@ -81,6 +82,10 @@ public:
         std::vector<std::pair<size_t, int32_t>> columns;  // where each begins
 
         void clear() { n = 0, columns.clear(); }
+        void keep_only(uint64_t set, int32_t column) {
+            clear();
+            sets[n++] = set, columns.push_back({0, column});
+        }
         int32_t column(size_t k) const {
             size_t c = columns.size() - 1;
             while (columns[c].first > k) --c;
@@ -97,6 +102,13 @@ public:
             next += *next != node;
         });
         lefts.n = static_cast<size_t>(next - lefts.sets.data());
+    }
+    // Of the last column's cuts the one with a class on each side; 0 where there is none.
+    uint64_t clean_cut(uint64_t node, const Lefts& lefts) const {
+        const size_t from = lefts.columns.back().first, n = lefts.n - from;
+        const uint64_t* sets = lefts.sets.data() + from;
+        const size_t at = find_either(sets, n, node & ones_, node & ~ones_);
+        return at < n ? sets[at] : 0;
     }
     void count(const Lefts& lefts, Edges& out) const {
         out.resize(lefts.n);
@@ -154,6 +166,7 @@ private:
     Segment segment_;
     std::span<const uint32_t> entries_;
     WeightBits bits_;
+    uint64_t ones_ = 0;  // the rows of class 1
     std::array<uint64_t, kMost> sets_;
     std::vector<uint32_t> made_;  // a column: where its places are
     std::vector<Places> places_;
