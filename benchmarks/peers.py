@@ -22,7 +22,11 @@ MOST_LEAVES = 131_072  # LightGBM's limit …
 POOL = 2048  # … and MB for its histograms, which otherwise fill the memory of a small machine
 
 
-ENSEMBLES = {"forest": ("treewise", "scikit-learn", "ydf", "ranger"), "adaboost": ("treewise", "scikit-learn")}
+ENSEMBLES = {
+    "forest": ("treewise", "scikit-learn", "ydf", "ranger"),
+    "extra_trees": ("treewise", "scikit-learn"),
+    "adaboost": ("treewise", "scikit-learn"),
+}
 
 
 def pickled(model: Any, path: Path) -> None:
@@ -118,12 +122,15 @@ def sklearn_fit(workload: Workload, x: Any, y: Array) -> Any:
 
 
 def sklearn_many(workload: Workload) -> Any:
-    from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+    from sklearn.ensemble import AdaBoostClassifier, ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
     limits = dict(workload.limits)
-    if workload.ensemble == "forest":
-        return RandomForestClassifier(criterion=workload.criterion, random_state=0, n_jobs=THREADS, **limits)
+    if workload.ensemble == "extra_trees" and workload.task == "regression":
+        return ExtraTreesRegressor(random_state=0, n_jobs=THREADS, **limits)
+    if workload.ensemble in ("forest", "extra_trees"):
+        kind = RandomForestClassifier if workload.ensemble == "forest" else ExtraTreesClassifier
+        return kind(criterion=workload.criterion, random_state=0, n_jobs=THREADS, **limits)
     rounds = limits.pop("n_estimators")
     stump = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **limits)
     return AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)

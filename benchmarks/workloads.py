@@ -32,7 +32,7 @@ class Workload:
     criterion: str = "gini"
     text: bool = False  # cells are codes of strings
     predict: bool = False  # prediction is what is timed
-    ensemble: str | None = None  # "forest" or "adaboost": many trees instead of one
+    ensemble: str | None = None  # "forest", "extra_trees" or "adaboost": many trees instead of one
 
     @property
     def table(self) -> str:
@@ -115,6 +115,16 @@ WORKLOADS = [
         FOREST,
         predict=True,
         ensemble="forest",
+    ),
+    Workload("W6 extra-trees", "W6's rows, 100 extra-trees", 100_000, two_classes(20), FOREST, ensemble="extra_trees"),
+    Workload(
+        "W4 extra-trees",
+        "100k x 20 floats, a number, 100 extra-trees",
+        100_000,
+        quantity,
+        FOREST,
+        task="regression",
+        ensemble="extra_trees",
     ),
     Workload("W7", "100k x 20 floats, AdaBoost, 100 stumps", 100_000, two_classes(20), STUMPS, ensemble="adaboost"),
     Workload("W9", "prediction: 1M rows, and one", 1_000_000, two_classes(20), {"min_samples_leaf": 6}, predict=True),
