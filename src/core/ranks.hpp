@@ -74,8 +74,22 @@ private:
         const auto begin = reinterpret_cast<uintptr_t>(cells_.data());
         first_ = kLine - begin % kLine + (stride_ - need);  // what a row is longer by comes before its ranks
     }
-    void put(size_t row, size_t column, uint32_t rank) {
-        std::memcpy(cells_.data() + first_ + row * stride_ + column * size_, &rank, size_);
+    // Writes the ranks of a column, one after the other, rank(row) of each.
+    template <class RankOf>
+    void put(size_t column, size_t n_rows, const RankOf& rank) {
+        std::byte* cell = cells_.data() + first_ + column * size_;
+        const auto write = [&]<size_t kSize>() {
+            for (size_t r = 0; r < n_rows; ++r, cell += stride_) {
+                const uint32_t here = rank(r);
+                std::memcpy(cell, &here, kSize);
+            }
+        };
+        switch (size_) {
+            case 1: return write.template operator()<1>();
+            case 2: return write.template operator()<2>();
+            case 3: return write.template operator()<3>();
+            default: return write.template operator()<4>();
+        }
     }
 
     // distinct: the keys of its ranks.
@@ -84,11 +98,9 @@ private:
         std::vector<int64_t> keys(all.size());
         read_keys(column, all, keys.data());
         pulse();
-        if (coded_[c]) {
-            for (size_t r = 0; r < keys.size(); ++r)
-                put(r, c, keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]));
-            return;
-        }
+        if (coded_[c])
+            return put(c, keys.size(),
+                       [&](size_t r) { return keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]); });
         std::vector<uint32_t> order(all);
         Sorter().sort(keys, order, pulse);
         std::vector<uint32_t> ranks(order.size());
@@ -97,7 +109,7 @@ private:
             if (key != kNoKey && (distinct.empty() || distinct.back() != key)) distinct.push_back(key);
             ranks[row] = key == kNoKey ? kNoRank : static_cast<uint32_t>(distinct.size() - 1);
         }
-        for (size_t r = 0; r < ranks.size(); ++r) put(r, c, ranks[r]);  // row by row, for the cache's sake
+        put(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // row by row, for the cache's sake
     }
 
     static constexpr size_t kLine = 64;
