@@ -23,17 +23,14 @@ namespace treewise {
 class Ranks {
 public:
     Ranks(const std::vector<Column>& columns, int64_t n_rows, Crew& crew, const Pulse& tick)
-        : width_(columns.size()), coded_(width_) {
-        for (size_t c = 0; c < width_; ++c) coded_[c] = columns[c].is_code();
+        : width_(columns.size()), homes_(width_) {
         lay_out(columns, n_rows);
         std::vector<Row> all(static_cast<size_t>(n_rows));
         std::iota(all.begin(), all.end(), Row{0});
         std::vector<std::vector<int64_t>> keys(width_);
         crew.share(
             width_, [&](size_t c, int worker) { rank(columns[c], c, all, keys[c], crew.pulse(worker, tick)); }, tick);
-        for (const auto& own : keys) starts_.push_back(starts_.back() + own.size());
-        keys_.reserve(starts_.back());
-        for (auto& own : keys) keys_.insert(keys_.end(), own.begin(), own.end()), own = {};
+        keep(columns, keys);
     }
 
     // Where the ranks of a row are.
@@ -53,12 +50,13 @@ public:
     bool same(Row a, Row b) const { return std::memcmp(of(a), of(b), width_ * size_) == 0; }
     // The value of a rank.
     int64_t key(size_t column, int64_t rank) const {
-        return coded_[column] ? rank : keys_[starts_[column] + static_cast<size_t>(rank)];
+        switch (homes_[column].size) {
+            case 0: return rank;
+            case sizeof(float): return key_of(read<float>(column, rank));
+            default: return read<int64_t>(column, rank);
+        }
     }
-
-    void prefetch(size_t column, int64_t rank) const {
-        if (!coded_[column]) __builtin_prefetch(keys_.data() + starts_[column] + rank);
-    }
+    void prefetch(size_t column, int64_t rank) const { __builtin_prefetch(home(column, rank)); }
 
 private:
     void lay_out(const std::vector<Column>& columns, int64_t n_rows) {
@@ -98,7 +96,7 @@ private:
         std::vector<int64_t> keys(all.size());
         read_keys(column, all, keys.data());
         pulse();
-        if (coded_[c])
+        if (column.is_code())
             return put(c, keys.size(),
                        [&](size_t r) { return keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]); });
         std::vector<uint32_t> order(all);
@@ -112,15 +110,47 @@ private:
         put(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // row by row, for the cache's sake
     }
 
+    // Floats stay floats: a threshold is asked for at every node, and comes from far.
+    void keep(const std::vector<Column>& columns, std::vector<std::vector<int64_t>>& keys) {
+        size_t bytes = 0;
+        for (size_t c = 0; c < width_; ++c) {
+            const size_t size = columns[c].is_code() ? 0 : columns[c].type == ValueType::f32 ? sizeof(float) : 8;
+            homes_[c] = {bytes, size};
+            bytes += keys[c].size() * size;
+        }
+        keys_.resize(bytes);
+        for (size_t c = 0; c < width_; ++c) {
+            std::byte* to = keys_.data() + homes_[c].begin;
+            for (int64_t key : keys[c]) {
+                const auto number = static_cast<float>(number_of(key));
+                std::memcpy(to, homes_[c].size == sizeof(float) ? static_cast<const void*>(&number) : &key,
+                            homes_[c].size);
+                to += homes_[c].size;
+            }
+            keys[c] = {};
+        }
+    }
+    const std::byte* home(size_t column, int64_t rank) const {
+        return keys_.data() + homes_[column].begin + static_cast<size_t>(rank) * homes_[column].size;
+    }
+    template <class T>
+    T read(size_t column, int64_t rank) const {
+        T value;
+        std::memcpy(&value, home(column, rank), sizeof value);
+        return value;
+    }
+
     static constexpr size_t kLine = 64;
 
     size_t width_;
     size_t size_ = 1, stride_ = 0, first_ = 0;  // bytes: of a rank, from row to row, before the first
     int shift_ = 0;
     LargeVector<std::byte> cells_;
-    LargeVector<int64_t> keys_;         // rank → key, of columns of numbers one after the other …
-    std::vector<size_t> starts_ = {0};  // … each from here
-    std::vector<uint8_t> coded_;
+    LargeVector<std::byte> keys_;  // rank → key, or the float it is made of, column after column
+    struct Home {
+        size_t begin, size;  // from here, each of so many bytes; a category's ranks are its codes and have none
+    };
+    std::vector<Home> homes_;
 };
 
 }  // namespace treewise
