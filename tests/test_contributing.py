@@ -92,6 +92,12 @@ def apply(diff, folder):
             path.write_text(text.replace(f"\n{before}\n", f"\n{after}\n"), encoding="utf-8")
 
 
+# An editable installation looks into the checkout before anywhere else; Python runs this when it starts.
+NOT_EDITABLE = """import sys
+sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable")]
+"""
+
+
 @pytest.fixture
 def changed(tmp_path):
     """A copy of the sources with a change made, and a way to run code or a command on it."""
@@ -110,6 +116,7 @@ def changed(tmp_path):
         beside = tmp_path / "src/treewise" / core.name
         if not beside.exists():
             shutil.copy(core, beside)
+        (tmp_path / "src" / "sitecustomize.py").write_text(NOT_EDITABLE, encoding="utf-8")
         done = subprocess.run(
             [sys.executable, *words],
             env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
