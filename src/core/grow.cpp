@@ -271,7 +271,7 @@ private:
     // The calling thread asks Python whether to go on; the others ask the crew.
     std::function<void(int64_t)> ticker(const Crew* crew) {
         return [this, crew, waiting = int64_t{0}](int64_t rows) mutable {
-            constexpr int64_t kFew = 256;  // rows of small leaves: no time has passed
+            constexpr int64_t kFew = 16;  // rows: to ask at every small leaf would take longer than to grow it
             if ((waiting += rows) < kFew && rows > 0) return;
             finished_ += std::exchange(waiting, 0);
             if (!crew) return monitor_(share_done());
