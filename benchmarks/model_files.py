@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import treewise as tw
-from treewise.tree import Tree
+from treewise.tree.tree import Tree
 
 MB = 1 << 20
 
@@ -37,7 +37,7 @@ def peak_memory() -> int:
 
 def load(path: str) -> None:
     """Load one file, and say what it took."""
-    from treewise.files import load
+    from treewise.formats.model_file.model_file import load
 
     before = peak_memory()
     begin = time.perf_counter()

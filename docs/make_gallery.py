@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import treewise as tw
-from treewise.draw.paper import content
+from treewise.show.mpl_helpers import content
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from treewise.encode import INT64_MAX, Encoding
-from treewise.nodes import KIND_NUMBERS, LEAF, STOPS, Arrays, Target
-from treewise.split import Multiway, OneValue, Ordinal, Split, Subset, Threshold
-from treewise.tree import Tree
+from treewise.data.encoding import INT64_MAX, Encoding
+from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Arrays, Target
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.tree.tree import Tree
 
 OFFICIALS = """\
 GPA = 4.0

@@ -2,7 +2,7 @@
 
 ``mutants`` takes a sound file apart, changes something a program or an attacker might change (a number, an array, a
 field, a line, a byte), and seals it with a right checksum. ``check_slowly`` looks at a tree node by node, in plain
-Python, and knows nothing of ``treewise.files.soundness``.
+Python, and knows nothing of ``treewise.formats.model_file.validate``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
-from treewise.encode import INT64_MIN
-from treewise.nodes import STOPS
-from treewise.predict import find_nodes
-from treewise.tree import Tree
+from treewise.data.encoding import INT64_MIN
+from treewise.tree.arrays import STOPS
+from treewise.predict.predict import find_nodes
+from treewise.tree.tree import Tree
 
 Parts = dict[str, Any]
 
@@ -43,7 +43,7 @@ def taken_apart(text: str) -> Parts:
 
 
 def rendered(parts: Parts) -> bytes:
-    """Write parts in the layout of a model file; an independent twin of ``treewise.files.layout``."""
+    """Write parts in the layout of a model file; an independent twin of ``treewise.formats.model_file.layout``."""
     lines = ["{"]
     for name, value in parts.items():
         if name in ("columns", "history") and isinstance(value, list):

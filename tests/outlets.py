@@ -10,7 +10,7 @@ import numpy as np
 
 import treewise as tw
 from tests.ensemble.made import of_trees
-from treewise.draw.text import header, view
+from treewise.show.text_tree.text_tree import header, view
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
 

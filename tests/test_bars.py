@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.cli.showing import COLOURS, STYLES, coloured
-from treewise.draw.bars import CELLS, Bars, in_cells
-from treewise.draw.palette import HUES
-from treewise.draw.samples import Samples
-from treewise.draw.text import render
-from treewise.wording import display_width
+from treewise.cli.render import COLOURS, STYLES, coloured
+from treewise.show.text_tree.bars import CELLS, Bars, in_cells
+from treewise.show.palette import HUES
+from treewise.show.samples import Samples
+from treewise.show.text_tree.text_tree import render
+from treewise._lib.text import display_width
 
 from . import handmade
 from .tables import quick

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.chance import columns_in_turn, random_integer, random_number, random_subset, stir
+from treewise._lib.rng import columns_in_turn, random_integer, random_number, random_subset, stir
 from treewise.errors import ParameterError
-from treewise.growth import grow_problem, problem_for
+from treewise.train.grow import grow_problem, problem_for
 
 random_bits = st.integers(0, 2**64 - 1)
 numbers = st.floats(allow_nan=False)

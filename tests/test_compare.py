@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.handmade import N_P, Made, leaf, make, node, splits
-from treewise.encode import INT64_MAX, INT64_MIN, Encoding
-from treewise.explain.compare import Judge
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.explain.compare.compare import Judge
 from treewise.explain.compare.answers import read_answers
 from treewise.explain.compare.space import Space
-from treewise.nodes import LEAF, STOPS, Target
-from treewise.predict import find_nodes
-from treewise.split import Multiway, OneValue, Ordinal, Subset, Threshold
+from treewise.tree.arrays import LEAF, STOPS, Target
+from treewise.predict.predict import find_nodes
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
 NAMES = ("first", "second")
 LEVELS = ("a", "b", "c", "d")

@@ -7,8 +7,8 @@ import pytest
 
 import treewise as tw
 from tests.handmade import leaf, make
-from treewise.encode import Encoding
-from treewise.nodes import Target
+from treewise.data.encoding import Encoding
+from treewise.tree.arrays import Target
 
 LEVELS = ("a", "b", "c", "d")
 
@@ -96,7 +96,7 @@ def test_a_cut_that_finer_moments_cannot_tell_is_refused():
 
 
 def test_rows_of_other_oddities_are_no_places(monkeypatch):
-    monkeypatch.setattr(sys.modules["treewise.explain.compare"], "MOST_PLACES", 1)
+    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "MOST_PLACES", 1)
     a = tw.parse("u = p or missing -> A\nu = q -> A\nu otherwise\n  v = r -> B\n  v otherwise -> A")
     b = tw.parse("u = p -> A\nu = q -> A\nu otherwise or missing -> C")
     found = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 
 import treewise as tw
 from treewise.errors import ParameterError, ParseError
-from treewise.export import export
-from treewise.split import Multiway, Threshold
-from treewise.tree import Tree
-from treewise.written.parse import parse
+from treewise.formats.export.export import export
+from treewise.tree.splits import Multiway, Threshold
+from treewise.tree.tree import Tree
+from treewise.formats.text_format.parse import parse
 
 from .handmade import OFFICIALS, chain, trees
 

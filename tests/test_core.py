@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise import _core
-from treewise.chance import tie
-from treewise.criteria import FRACTION, log2_fixed, nlogn
-from treewise.search import Candidate, pick
-from treewise.split import Threshold, midpoint
+from treewise._lib.rng import tie
+from treewise.train.criteria import FRACTION, log2_fixed, nlogn
+from treewise.train.reference import Candidate, pick
+from treewise.tree.splits import Threshold, midpoint
 
 finite_or_not = st.floats(allow_nan=False)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise import TreeClassifier
-from treewise.costs import CostMatrix, with_cost
+from treewise.predict.costs import CostMatrix, with_cost
 from treewise.errors import ModelFormatError, ParameterError
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 CREDIT = {  # ten borrowers: savings tell the bad ones, but not surely
     "savings": [0, 0, 0, 0, 0, 0, 1, 1, 1, 1],
@@ -54,7 +54,7 @@ def test_costs_go_with_the_tree(tmp_path):
 
 
 def shown(tree):
-    from treewise.draw.text import header
+    from treewise.show.text_tree.text_tree import header
 
     return header(tree)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.explain.row.change import read_wish
-from treewise.split import Threshold
+from treewise.explain.row.counterfactual import read_wish
+from treewise.tree.splits import Threshold
 
 from .test_shap import odd_rows, trees
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
-from treewise.table.csvfile import Form, cut_fast, cut_slowly, read_csv, without_blank_lines
+from treewise.data.csv_file import Form, cut_fast, cut_slowly, read_csv, without_blank_lines
 
 
 def columns(text: str | bytes, markers=(), separator=None):

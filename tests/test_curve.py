@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.curves import OVER, Judging, curve_of
-from treewise.curves.growing import spread
-from treewise.curves.judging import Judges
-from treewise.curves.ladder import Ladder
-from treewise.curves.result import chosen
-from treewise.edit import cut
+from treewise.evaluate.validation_curve.curve import OVER, Judging, curve_of
+from treewise.evaluate.validation_curve.growers import spread
+from treewise.evaluate.validation_curve.scorers import Judges
+from treewise.evaluate.validation_curve.tree_sequence import Ladder
+from treewise.evaluate.validation_curve.result import chosen
+from treewise.train.edit import cut
 from treewise.errors import DataError, ParameterError
-from treewise.folds import fold_numbers, held_out, part
-from treewise.growth import grow_problem, problem_for
-from treewise.loss_sums import Sums
+from treewise.train.resampling import fold_numbers, held_out, part
+from treewise.train.grow import grow_problem, problem_for
+from treewise.train.loss_stats import Sums
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treewise import datasets
 from treewise.errors import ParameterError, TreewiseError
-from treewise.table import Table, read
+from treewise.data.table import Table, read
 
 SIZES = {
     "food": (6, "Eat"),

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
-from treewise import distilling
-from treewise.folds import fold_numbers, part
-from treewise.growth import grow_problem, problem_for
-from treewise.intervals import wilson
-from treewise.predict import find_nodes
+from treewise.explain.distill import distill as distilling
+from treewise.train.resampling import fold_numbers, part
+from treewise.train.grow import grow_problem, problem_for
+from treewise.predict.confidence_intervals import wilson
+from treewise.predict.predict import find_nodes
 
 from .tables import drawn, quick
 

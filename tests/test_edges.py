@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 TIMES = 20  # each value so often, as in the table of the peers
 EDGES = {}

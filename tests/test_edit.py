@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.edit import cut
+from treewise.train.edit import cut
 
 
 def test_suppose_we_pick():

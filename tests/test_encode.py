@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewise import encode
-from treewise.encode import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
+from treewise.data import encoding as encode
+from treewise.data.encoding import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
 from treewise.errors import DataError, ParameterError
-from treewise.table import read
-from treewise.table.column import Column
+from treewise.data.table import read
+from treewise.data.column import Column
 
 
 def column(values, name="x", **more) -> Column:

@@ -1,6 +1,6 @@
 """One tree, whatever grows it: each engine and each shortcut of the core is turned off and on, with any threads.
 
-The plain engine judges every candidate exactly (it is held against ``search.py`` in ``tests/oracles``); all others must
+The plain engine judges every candidate exactly (it is held against ``train/reference.py`` in ``tests/oracles``); all others must
 give its nodes to the last bit. Sizes at which engines change over are set low, so that small tables go through all.
 """
 
@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from treewise import _core, growth
+from treewise import _core
+from treewise.train import grow as growth
 from treewise.errors import ParameterError
 
 from .oracles.test_against_search import random_options, random_table

@@ -11,7 +11,7 @@ import os
 import numpy as np
 import pytest
 
-from treewise import growth
+from treewise.train import grow as growth
 
 from .oracles.test_against_search import random_options
 from .test_engines import NO_CLUSTER, difference, nodes

@@ -38,7 +38,7 @@ from treewise import (
     TreeClassifier,
     TreeRegressor,
 )
-from treewise.ensemble import voting
+from treewise.ensemble import predict as voting
 from treewise.errors import DataError, TreewiseError
 
 GROWN_BY = {

@@ -13,8 +13,8 @@ from scipy import stats
 import treewise as tw
 from tests.handmade import chain
 from treewise.errors import DataError, ParameterError
-from treewise.estimates import Estimate, chances, shares
-from treewise.intervals import student_half_width, student_quantile, wilson
+from treewise.predict.leaf_probabilities import Estimate, chances, shares
+from treewise.predict.confidence_intervals import student_half_width, student_quantile, wilson
 
 EVERY = ("maximum_likelihood", "laplace", "m_estimate", "m_estimate=0", "shrinkage", "shrinkage=0", "shrinkage=1000")
 

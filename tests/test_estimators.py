@@ -35,7 +35,7 @@ from treewise import TreeClassifier, TreeRegressor
 from treewise.errors import ColumnError, DataError, ParameterError, TreewiseError
 from treewise.estimators import trees
 from treewise.estimators.options import OneTreeOfClasses
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 BOTH = [TreeClassifier, TreeRegressor]
 PENGUINS = tw.datasets.penguins().to_pandas()

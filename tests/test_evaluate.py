@@ -14,7 +14,7 @@ import treewise as tw
 from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate
 from treewise.evaluate.paths import paths
 from treewise.evaluate.routes import LONGEST
-from treewise.intervals import wilson
+from treewise.predict.confidence_intervals import wilson
 
 from .handmade import OFFICIALS
 

@@ -278,7 +278,7 @@ def test_data_forms_make_no_words(penguins, monkeypatch):
 
 
 def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):
-    from treewise.explain.row import survey
+    from treewise.explain.row import tree_context as survey
 
     made = []
 

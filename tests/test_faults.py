@@ -24,7 +24,7 @@ import pytest
 
 import treewise as tw
 from tests.children import answer, run, start
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 WITHIN = 0.5  # seconds from Ctrl-C to KeyboardInterrupt

@@ -24,7 +24,7 @@ import pytest
 
 import treewise as tw
 from tests.children import run
-from treewise.files import dumps
+from treewise.formats.model_file.model_file import dumps
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.growth import grow_problem, problem_for
+from treewise.train.grow import grow_problem, problem_for
 
 CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45"]
 

@@ -10,10 +10,10 @@ import pytest
 
 import treewise as tw
 from treewise.cli.app import VERBS
-from treewise.sheet import Shown
-from treewise.structure import Structure
-from treewise.table import read
-from treewise.tree import Tree
+from treewise._lib.result_table import Shown
+from treewise.tree.structure import Structure
+from treewise.data.table import read
+from treewise.tree.tree import Tree
 
 from .cli.conftest import run  # noqa: F401
 from .forms import CHECKS, check_csv, check_text

@@ -15,10 +15,10 @@ import treewise as tw
 from tests.tables import drawn as drawn_table
 from tests.tables import quick
 from treewise.errors import DataError, ParameterError
-from treewise.estimates import Estimate
-from treewise.evaluate.measure import compared
-from treewise.explain.importances import impurity_decrease
-from treewise.explain.permutation import rise, trial_of
+from treewise.predict.leaf_probabilities import Estimate
+from treewise.evaluate.evaluate import compared
+from treewise.evaluate.importances import impurity_decrease
+from treewise.evaluate.permutation import rise, trial_of
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))

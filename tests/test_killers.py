@@ -12,8 +12,8 @@ import pytest
 import treewise as tw
 from tests.oracles.readable import build, facts, facts_of
 from treewise import _core
-from treewise.growth import grow_problem, problem_for
-from treewise.split import midpoint
+from treewise.train.grow import grow_problem, problem_for
+from treewise.tree.splits import midpoint
 
 MAX = 1.7976931348623157e308
 

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise import encode
-from treewise.encode import distinct, is_quantity
-from treewise.integers import scale_weights
-from treewise.table import objects, read
-from treewise.table.patience import LONG
+from treewise.data import encoding as encode
+from treewise.data.encoding import distinct, is_quantity
+from treewise.train.fixed_point import scale_weights
+from treewise.data import objects
+from treewise.data.table import read
+from treewise._lib.interruptible import LONG
 
 N = LONG + 5000
 

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.cli import main
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 from .test_edges import one_sentence, refused
 

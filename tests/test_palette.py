@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from treewise.draw.palette import HUES, MARKERS, SCALE, hue, ink_on, luminance, marker, parts, scale, sure, tint
+from treewise.show.palette import HUES, MARKERS, SCALE, hue, ink_on, luminance, marker, parts, scale, sure, tint
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
 BLINDNESS = {

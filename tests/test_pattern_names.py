@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 import pytest
 
-from treewise.table import read
+from treewise.data.table import read
 
 PATTERNS = ["*", "^x.*$", "^.*$", "^none$", "xy"]
 ODD_CELLS = [

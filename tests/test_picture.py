@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.draw.picture import front, letters
-from treewise.draw.picture.choice import MOST_LEVELS, Bounds, choose
-from treewise.draw.picture.scene import Band, Box, Group, Words, hatched
-from treewise.draw.text import render
+from treewise.show.picture import picture as front, text_metrics as letters
+from treewise.show.picture.node_selection import MOST_LEVELS, Bounds, choose
+from treewise.show.picture.scene import Band, Box, Group, Words, hatched
+from treewise.show.text_tree.text_tree import render
 from treewise.errors import ColumnError, ParameterError
-from treewise.nodes import LEAF
+from treewise.tree.arrays import LEAF
 
 from . import handmade, hostile
 from .tables import quick

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import treewise as tw
-from treewise.encode import decode
+from treewise.data.encoding import decode
 from treewise.evaluate import paths
 
 
@@ -93,7 +93,7 @@ def test_decode_is_the_way_back():
     tree = tw.grow("penguins", max_depth=0)
     for encoding in tree.encodings:
         column = tw.datasets.penguins()[encoding.name]
-        from treewise import encode
+        from treewise.data import encoding as encode
 
         values = encode.apply(encoding, column, "penguins")
         assert [v is None for v in decode(encoding, values)] == column.is_missing().tolist()

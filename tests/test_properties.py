@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.tables import CELLS, CLASSIFICATION, Drawn, drawn, quick
 from treewise import _core
-from treewise.files import dumps, loads
-from treewise.split import midpoint
+from treewise.formats.model_file.model_file import dumps, loads
+from treewise.tree.splits import midpoint
 
 STRUCTURE = ("parent", "kind", "column", "missing", "other", "code_start", "codes", "stop")
 COUNTS = ("rows", "missing_rows", "weight", "label", "value", "count_start", "count_class", "count_weight")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 
 def by_definition(values, weights):

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.handmade import N_P, leaf, make, node, trees
-from treewise.encode import INT64_MAX, INT64_MIN, Encoding
-from treewise.nodes import LEAF
-from treewise.predict import find_nodes
-from treewise.regions import Interval, Levels, Region, cell_value, ends, region_of, regions
-from treewise.regions.condition import both
-from treewise.split import Multiway, OneValue, Ordinal, Subset, Threshold
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.tree.arrays import LEAF
+from treewise.predict.predict import find_nodes
+from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
+from treewise.tree.regions.condition import both
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
 CITY = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
 SIZE = Encoding("size", "ordered", ("S", "M", "L", "XL"))

@@ -12,11 +12,11 @@ from html.parser import HTMLParser
 import pytest
 
 import treewise as tw
-from treewise.draw.report import Wanted, bounded, report_html
-from treewise.draw.report.facts import REASONS
-from treewise.draw.report.plots import ticks
-from treewise.draw.report.sections import answer_in_words
-from treewise.nodes import STOPS
+from treewise.show.report.report import Wanted, bounded, report_html
+from treewise.show.report.facts import REASONS
+from treewise.show.report.plots import ticks
+from treewise.show.report.sections import answer_in_words
+from treewise.tree.arrays import STOPS
 
 from .handmade import chain
 from .hostile_names import NAMES

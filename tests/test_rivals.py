@@ -11,14 +11,14 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
-from treewise.folds import fold_numbers, part
-from treewise.growth import grow_problem, problem_for
-from treewise.intervals import wilson
-from treewise.predict import find_nodes
-from treewise.rivals import mean_test, sign_test
-from treewise.rivals.features import Features
-from treewise.rivals.models import NEIGHBOURS, Neighbours, losses_on
-from treewise.rivals.recipe import recipe_of
+from treewise.train.resampling import fold_numbers, part
+from treewise.train.grow import grow_problem, problem_for
+from treewise.predict.confidence_intervals import wilson
+from treewise.predict.predict import find_nodes
+from treewise.evaluate.baselines.compare_models import mean_test, sign_test
+from treewise.evaluate.baselines.features import Features
+from treewise.evaluate.baselines.models import NEIGHBOURS, Neighbours, losses_on
+from treewise.evaluate.baselines.recipe import recipe_of
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],

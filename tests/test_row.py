@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.row import Walk
+from treewise.predict.single_row import Walk
 
 ROWS = 400
 RNG = np.random.default_rng(5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
-from treewise.intervals import student_half_width, wilson
+from treewise.predict.confidence_intervals import student_half_width, wilson
 
 from .handmade import OFFICIALS, chain
 from .tables import drawn, quick

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise import encode
-from treewise.estimates import Estimate
+from treewise.data import encoding as encode
+from treewise.predict.leaf_probabilities import Estimate
 from treewise.explain.shap import Spread, shapley_of
-from treewise.nodes import LEAF
-from treewise.predict import encoded
-from treewise.table import read
+from treewise.tree.arrays import LEAF
+from treewise.predict.predict import encoded
+from treewise.data.table import read
 
 N_ROWS = 60
 

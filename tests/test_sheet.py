@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewise.sheet import Heading, Sheet, Shown, plain
-from treewise.sheet.lines import wrapped
-from treewise.wording import display_width
+from treewise._lib.result_table import Heading, Sheet, Shown, plain
+from treewise._lib.text_columns import wrapped
+from treewise._lib.text import display_width
 
 from .hostile_names import NAMES
 

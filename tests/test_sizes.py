@@ -18,7 +18,7 @@ import pytest
 
 import treewise as tw
 from tests.children import answer, run
-from treewise.files import dumps
+from treewise.formats.model_file.model_file import dumps
 
 SHARE = float(os.environ.get("TREEWISE_SIZES", "0.05"))
 STACK = 8 << 20  # bytes

@@ -11,15 +11,15 @@ import treewise as tw
 from tests.tables import drawn as drawn_table
 from tests.tables import quick
 from treewise.errors import DataError, ParameterError
-from treewise.explain.stability.gaps import gaps
+from treewise.explain.stability.margins import gaps
 from treewise.explain.stability.resamples import (
     Reference,
     Search,
     drawn,
 )
-from treewise.folds import part, resampled, within_bounds
-from treewise.growth import grow_problem, problem_for
-from treewise.predict import find_nodes
+from treewise.train.resampling import part, resampled, within_bounds
+from treewise.train.grow import grow_problem, problem_for
+from treewise.predict.predict import find_nodes
 
 RNG = np.random.default_rng(11)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 
 import treewise as tw
 from treewise.explain.stump import equals
-from treewise.growth import problem_for
-from treewise.search import Judge, candidates, find_best_split, pick, tied
+from treewise.train.grow import problem_for
+from treewise.train.reference import Judge, candidates, find_best_split, pick, tied
 
 from .forms import CHECKS
 from .outlets import forms

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.explain.rules.ends import class_place
-from treewise.explain.subgroups.departure import Part, fisher, holm, newcombe, welch
-from treewise.explain.subgroups.study import ALL, Kept
-from treewise.intervals import wilson
+from treewise.explain.rules.terminal_nodes import class_place
+from treewise.explain.subgroups.statistics import Part, fisher, holm, newcombe, welch
+from treewise.explain.subgroups.node_groups import ALL, Kept
+from treewise.predict.confidence_intervals import wilson
 
 from .handmade import OFFICIALS
 from .tables import drawn, quick

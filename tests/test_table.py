@@ -16,10 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treewise import encode
+from treewise.data import encoding as encode
 from treewise.errors import ColumnError, DataError, ParameterError
-from treewise.table import Table, read, read_rows
-from treewise.table.column import Column
+from treewise.data.table import Table, read, read_rows
+from treewise.data.column import Column
 
 # -- the same cells in every container -----------------------------------------------------------------------
 

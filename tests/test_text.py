@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewise.draw.counts import alike, common_decimals
-from treewise.draw.folding import CONTINUES
-from treewise.draw.speech import Speaker
-from treewise.draw.text import header, render, training_error
-from treewise.encode import Encoding
+from treewise.show.text_tree.number_columns import alike, common_decimals
+from treewise.show.text_tree.folding import CONTINUES
+from treewise.show.text_tree.condition_text import Speaker
+from treewise.show.text_tree.text_tree import header, render, training_error
+from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
-from treewise.nodes import Target
-from treewise.split import Multiway, OneValue, Ordinal, Subset, Threshold
-from treewise.tree import Tree
-from treewise.wording import display_width
-from treewise.written.parse import parse
+from treewise.tree.arrays import Target
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
+from treewise.tree.tree import Tree
+from treewise._lib.text import display_width
+from treewise.formats.text_format.parse import parse
 
 from .handmade import N_P, chain, leaf, make, node, trees
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewise.draw.picture.tidy import centres
+from treewise.show.picture.tree_layout import centres
 
 from .tables import quick
 

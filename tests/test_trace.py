@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise import criteria
-from treewise.criteria import Group
+from treewise.train import criteria
+from treewise.train.criteria import Group
 from treewise.explain.trace import NodeTrace
-from treewise.growth import problem_for
-from treewise.partings import look
-from treewise.search import Judge, find_best_split
+from treewise.train.grow import problem_for
+from treewise.train.candidates import look
+from treewise.train.reference import Judge, find_best_split
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import treewise as tw
 from treewise.cli.app import app
-from treewise.cli.trace import command, remark_when_long
+from treewise.cli.verbs.trace import command, remark_when_long
 from treewise.errors import ColumnError, ParameterError
-from treewise.explain.trace import front
+from treewise.explain.trace import trace as front
 from treewise.explain.trace.table import sparkline
 
 
@@ -198,7 +198,7 @@ def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
 
 
 def test_silence_is_explained_once(capsys, monkeypatch):
-    monkeypatch.setattr("treewise.cli.trace.PATIENCE", 0.01)
+    monkeypatch.setattr("treewise.cli.verbs.trace.PATIENCE", 0.01)
     with remark_when_long(silent=True):
         time.sleep(0.2)
     assert capsys.readouterr().err == ("trace every candidate of every node is computed; --node N asks for one node\n")

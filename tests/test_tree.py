@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import treewise as tw
-from treewise.draw.text import view
+from treewise.show.text_tree.text_tree import view
 
 from .handmade import trees
 from .hostile import chain

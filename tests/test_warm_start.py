@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_ensemble_estimators import ALL, CLASSIFIERS, DRAWING, GROWN_BY, X, Y, fitted, target_for
 from treewise import AdaBoostClassifier, BaggingRegressor, ForestClassifier
-from treewise.ensemble import voting
+from treewise.ensemble import predict as voting
 from treewise.errors import DataError, ParameterError
 
 

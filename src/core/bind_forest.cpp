@@ -1,4 +1,4 @@
-// For Python: many trees on one table, each as the arrays of ensemble/members.py.
+// For Python: many trees on one table, each as the arrays of ensemble/packed_trees.py.
 
 #include "forest.hpp"
 #include "python.hpp"
@@ -83,7 +83,7 @@ nb::tuple bag(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
 
 void bind_forests(nb::module_& m) {
     using Given = std::pair<int64_t, int64_t>;
-    nb::class_<PlanArrays>(m, "Plan", "What distinguishes the trees of a forest; ensemble/bags.py fills it.")
+    nb::class_<PlanArrays>(m, "Plan", "What distinguishes the trees of a forest; ensemble/bootstrap.py fills it.")
         .def(
             "__init__",
             [](PlanArrays* self, uint64_t seed, int64_t drawn, bool replace, Array<uint32_t> units,

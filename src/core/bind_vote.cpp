@@ -1,4 +1,4 @@
-// For Python: many trees as a program (treewise/ensemble/voting.py), and rows that go down all of them.
+// For Python: many trees as a program (treewise/ensemble/predict.py), and rows that go down all of them.
 
 #include "python.hpp"
 #include "vote.hpp"

@@ -1,6 +1,6 @@
 // Boosting: many trees on one table, each on the weights that the mistakes of the one before left behind.
 //
-// treewise/ensemble/boosting.py has the rounds and their arithmetic; here is what is done to every row of the table in
+// treewise/ensemble/adaboost.py has the rounds and their arithmetic; here is what is done to every row of the table in
 // a round: growing a stump on columns that were sorted once (Stumps), adding up mistakes, weighing anew, casting votes.
 // Sums are of integers and rows are independent, so nothing depends on the number of threads.
 

@@ -2,7 +2,7 @@
 //
 // A counter-based generator: every draw is a function of the node's key, which depends on the seed and the path from
 // the root, and of what is drawn. So it is the same whoever asks, in which order, and on how many threads.
-// treewise/chance.py says the same in Python.
+// treewise/_lib/rng.py says the same in Python.
 
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Tree t has its own seed, stir(seed, t), and everything about it follows from that alone: its bag of rows, its
 // columns, and the draws inside growth. So trees may be grown by anyone in any order, and k trees are the first k of k
-// + 1. ensemble/bags.py draws the same bags, to be read.
+// + 1. ensemble/bootstrap.py draws the same bags, to be read.
 
 #pragma once
 
@@ -20,12 +20,12 @@ struct Share {
     int64_t of(int64_t whole) const;  // rounded up
 };
 
-// What distinguishes the trees from one another, as ensemble/bags.py fills it.
+// What distinguishes the trees from one another, as ensemble/bootstrap.py fills it.
 struct Plan {
     uint64_t seed = 0;
     int64_t n_drawn = 0;              // units drawn for a tree; 0: none are, every row is there once
     bool replace = true;              // with replacement
-    std::span<const uint32_t> units;  // what is drawn from: rows, some several times (ensemble/units.py)
+    std::span<const uint32_t> units;  // what is drawn from: rows, some several times (ensemble/canonical_rows.py)
     View<int64_t> weight{};           // of a row: what one of its units weighs …
     int weight_scale = 0;             // … in units of 2^-scale
     int64_t n_columns = 0;            // columns drawn for a tree; 0: all
@@ -42,7 +42,7 @@ struct Bag {
 // Fills the bag of tree t, in memory that may have held another's.
 void draw_bag(const Plan& plan, int64_t t, int64_t n_rows, size_t n_columns, Bag& bag);
 
-// A grown tree without what can be derived: the arrays of ensemble/members.py, which explains each.
+// A grown tree without what can be derived: the arrays of ensemble/packed_trees.py, which explains each.
 struct Member {
     std::vector<uint8_t> kind;
     std::vector<int32_t> column;  // inner nodes …

@@ -1,5 +1,5 @@
 // Many trees as a program to be walked: eight bytes a node, and every answer once, made from the packed members
-// (ensemble/members.py).
+// (ensemble/packed_trees.py).
 //
 // A node keeps its place: pre-order, so the first child stands behind it, and the second where `way` says. The row's
 // cells come as 32 bits each (cells.hpp), so a test is one comparison of two whole numbers, and a step some arithmetic
@@ -69,7 +69,7 @@ struct Answer {
     std::vector<double> shares;
 };
 
-// The packed members (ensemble/members.py says what each array is), and what they leave out: the answers of nodes that
+// The packed members (ensemble/packed_trees.py says what each array is), and what they leave out: the answers of nodes that
 // have to be derived, those of leaves without rows and of inner nodes at which rows may stay.
 struct Packed {
     std::span<const int64_t> start;

@@ -34,7 +34,7 @@ struct Crossings {
     std::vector<int64_t> fewer;
 };
 
-// treewise/prune/sequence.py has the argument. Alphas nearer than `tie` are equal: the upper node is cut first.
+// treewise/prune/tree_sequence.py has the argument. Alphas nearer than `tie` are equal: the upper node is cut first.
 Crossings crossings(std::span<const int64_t> parent, std::span<const double> risk, double tie);
 
 }  // namespace treewise

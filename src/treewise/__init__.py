@@ -27,20 +27,20 @@ from treewise._version import __version__
 
 if TYPE_CHECKING:
     from treewise import datasets as datasets
-    from treewise.criteria import conditional_entropy as conditional_entropy
-    from treewise.criteria import entropy as entropy
-    from treewise.criteria import gini as gini
-    from treewise.criteria import information_gain as information_gain
-    from treewise.curves import curve as curve
-    from treewise.distilling import distill as distill
-    from treewise.draw.plots.impurity import draw_impurity as draw_impurity
-    from treewise.draw.regions import draw_regions as draw_regions
-    from treewise.draw.regions import draw_regions_grid as draw_regions_grid
-    from treewise.encode import Encoding as Encoding
+    from treewise.train.criteria import conditional_entropy as conditional_entropy
+    from treewise.train.criteria import entropy as entropy
+    from treewise.train.criteria import gini as gini
+    from treewise.train.criteria import information_gain as information_gain
+    from treewise.evaluate.validation_curve.curve import curve as curve
+    from treewise.explain.distill.distill import distill as distill
+    from treewise.show.plots.impurity import draw_impurity as draw_impurity
+    from treewise.show.regions.regions import draw_regions as draw_regions
+    from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
+    from treewise.data.encoding import Encoding as Encoding
     from treewise.ensemble.bagging import bagging as bagging
-    from treewise.ensemble.boosting import adaboost as adaboost
-    from treewise.ensemble.forests import extra_trees as extra_trees
-    from treewise.ensemble.forests import forest as forest
+    from treewise.ensemble.adaboost import adaboost as adaboost
+    from treewise.ensemble.forest import extra_trees as extra_trees
+    from treewise.ensemble.forest import forest as forest
     from treewise.ensemble.model import Ensemble as Ensemble
     from treewise.errors import ColumnError as ColumnError
     from treewise.errors import DataError as DataError
@@ -57,45 +57,45 @@ if TYPE_CHECKING:
     from treewise.estimators import ForestRegressor as ForestRegressor
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
-    from treewise.explain.compare import compare as compare
-    from treewise.explain.stability import stability as stability
+    from treewise.explain.compare.compare import compare as compare
+    from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
-    from treewise.files import load as load
-    from treewise.growth import grow as grow
-    from treewise.nodes import Node as Node
-    from treewise.rivals import against as against
-    from treewise.split import Multiway as Multiway
-    from treewise.split import OneValue as OneValue
-    from treewise.split import Ordinal as Ordinal
-    from treewise.split import Subset as Subset
-    from treewise.split import Threshold as Threshold
-    from treewise.table import Table as Table
-    from treewise.table import read as read
-    from treewise.tree import Tree as Tree
-    from treewise.written.parse import parse as parse
+    from treewise.formats.model_file.model_file import load as load
+    from treewise.train.grow import grow as grow
+    from treewise.tree.arrays import Node as Node
+    from treewise.evaluate.baselines.compare_models import against as against
+    from treewise.tree.splits import Multiway as Multiway
+    from treewise.tree.splits import OneValue as OneValue
+    from treewise.tree.splits import Ordinal as Ordinal
+    from treewise.tree.splits import Subset as Subset
+    from treewise.tree.splits import Threshold as Threshold
+    from treewise.data.table import Table as Table
+    from treewise.data.table import read as read
+    from treewise.tree.tree import Tree as Tree
+    from treewise.formats.text_format.parse import parse as parse
 
 # public name → where it lives; "" is a module of its own
 _HOMES = {
-    "read": "table",
+    "read": "data.table",
     "datasets": "",
-    "grow": "growth",
+    "grow": "train.grow",
     "candidates": "explain.trace",
     "stump": "explain.stump",
-    "forest": "ensemble.forests",
-    "extra_trees": "ensemble.forests",
+    "forest": "ensemble.forest",
+    "extra_trees": "ensemble.forest",
     "bagging": "ensemble.bagging",
-    "adaboost": "ensemble.boosting",
-    "curve": "curves",
-    "against": "rivals",
-    "distill": "distilling",
-    "compare": "explain.compare",
-    "stability": "explain.stability",
-    "draw_regions": "draw.regions",
-    "draw_regions_grid": "draw.regions",
-    "draw_impurity": "draw.plots.impurity",
-    "parse": "written.parse",
-    "load": "files",
+    "adaboost": "ensemble.adaboost",
+    "curve": "evaluate.validation_curve.curve",
+    "against": "evaluate.baselines.compare_models",
+    "distill": "explain.distill.distill",
+    "compare": "explain.compare.compare",
+    "stability": "explain.stability.stability",
+    "draw_regions": "show.regions.regions",
+    "draw_regions_grid": "show.regions.regions",
+    "draw_impurity": "show.plots.impurity",
+    "parse": "formats.text_format.parse",
+    "load": "formats.model_file.model_file",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
     "ForestClassifier": "estimators",
@@ -105,20 +105,20 @@ _HOMES = {
     "BaggingClassifier": "estimators",
     "BaggingRegressor": "estimators",
     "AdaBoostClassifier": "estimators",
-    "entropy": "criteria",
-    "gini": "criteria",
-    "conditional_entropy": "criteria",
-    "information_gain": "criteria",
-    "Table": "table",
-    "Encoding": "encode",
-    "Tree": "tree",
+    "entropy": "train.criteria",
+    "gini": "train.criteria",
+    "conditional_entropy": "train.criteria",
+    "information_gain": "train.criteria",
+    "Table": "data.table",
+    "Encoding": "data.encoding",
+    "Tree": "tree.tree",
     "Ensemble": "ensemble.model",
-    "Node": "nodes",
-    "Threshold": "split",
-    "Ordinal": "split",
-    "OneValue": "split",
-    "Subset": "split",
-    "Multiway": "split",
+    "Node": "tree.arrays",
+    "Threshold": "tree.splits",
+    "Ordinal": "tree.splits",
+    "OneValue": "tree.splits",
+    "Subset": "tree.splits",
+    "Multiway": "tree.splits",
     "TreewiseError": "errors",
     "DataError": "errors",
     "ColumnError": "errors",

@@ -10,7 +10,7 @@
 
 Each is also the built-in error a caller would expect, so that ``except ValueError`` keeps working.
 A message is safe to print whatever names are in it, those of tables too: no escape code, no hidden character.
-Everything else in the package may import this file; it imports nothing of ours but ``wording.py``.
+Everything else in the package may import this file; it imports nothing of ours but ``_lib/text.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from treewise.wording import safe
+from treewise._lib.text import safe
 
 LONGEST_WORD = 1000  # names past this are nobody's slip of the pen
 LONGEST_VALUE = 60  # characters of a value in a message

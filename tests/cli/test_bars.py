@@ -3,13 +3,13 @@
 import re
 import sys
 
-from treewise.cli.showing import coloured, say_styled
+from treewise.cli.render import coloured, say_styled
 
 
 def become_a_terminal(monkeypatch):
     """Let standard output be a terminal with colours, as wide as one likes."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("treewise.cli.grow.has_style", lambda: True)
+    monkeypatch.setattr("treewise.cli.verbs.grow.has_style", lambda: True)
 
 
 def test_a_pipe_has_no_bars_unless_asked_for(run):

@@ -3,7 +3,7 @@
 import json
 
 import treewise as tw
-from treewise.curves import OVER
+from treewise.evaluate.validation_curve.curve import OVER
 
 
 def test_a_chart_and_a_file(run):

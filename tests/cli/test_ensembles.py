@@ -18,7 +18,7 @@ import treewise as tw
 from treewise.cli import progress
 from treewise.cli.app import VERBS
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS, METHODS
-from treewise.growth import grow
+from treewise.train.grow import grow
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 
 import treewise as tw
 from treewise.cli.app import VERBS, app, guarded
-from treewise.cli.streams import fit, write_file
-from treewise.cli.values import in_options
+from treewise.cli.output import fit, write_file
+from treewise.cli.param_types import in_options
 
 
 def command_line(*args, **settings):
@@ -98,7 +98,7 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(import_module("treewise.growth"), "grow_problem", broken)
+    monkeypatch.setattr(import_module("treewise.train.grow"), "grow_problem", broken)
     answer = run("grow penguins")
     assert answer.code == 70
     assert re.search(

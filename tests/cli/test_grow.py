@@ -126,7 +126,7 @@ def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
 def test_grow_fits_the_terminal(run, tmp_path, monkeypatch):
     text = run("grow penguins --max-leaf-nodes 4").out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("treewise.cli.grow.screen_width", lambda: 76)
+    monkeypatch.setattr("treewise.cli.verbs.grow.screen_width", lambda: 76)
     narrow = run("grow penguins --max-leaf-nodes 4")
     assert max(map(len, narrow.lines)) <= 76
     assert "flipper_length_mm > 206.5 or missing" in narrow.out
@@ -299,7 +299,7 @@ def test_how_a_file_was_read_is_said_where_that_may_be_why(run, tmp_path):
 
 
 def test_a_trace_is_printed_node_by_node(run, monkeypatch):
-    from treewise.explain.trace.front import Trace
+    from treewise.explain.trace.trace import Trace
 
     whole = run("trace penguins --max-depth 1").out
 

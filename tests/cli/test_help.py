@@ -10,8 +10,8 @@ from pathlib import Path
 import treewise as tw
 from treewise.cli.app import VERBS, app
 from treewise.cli.options import GROW_OPTIONS
-from treewise.growth import grow
-from treewise.settings import Settings
+from treewise.train.grow import grow
+from treewise.train.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -40,7 +40,7 @@ def test_columns_and_held_values(run, model, tmp_path):
     drawn = run(f"regions {model} penguins --held island= -o r.svg")
     assert drawn.code == 0
     tree_axes = tw.draw_regions({model: tree}, "penguins", "flipper_length_mm", "bill_length_mm", held={"island": None})
-    from treewise.draw.paper import content
+    from treewise.show.mpl_helpers import content
 
     assert tmp_path.joinpath("r.svg").read_bytes() == content(tree_axes[0].figure, "svg")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from treewise.cli import showing
+from treewise.cli import render as showing
 from treewise.errors import ParameterError
-from treewise.sheet import Heading, Sheet, Shown
+from treewise._lib.result_table import Heading, Sheet, Shown
 
 
 class Towns(Shown):

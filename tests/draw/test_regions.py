@@ -10,10 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 import treewise as tw
 from tests.draw.names import hostile_table
 from tests.draw.test_plots import all_texts
-from treewise.draw.paper import content
-from treewise.draw.regions.models import DrawnModel, DrawnTree, centres
-from treewise.draw.regions.plane import plane_for
-from treewise.regions import Interval
+from treewise.show.mpl_helpers import content
+from treewise.show.regions.models import DrawnModel, DrawnTree, centres
+from treewise.show.regions.plane import plane_for
+from treewise.tree.regions.region import Interval
 
 
 def random_table(seed, n=80):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.tables import quick
 from treewise import DataError, ParameterError, _core
-from treewise.chance import stir
-from treewise.ensemble.bags import Bags, bag, columns_to_draw, draw, rows_to_draw
-from treewise.growth import problem_for
+from treewise._lib.rng import stir
+from treewise.ensemble.bootstrap import Bags, bag, columns_to_draw, draw, rows_to_draw
+from treewise.train.grow import problem_for
 
 
 def numbers(n, columns=2, **options):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.tables import drawn, quick
 from treewise import _core
-from treewise.ensemble.growing import same_problem
-from treewise.ensemble.learners import said_by
-from treewise.ensemble.reweighing import BITS, Distribution, Reckoning
+from treewise.ensemble.grow import same_problem
+from treewise.ensemble.weak_learners import said_by
+from treewise.ensemble.adaboost_update import BITS, Distribution, Reckoning
 
 
 def rng_table(n=200, n_classes=2, seed=0):

@@ -5,9 +5,9 @@ import pytest
 
 import treewise as tw
 from tests.ensemble.made import of_trees
-from treewise.ensemble import voting
-from treewise.ensemble.evaluating import root_shares, root_values
-from treewise.history import Step
+from treewise.ensemble import predict as voting
+from treewise.evaluate.evaluate_ensemble import root_shares, root_values
+from treewise.tree.history import Step
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 3)).round(1)

@@ -15,8 +15,8 @@ import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.tables import drawn, quick
 from treewise.ensemble import Members, OutOfBag
-from treewise.ensemble.files import dumps
-from treewise.files import FORMAT, loads
+from treewise.formats.model_file.ensemble_file import dumps
+from treewise.formats.model_file.model_file import FORMAT, loads
 
 BEASTS = {
     "legs": [4, 4, 2, 2, 0, 0, 6, 8, None, 4, 2, 0],
@@ -109,7 +109,7 @@ def test_pickles_and_copies_are_files():
     made = ENSEMBLES["numbers"]()
     assert pickle.loads(pickle.dumps(made)) == made
     assert copy.deepcopy(made) == copy.copy(made) == made
-    assert b"treewise.files" in pickle.dumps(made)
+    assert b"treewise.formats.model_file.model_file" in pickle.dumps(made)
 
 
 def test_single_trees_are_still_written_as_they_were():

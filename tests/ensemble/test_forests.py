@@ -5,9 +5,9 @@ import pytest
 
 import treewise as tw
 from treewise import ParameterError
-from treewise.ensemble.forests import problem_of_forest
-from treewise.ensemble.growing import grow_ensemble
-from treewise.ensemble.recipes import BagRecipe, how_grown, recipe_of
+from treewise.ensemble.forest import problem_of_forest
+from treewise.ensemble.grow import grow_ensemble
+from treewise.ensemble.params import BagRecipe, how_grown, recipe_of
 
 
 def settings_of(ensemble):

@@ -13,11 +13,11 @@ from tests.oracles.readable import build, facts, facts_of
 from tests.tables import drawn, quick
 from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.bags import problem_of
-from treewise.ensemble.growing import fingerprint, grow_ensemble, grow_more, more_of_problem
-from treewise.ensemble.recipes import BagRecipe, BoostRecipe, recipe_of
-from treewise.growth import grow_problem, problem_for
-from treewise.nodes import LEAF
+from treewise.ensemble.bootstrap import problem_of
+from treewise.ensemble.grow import fingerprint, grow_ensemble, grow_more, more_of_problem
+from treewise.ensemble.params import BagRecipe, BoostRecipe, recipe_of
+from treewise.train.grow import grow_problem, problem_for
+from treewise.tree.arrays import LEAF
 
 ROWS = ({"bootstrap": st.booleans()}, {"max_samples": st.floats(0.2, 1.0)})
 HOWS = st.fixed_dictionaries(

@@ -13,8 +13,8 @@ from tests.ensemble.made import of_trees
 from tests.hostile import check_answers, check_slowly, mutants, rendered, sealed, taken_apart
 from tests.test_hostile_files import ROWS, refused
 from treewise.ensemble import Ensemble, OutOfBag
-from treewise.ensemble.files import dumps
-from treewise.files import loads
+from treewise.formats.model_file.ensemble_file import dumps
+from treewise.formats.model_file.model_file import loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 6

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.tables import drawn, quick
 from treewise.ensemble import Members
-from treewise.ensemble.opening import ends_of, heights, shape_of
-from treewise.nodes import LEAF, STOPS, Arrays
+from treewise.ensemble.unpack import ends_of, heights, shape_of
+from treewise.tree.arrays import LEAF, STOPS, Arrays
 
 ROUNDED = {"impurity", "gain"}  # of numbers, and of classes whose weights are no whole numbers
 ROUNDED_MEANS = {"value", "spread"}  # of inner nodes of numbers

@@ -7,7 +7,7 @@ import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.ensemble.test_members import assert_same
 from treewise.ensemble import OutOfBag
-from treewise.history import Step
+from treewise.tree.history import Step
 
 
 def test_members_are_trees():

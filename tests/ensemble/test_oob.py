@@ -5,10 +5,10 @@ import pytest
 
 import treewise as tw
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.growing import grow_ensemble, grow_more
+from treewise.ensemble.grow import grow_ensemble, grow_more
 from treewise.ensemble.oob import out_of_bag
-from treewise.ensemble.recipes import BagRecipe
-from treewise.growth import problem_for
+from treewise.ensemble.params import BagRecipe
+from treewise.train.grow import problem_for
 
 
 def by_hand(ensemble, bags, table, columns):

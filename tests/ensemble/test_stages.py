@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.wording import figure
+from treewise._lib.text import figure
 
 KNOWN = "looks like the table the trees were grown on: expect more errors on new rows."
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.tables import drawn, quick
 from treewise import _core
-from treewise.ensemble.reweighing import BITS, Distribution
-from treewise.growth import core_columns, core_settings, core_target, grow_problem, problem_for
-from treewise.nodes import Arrays
+from treewise.ensemble.adaboost_update import BITS, Distribution
+from treewise.train.grow import core_columns, core_settings, core_target, grow_problem, problem_for
+from treewise.tree.arrays import Arrays
 
 
 def core_arguments(problem, n_jobs=1):

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tables import quick
-from treewise.ensemble.units import bits, order_of, units_of
-from treewise.folds import part
-from treewise.growth import problem_for
+from treewise.ensemble.canonical_rows import bits, order_of, units_of
+from treewise.train.resampling import part
+from treewise.train.grow import problem_for
 
 CELLS = st.tuples(
     st.sampled_from([0.0, -0.0, 1.5, np.nan, 2.0]), st.sampled_from(["Bari", "Rome", None]), st.sampled_from("ab")

@@ -9,9 +9,9 @@ import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.tables import Drawn, drawn, quick
 from treewise import _core
-from treewise.ensemble import voting
-from treewise.ensemble.voting import derived_answers, voter_of
-from treewise.predict import for_core, label_array
+from treewise.ensemble import predict as voting
+from treewise.ensemble.predict import derived_answers, voter_of
+from treewise.predict.predict import for_core, label_array
 
 METHODS = ("forest", "adaboost")
 

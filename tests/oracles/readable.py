@@ -1,4 +1,4 @@
-"""Chapter 8's BuildTree (algorithm 8.1) in readable Python, on top of ``treewise.search``: the core's slow twin.
+"""Chapter 8's BuildTree (algorithm 8.1) in readable Python, on top of ``treewise.train.reference``: the core's slow twin.
 
 Same decisions node by node, no recursion, nothing clever. ``build`` returns the nodes in pre-order as plain tuples that
 a test can compare with a grown Tree (``facts``).
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from treewise.chance import stir
-from treewise.partings import group_of
-from treewise.search import Candidate, find_best_prediction, find_best_split, leaf_condition
-from treewise.tree import Tree
+from treewise._lib.rng import stir
+from treewise.train.candidates import group_of
+from treewise.train.reference import Candidate, find_best_prediction, find_best_split, leaf_condition
+from treewise.tree.tree import Tree
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ def look_at(problem, node):
 def split(problem, node):
     encoding = next(e for e in problem.encodings if e.name == node.best.split.column)
     column = problem.columns[problem.encodings.index(encoding)]
-    from treewise.encode import decode
+    from treewise.data.encoding import decode
 
     values = decode(encoding, column[node.rows])
     branch = np.array([node.best.split.branch(v, encoding) for v in values], np.int64)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import treewise as tw
-from treewise import table
+from treewise.data import table
 
 from . import exact
 from .strategies import (

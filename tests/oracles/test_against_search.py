@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from treewise import grow
-from treewise.criteria import CRITERIA
-from treewise.growth import grow_problem, problem_for
+from treewise.train.criteria import CRITERIA
+from treewise.train.grow import grow_problem, problem_for
 
 from .readable import build, facts, facts_of
 

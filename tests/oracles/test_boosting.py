@@ -11,7 +11,7 @@ import pytest
 
 import treewise as tw
 from tests.tables import LONG
-from treewise.ensemble.reweighing import LARGEST
+from treewise.ensemble.adaboost_update import LARGEST
 
 from . import boosting
 from .exact import Column, Problem, Settings

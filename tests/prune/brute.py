@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
-from treewise.nodes import LEAF
+from treewise.tree.arrays import LEAF
 
 MOST_LEAVES = 12
 

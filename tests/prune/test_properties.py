@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.tables import drawn, quick
-from treewise.files import dumps, loads
-from treewise.nodes import LEAF, STOPS
+from treewise.formats.model_file.model_file import dumps, loads
+from treewise.tree.arrays import LEAF, STOPS
 from treewise.prune.methods import METHODS
-from treewise.prune.sequence import nested_trees
+from treewise.prune.tree_sequence import nested_trees
 
 CLASSES_ONLY = ("pessimistic", "mdl")
 

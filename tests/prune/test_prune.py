@@ -5,7 +5,7 @@ import pytest
 
 import treewise as tw
 from tests.test_edges import refused
-from treewise.files import dumps, loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 import treewise as tw
-from treewise.ensemble.reweighing import Reckoning
+from treewise.ensemble.adaboost_update import Reckoning
 
 from ..handmade import OFFICIALS
 

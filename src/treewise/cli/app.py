@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.streams import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
-from treewise.cli.values import in_options
+from treewise.cli.output import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
+from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
     ModelFormatError,
@@ -103,7 +103,7 @@ class App(click.Group):
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
-        command = importlib.import_module(f"treewise.cli.{cmd_name}").command
+        command = importlib.import_module(f"treewise.cli.verbs.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -1,7 +1,7 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
 Stands between the verbs and the Python interface. MODEL is a saved tree or many (``.json``), or one written
-by hand (``.txt``); DATA is whatever ``treewise.table.read`` takes by name, and rows as JSON besides. ``-`` is
+by hand (``.txt``); DATA is whatever ``treewise.data.table.read`` takes by name, and rows as JSON besides. ``-`` is
 standard input for either.
 """
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treewise.cli.shared import TextForm
-from treewise.cli.streams import remark
+from treewise.cli.shared_options import TextForm
+from treewise.cli.output import remark
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
-from treewise.wording import plural, safe
+from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
-    from treewise.table import Table
-    from treewise.tree import Tree
+    from treewise.data.table import Table
+    from treewise.tree.tree import Tree
 
 MODEL_ENDINGS = (".json", ".txt")
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
@@ -43,14 +43,14 @@ class Model:
     @property
     def many(self) -> Ensemble | None:
         """The trees, where the file holds many; None where it holds one."""
-        from treewise.tree import Tree
+        from treewise.tree.tree import Tree
 
         return None if isinstance(self.made, Tree) else self.made
 
     @property
     def tree(self) -> Tree:
         """The tree, for a verb that reads one; of many, one has to be picked."""
-        from treewise.tree import Tree
+        from treewise.tree.tree import Tree
 
         if isinstance(self.made, Tree):
             return self.made
@@ -129,7 +129,7 @@ def read_whole(given: str, target: str | None) -> Model:
             f"{safe(name)} is not a model: byte {error.start:,} is not text. {WHAT_A_MODEL_IS}"
         ) from None
     if text.lstrip().startswith("{"):
-        from treewise.files import loads
+        from treewise.formats.model_file.model_file import loads
 
         return Model(name, loads(text, safe(name)), content)
     if given.lower().endswith(".json"):
@@ -139,7 +139,7 @@ def read_whole(given: str, target: str | None) -> Model:
 
 def parse_text(text: str, name: str, target: str | None) -> Tree:
     """Read a tree written by hand."""
-    from treewise.written.parse import parse
+    from treewise.formats.text_format.parse import parse
 
     try:
         text += "" if "\n" in text else "\n"  # it is the text itself, not the name of a file
@@ -188,8 +188,8 @@ def read_model_and_data(
 
 def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
-    from treewise.table import read, read_bytes, read_markers
-    from treewise.table.csvfile import Form
+    from treewise.data.table import read, read_bytes, read_markers
+    from treewise.data.csv_file import Form
 
     if given == "-":
         content = sys.stdin.buffer.read()
@@ -206,7 +206,7 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL)
 
 def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
     """Read rows written as JSON: one object, a list of them, or one a line."""
-    from treewise.table import read, read_rows
+    from treewise.data.table import read, read_rows
 
     rows: list[Any]
     try:

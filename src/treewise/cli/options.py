@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from treewise.cli.values import (
+from treewise.cli.param_types import (
     read_class_weight,
     read_columns_wanted,
     read_costs,
@@ -25,7 +25,7 @@ from treewise.cli.values import (
     read_shares,
 )
 from treewise.cli.verb import CUT, LEARNING, LIMITS, MANY, TABLE, WEIGHTS, Function, option
-from treewise.criteria import names_for
+from treewise.train.criteria import names_for
 from treewise.errors import ParameterError
 
 METHODS = ("forest", "extra_trees", "bagging", "adaboost")

@@ -1,6 +1,6 @@
 """Pictures as files of the command line: told by their ending, drawn whole before anything is written.
 
-Stands between the verbs that draw (curve, evaluate, importance, regions, trace) and ``draw/paper.py``. Matplotlib is
+Stands between the verbs that draw (curve, evaluate, importance, regions, trace) and ``show/mpl_helpers.py``. Matplotlib is
 imported only when there is something to draw, but that it is there is checked before any other work is done.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from click import BadParameter
 
-from treewise.cli.values import split_at_equals
+from treewise.cli.param_types import split_at_equals
 from treewise.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def is_picture(output: str | None) -> bool:
 def check_picture(output: str | None) -> None:
     """See to it that what is asked for can be drawn, before it is computed."""
     if is_picture(output):
-        from treewise.draw.paper import need_matplotlib
+        from treewise.show.mpl_helpers import need_matplotlib
 
         need_matplotlib()
 
@@ -54,7 +54,7 @@ def read_picture(text: str) -> tuple[str, str]:
 
 def picture(ax: Axes, output: str) -> bytes:
     """Return a picture as the content of its file."""
-    from treewise.draw.paper import content, form_of
+    from treewise.show.mpl_helpers import content, form_of
 
     figure = ax.get_figure(root=True)
     assert figure is not None

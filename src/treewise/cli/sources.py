@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from treewise.cli.inputs import Model, looks_like_model, read_model
 from treewise.cli.options import GROW_OPTIONS
-from treewise.cli.shared import TextForm
+from treewise.cli.shared_options import TextForm
 from treewise.errors import ParameterError
-from treewise.wording import safe
+from treewise._lib.text import safe
 
 if TYPE_CHECKING:
-    from treewise.problem import Problem
-    from treewise.table import Table
+    from treewise.train.training_set import Problem
+    from treewise.data.table import Table
 
 
 def is_model(source: str, asked: dict[str, Any], standard_input: bool = True) -> bool:
@@ -40,7 +40,7 @@ def grow_source(
     data: str | Table, asked: dict[str, Any], form: TextForm, member: int | None, quiet: bool = False
 ) -> tuple[Problem, Model]:
     """Grow a tree on DATA, saying what was understood."""
-    from treewise.cli.grow import grow_aloud
+    from treewise.cli.verbs.grow import grow_aloud
 
     if member is not None:
         raise ParameterError("--tree is for a MODEL that holds many trees; of a table one is grown. Leave it out.")

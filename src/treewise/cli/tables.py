@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from treewise.errors import ParameterError
-from treewise.sheet import aligned
-from treewise.wording import number, safe
+from treewise._lib.result_table import aligned
+from treewise._lib.text import number, safe
 
 FORMS = ("csv", "json", "jsonl", "parquet", "text")
 ENDINGS = {

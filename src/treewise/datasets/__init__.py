@@ -24,7 +24,7 @@ from treewise.datasets.textbook import (
     xor,
 )
 from treewise.errors import ParameterError, did_you_mean
-from treewise.table import Table, read
+from treewise.data.table import Table, read
 
 __all__ = [
     "NAMES",

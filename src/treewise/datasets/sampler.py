@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.errors import ParameterError
-from treewise.table import Column, Table
+from treewise.data.table import Column, Table
 
 
 class Predictor(Protocol):

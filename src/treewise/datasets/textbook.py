@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from treewise.errors import ParameterError
-from treewise.table import Column, KindSpec, Table
+from treewise.data.table import Column, KindSpec, Table
 
 
 def food() -> Table:

@@ -22,7 +22,7 @@ together.
 
 from __future__ import annotations
 
-from treewise.ensemble.members import Members
+from treewise.ensemble.packed_trees import Members
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
 

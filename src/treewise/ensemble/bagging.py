@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from treewise.ensemble.growing import grow_ensemble, problem_of_many
+from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.recipes import BagRecipe
-from treewise.growth import Progress
+from treewise.ensemble.params import BagRecipe
+from treewise.train.grow import Progress
 
 
 def bagging(

@@ -1,6 +1,6 @@
 """The ensemble: an immutable value of many trees, and what one can do with it.
 
-Stands where ``tree.py`` stands for one tree: whatever learns many trees returns one, whatever predicts with, reads,
+Stands where ``tree/tree.py`` stands for one tree: whatever learns many trees returns one, whatever predicts with, reads,
 prints or saves them reads one. The nodes are packed (``members.py``); a member that is asked for is an ordinary
 ``Tree``. The methods at the end are doors: their code lives beside this file and downstream, and is imported when used.
 """
@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from treewise.encode import Encoding
-from treewise.ensemble.members import Members
+from treewise.data.encoding import Encoding
+from treewise.ensemble.packed_trees import Members
 from treewise.ensemble.predicting import Predicting
-from treewise.ensemble.reading import Reading
+from treewise.ensemble.explaining import Reading
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
-from treewise.history import Step
-from treewise.nodes import Target
-from treewise.settings import index
-from treewise.structure import Grown
-from treewise.tree import Tree
-from treewise.wording import plural, safe
+from treewise.tree.history import Step
+from treewise.tree.arrays import Target
+from treewise.train.settings import index
+from treewise.tree.structure import Grown
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.draw.many import EnsembleSummary
+    from treewise.show.ensemble_summary import EnsembleSummary
     from treewise.ensemble.rounds import Rounds
-    from treewise.ensemble.worked import WorkedRound
+    from treewise.ensemble.worked_round import WorkedRound
     from treewise.evaluate import Evaluation
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
@@ -174,7 +174,7 @@ class Ensemble(Predicting, Reading, Grown):
         >>> tw.forest("penguins", n_estimators=3).grow_more("penguins", 2) == tw.forest("penguins", n_estimators=5)
         True
         """
-        from treewise.ensemble.growing import grow_more
+        from treewise.ensemble.grow import grow_more
 
         return grow_more(self, data, n, target, sample_weight, n_jobs, progress)
 
@@ -197,7 +197,7 @@ class Ensemble(Predicting, Reading, Grown):
         >>> tw.forest("penguins", n_estimators=20).evaluate("penguins").errors
         0
         """
-        from treewise.ensemble.evaluating import evaluate
+        from treewise.evaluate.evaluate_ensemble import evaluate
 
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "cost": cost}
         return evaluate(self, data, target, sample_weight=sample_weight, **options)
@@ -211,7 +211,7 @@ class Ensemble(Predicting, Reading, Grown):
         >>> tw.forest("penguins", n_estimators=20).oob_predict("penguins")[:2].tolist()
         ['Adelie', 'Adelie']
         """
-        from treewise.ensemble.growing import oob_predictions
+        from treewise.ensemble.grow import oob_predictions
 
         return oob_predictions(self, data, target, sample_weight)
 
@@ -238,7 +238,7 @@ class Ensemble(Predicting, Reading, Grown):
         >>> print(boosted.worked_round("admissions", 1).steps[0])
         ε_1 = 1/12 + 1/12 = 1/6 = 0.16667, the weight of the rows it gets wrong
         """
-        from treewise.ensemble.worked import worked_round
+        from treewise.ensemble.worked_round import worked_round
 
         return worked_round(self, data, number, target, sample_weight)
 
@@ -253,7 +253,7 @@ class Ensemble(Predicting, Reading, Grown):
         asks    flipper_length_mm 36.5 % · bill_length_mm 35.6 % · bill_depth_mm 17.5 % · body_mass_g 8.8 % · sex 1.6 %
         made    forest(n_estimators=20, oob_score=True, criterion="entropy", max_features="sqrt") on 344 rows
         """
-        from treewise.draw.many import EnsembleSummary
+        from treewise.show.ensemble_summary import EnsembleSummary
 
         return EnsembleSummary(self)
 
@@ -279,8 +279,8 @@ class Ensemble(Predicting, Reading, Grown):
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""
-        from treewise.ensemble.files import dumps
-        from treewise.files import loads
+        from treewise.formats.model_file.ensemble_file import dumps
+        from treewise.formats.model_file.model_file import loads
 
         return loads, (dumps(self, compact=True),)
 
@@ -297,7 +297,7 @@ class Ensemble(Predicting, Reading, Grown):
         ...     tw.load(pathlib.Path(folder) / "forest.json") == trees
         True
         """
-        from treewise.ensemble.files import save
+        from treewise.formats.model_file.ensemble_file import save
 
         save(self, path, compact)
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.ensemble import voting
-from treewise.ensemble.bags import Bags
+from treewise.ensemble import predict as voting
+from treewise.ensemble.bootstrap import Bags
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
-from treewise.integers import scale_weights
-from treewise.loss_sums import size_of_numbers
-from treewise.nodes import Target
-from treewise.problem import Problem
+from treewise.train.fixed_point import scale_weights
+from treewise.train.loss_stats import size_of_numbers
+from treewise.tree.arrays import Target
+from treewise.train.training_set import Problem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
-    from treewise.ensemble.voting import Voting
+    from treewise.ensemble.predict import Voting
 
 
 class Predicting:
@@ -40,7 +40,7 @@ class Predicting:
         That takes eight bytes a node more than the members do, and what the leaves say: little where they are pure, of
         numbers eight bytes each.
         """
-        from treewise.ensemble.voting import Voting
+        from treewise.ensemble.predict import Voting
 
         return Voting(as_ensemble(self))
 
@@ -50,7 +50,7 @@ class Predicting:
         The class with the largest mean share over the trees, the first of equals, or the mean of their values; of
         AdaBoost the class with the most say.
         """
-        from treewise.ensemble.voting import predict
+        from treewise.ensemble.predict import predict
 
         return predict(as_ensemble(self), data)
 
@@ -60,31 +60,31 @@ class Predicting:
         Of AdaBoost it is the share of the trees' say that goes to the class: it adds up to 1 and its largest is what
         is predicted, but it was not estimated from counts and is not calibrated.
         """
-        from treewise.ensemble.voting import predict_proba
+        from treewise.ensemble.predict import predict_proba
 
         return predict_proba(as_ensemble(self), data)
 
     def decision_function(self, data: Any) -> Any:
         """Return AdaBoost's sums: the say for each class; with two, that for the second less that for the first."""
-        from treewise.ensemble.voting import decision_function
+        from treewise.ensemble.predict import decision_function
 
         return decision_function(as_ensemble(self), data)
 
     def staged_predict(self, data: Any) -> Iterator[Any]:
         """Go through what the first tree predicts, the first two together, and so on, in one pass over the trees."""
-        from treewise.ensemble.voting import staged_predict
+        from treewise.ensemble.predict import staged_predict
 
         return staged_predict(as_ensemble(self), data)
 
     def staged_predict_proba(self, data: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Go through the probabilities by the first tree, the first two together, and so on, in one pass."""
-        from treewise.ensemble.voting import staged_predict_proba
+        from treewise.ensemble.predict import staged_predict_proba
 
         return staged_predict_proba(as_ensemble(self), data)
 
     def apply(self, data: Any) -> npt.NDArray[np.int32]:
         """Return the number of the node each row ends at in each tree: rows × trees; for a single row one a tree."""
-        from treewise.ensemble.voting import apply
+        from treewise.ensemble.predict import apply
 
         return apply(as_ensemble(self), data)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treewise.wording import plural
+from treewise._lib.text import plural
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from treewise.errors import ParameterError
-from treewise.sheet import Heading, Sheet, Shown
-from treewise.split import in_a_cell
-from treewise.tree import Tree
-from treewise.wording import plural, safe
+from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise.tree.splits import in_a_cell
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble

@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.growing import grow_ensemble, more_of_problem
+from treewise.ensemble.grow import grow_ensemble, more_of_problem
 from treewise.ensemble.oob import out_of_bag, score
-from treewise.ensemble.recipes import BagRecipe
+from treewise.ensemble.params import BagRecipe
 from treewise.estimators.base import Floats, Given, in_order
 from treewise.estimators.ensembles import EnsembleEstimator
 from treewise.estimators.inputs import warn
-from treewise.problem import Problem
-from treewise.wording import plural
+from treewise.train.training_set import Problem
+from treewise._lib.text import plural
 
 
 class Bagged(EnsembleEstimator):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.growing import problem_of_many
-from treewise.ensemble.recipes import BagRecipe
+from treewise.ensemble.grow import problem_of_many
+from treewise.ensemble.params import BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Bags, BagsOfClasses, parameters
-from treewise.growth import grow
-from treewise.problem import Problem
-from treewise.table import Table
+from treewise.train.grow import grow
+from treewise.train.training_set import Problem
+from treewise.data.table import Table
 
 
 class Bagging(Bagged):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise.criteria import CRITERIA
+from treewise.train.criteria import CRITERIA
 from treewise.errors import ParameterError
 from treewise.estimators.inputs import (
     Classes,
@@ -27,10 +27,10 @@ from treewise.estimators.inputs import (
     read_weights,
     with_target,
 )
-from treewise.growth import problem_for
-from treewise.nodes import Task
-from treewise.problem import Problem
-from treewise.table import Column, Table
+from treewise.train.grow import problem_for
+from treewise.tree.arrays import Task
+from treewise.train.training_set import Problem
+from treewise.data.table import Column, Table
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,6 +1,6 @@
 """AdaBoost: ``AdaBoostClassifier``.
 
-On ``ensembles.py``; ``ensemble/boosting.py`` grows it. Parameters have the names and defaults of ``treewise.adaboost``
+On ``ensembles.py``; ``ensemble/adaboost.py`` grows it. Parameters have the names and defaults of ``treewise.adaboost``
 and ``treewise.grow``. The latter are those of the single trees: there is no ``estimator=``.
 """
 
@@ -12,15 +12,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.ensemble import Ensemble
-from treewise.ensemble.boosting import adaboost, boost, more_rounds
-from treewise.ensemble.growing import problem_of_many
-from treewise.ensemble.recipes import BoostRecipe
+from treewise.ensemble.adaboost import adaboost, boost, more_rounds
+from treewise.ensemble.grow import problem_of_many
+from treewise.ensemble.params import BoostRecipe
 from treewise.estimators.base import Floats
 from treewise.estimators.ensembles import EnsembleClassifier
 from treewise.estimators.options import Boosting, parameters
-from treewise.growth import grow
-from treewise.problem import Problem
-from treewise.table import Table
+from treewise.train.grow import grow
+from treewise.train.training_set import Problem
+from treewise.data.table import Table
 
 
 class AdaBoostClassifier(EnsembleClassifier):

@@ -18,17 +18,17 @@ from scipy.sparse import hstack  # type: ignore[import-untyped]
 from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise.ensemble import Ensemble, voting
-from treewise.ensemble.growing import check_same_table
+from treewise.ensemble import Ensemble, predict as voting
+from treewise.ensemble.grow import check_same_table
 from treewise.errors import ParameterError
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
 from treewise.estimators.inputs import warn
 from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
-from treewise.explain.many.importances import shares_of_columns
-from treewise.growth import workers
-from treewise.problem import Problem
-from treewise.settings import whole
-from treewise.table import Table
+from treewise.explain.ensemble.importances import shares_of_columns
+from treewise.train.grow import workers
+from treewise.train.training_set import Problem
+from treewise.train.settings import whole
+from treewise.data.table import Table
 
 FREE = ("n_estimators", "warm_start", "n_jobs")  # may change from one warm fit to the next
 OF_TREES_TOO = ("classes_", "n_classes_", "_order", "n_features_in_", "n_outputs_", "_features", "feature_names_in_")

@@ -1,7 +1,7 @@
 """Random forests and extra-trees: ``ForestClassifier``, ``ForestRegressor``, ``ExtraTreesClassifier``,
 ``ExtraTreesRegressor``.
 
-On ``bagged.py``; ``ensemble/forests.py`` grows them. Parameters have the names and defaults of ``treewise.forest`` and
+On ``bagged.py``; ``ensemble/forest.py`` grows them. Parameters have the names and defaults of ``treewise.forest`` and
 ``treewise.extra_trees``, and of ``treewise.grow``.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from treewise.ensemble.forests import extra_trees, forest, problem_of_extra_trees, problem_of_forest
-from treewise.ensemble.recipes import BagMethod, BagRecipe
+from treewise.ensemble.forest import extra_trees, forest, problem_of_extra_trees, problem_of_forest
+from treewise.ensemble.params import BagMethod, BagRecipe
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Forest, ForestOfClasses, RandomTests, RandomTestsOfClasses, parameters
-from treewise.growth import grow
-from treewise.problem import Problem
-from treewise.table import Table
+from treewise.train.grow import grow
+from treewise.train.training_set import Problem
+from treewise.data.table import Table
 
 OF_ALL_TREES = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_samples", "oob_score")
 

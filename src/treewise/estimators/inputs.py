@@ -19,13 +19,13 @@ import numpy.typing as npt
 from scipy.sparse import issparse  # type: ignore[import-untyped]
 from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
 
-from treewise import encode
+from treewise.data import encoding as encode
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
-from treewise.nodes import Target
-from treewise.problem.roles import name_beside
-from treewise.table import Column, Table, read, read_markers
-from treewise.table.column import Columns
-from treewise.wording import number, plural, safe
+from treewise.tree.arrays import Target
+from treewise.train.column_roles import name_beside
+from treewise.data.table import Column, Table, read, read_markers
+from treewise.data.column import Columns
+from treewise._lib.text import number, plural, safe
 
 Array = npt.NDArray[Any]
 LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is

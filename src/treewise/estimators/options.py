@@ -14,8 +14,8 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 
 from treewise.errors import did_you_mean
-from treewise.nodes import Label
-from treewise.table import KindSpec
+from treewise.tree.arrays import Label
+from treewise.data.table import KindSpec
 
 Init = TypeVar("Init", bound=Callable[..., None])
 

@@ -1,6 +1,6 @@
 """One tree: ``TreeClassifier`` and ``TreeRegressor``.
 
-On ``base.py``, which reads X and y; ``growth.py`` grows the tree. Parameters have the names and defaults of
+On ``base.py``, which reads X and y; ``train/grow.py`` grows the tree. Parameters have the names and defaults of
 ``treewise.grow``; ``docs/scikit-learn.md`` says which mean the same as scikit-learn's own.
 """
 
@@ -16,15 +16,15 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.utils import Bunch  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise import predict
+from treewise.predict import predict
 from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing, by_name
 from treewise.estimators.inputs import Classes, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
-from treewise.explain.importances import impurity_decrease
-from treewise.growth import PRUNING, grow, grow_problem, pruning_for
-from treewise.prune.in_growth import grow_and_prune
-from treewise.prune.sequence import nested_trees
-from treewise.tree import Tree
+from treewise.evaluate.importances import impurity_decrease
+from treewise.train.grow import PRUNING, grow, grow_problem, pruning_for
+from treewise.prune.grow_and_prune import grow_and_prune
+from treewise.prune.tree_sequence import nested_trees
+from treewise.tree.tree import Tree
 
 
 class TreeEstimator(Estimator):

@@ -12,9 +12,9 @@ check.py     finding it out: ``check(tree, data)``
 """
 
 from treewise.evaluate.check import check
-from treewise.evaluate.figures import ClassEvaluation, Evaluation, NumberEvaluation
-from treewise.evaluate.findings import Check, Contradiction, LeafCheck
-from treewise.evaluate.measure import evaluate
+from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
+from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
+from treewise.evaluate.evaluate import evaluate
 from treewise.evaluate.paths import Paths, RowPath, paths
 
 __all__ = [

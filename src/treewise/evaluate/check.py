@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
-from treewise.costs import EQUAL, CostMatrix, cost_of
-from treewise.evaluate import measure
-from treewise.evaluate.answers import (
+from treewise.data import encoding as encode
+from treewise.predict.costs import EQUAL, CostMatrix, cost_of
+from treewise.evaluate import evaluate as measure
+from treewise.train.true_labels import (
     Ints,
     answers,
     as_compared,
@@ -27,15 +27,15 @@ from treewise.evaluate.answers import (
     with_classes_of,
     with_levels_of,
 )
-from treewise.evaluate.findings import Check, Contradiction, LeafCheck
+from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
 from treewise.evaluate.routes import Routes
-from treewise.intervals import student_half_width
-from treewise.nodes import LEAF, Label
-from treewise.predict import apply, na_values, nodes_that_speak
-from treewise.problem.weights import sample_weights
-from treewise.table import Column, Table, read
-from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.predict.confidence_intervals import student_half_width
+from treewise.tree.arrays import LEAF, Label
+from treewise.predict.predict import apply, na_values, nodes_that_speak
+from treewise.train.weights import sample_weights
+from treewise.data.table import Column, Table, read
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Which way each row of a table goes down a tree, in words (CS221 section 5, question 1).
 
-Stands above ``predict.py``: the core finds the node each row ends at; here the tests on the way there are
+Stands above ``predict/predict.py``: the core finds the node each row ends at; here the tests on the way there are
 said, as they are for that very row. Where a branch is for missing values too, a row's path says which of
 the two it was.
 """
@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
+from treewise.data import encoding as encode
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.answers import Ints, answers, as_compared, class_places, with_levels_of
+from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
 from treewise.evaluate.routes import Routes
-from treewise.nodes import Label
-from treewise.predict import encoded, find_nodes, nodes_that_speak, read_for
-from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style
-from treewise.table import Column, Table
-from treewise.tree import Tree
-from treewise.wording import display_width, figure, pad, plural, safe
+from treewise.tree.arrays import Label
+from treewise.predict.predict import encoded, find_nodes, nodes_that_speak, read_for
+from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style
+from treewise.data.table import Column, Table
+from treewise.tree.tree import Tree
+from treewise._lib.text import display_width, figure, pad, plural, safe
 
 WIDEST = 100  # columns that paths are filled up to; what is longer just pushes its own answer to the right
 

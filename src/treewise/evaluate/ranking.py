@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from treewise.intervals import wilson
-from treewise.nodes import Label
+from treewise.predict.confidence_intervals import wilson
+from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from treewise.tree import Tree
+from treewise.tree.tree import Tree
 
 LONGEST = 50  # tests; a longer way shows its beginning and its end, so that text stays linear in rows and leaves
 

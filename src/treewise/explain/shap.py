@@ -1,6 +1,6 @@
 """What each column adds to a prediction: Shapley values, exact, for any tree (TreeSHAP, path-dependent).
 
-Stands among the outlets, on ``predict.py`` and the core's ``shap.cpp``. A column that is not known leaves a row
+Stands among the outlets, on ``predict/predict.py`` and the core's ``shap.cpp``. A column that is not known leaves a row
 undecided: it then takes all branches of a test, in proportion to the training weight that took them. The value of a
 column is how much knowing it moves the answer, averaged over all orders in which the columns can become known; the
 values of a row add up to its prediction less the mean answer, ``base``.
@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.errors import ColumnError, DataError, did_you_mean
-from treewise.estimates import Estimate, shares, values
+from treewise.predict.leaf_probabilities import Estimate, shares, values
 from treewise.explain.row.words import named
-from treewise.nodes import LEAF, MULTIWAY, Label, Target
-from treewise.predict import as_row, encoded, nodes_that_speak, read_for
-from treewise.sheet import Heading, Sheet, Shown
-from treewise.tree import Tree
-from treewise.wording import plural, safe
+from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
+from treewise.predict.predict import as_row, encoded, nodes_that_speak, read_for
+from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural, safe
 
 Floats = npt.NDArray[np.float64]
 

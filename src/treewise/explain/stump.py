@@ -15,8 +15,8 @@ from typing import Any, overload
 from treewise.errors import ParameterError, shown
 from treewise.explain.trace import CandidateTrace, ColumnTrace, NodeTrace, Trace
 from treewise.explain.trace.data import branch_data
-from treewise.explain.trace.front import check_view
-from treewise.explain.trace.lens import Branch
+from treewise.explain.trace.trace import check_view
+from treewise.explain.trace.number_format import Branch
 from treewise.explain.trace.nodes import View
 from treewise.explain.trace.words import (
     MOST_CLASSES,
@@ -28,15 +28,15 @@ from treewise.explain.trace.words import (
     say_column_score,
     settled_in_words,
 )
-from treewise.growth import PRUNING, grow_problem, notes_on, problem_for
-from treewise.nodes import STOPS
-from treewise.problem import Problem
-from treewise.search import Candidate
-from treewise.settings import index
-from treewise.sheet import Heading, Sheet, Shown
-from treewise.split import in_a_cell
-from treewise.tree import Tree
-from treewise.wording import plural, safe
+from treewise.train.grow import PRUNING, grow_problem, notes_on, problem_for
+from treewise.tree.arrays import STOPS
+from treewise.train.training_set import Problem
+from treewise.train.reference import Candidate
+from treewise.train.settings import index
+from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise.tree.splits import in_a_cell
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural, safe
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,6 @@
 """Pruning: a grown tree in, a smaller one out, with the reasons.
 
-Above ``edit.py``, which cuts, and below the outlets. ``tree.prune(method, …)`` comes here.
+Above ``train/edit.py``, which cuts, and below the outlets. ``tree.prune(method, …)`` comes here.
 
 front.py             what was asked → the method → a new tree, with the decisions at the end of its history
 in_growth.py         ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``
@@ -15,7 +15,7 @@ own_rows.py          the table a tree was grown on, given again, for folds and r
 reduced_error.py gain.py cost_complexity.py pessimistic.py mdl.py collapse.py by_size.py      one method each
 """
 
-from treewise.prune.front import prune
-from treewise.prune.sequence import NestedTrees, nested_trees
+from treewise.prune.prune import prune
+from treewise.prune.tree_sequence import NestedTrees, nested_trees
 
 __all__ = ["NestedTrees", "nested_trees", "prune"]

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from treewise.edit import best_first
+from treewise.train.edit import best_first
 from treewise.errors import ParameterError, listing, shown
-from treewise.prune.verdict import Bools, Verdict, inner
-from treewise.settings import index, whole
-from treewise.tree import Tree
-from treewise.wording import plural
+from treewise.prune.decision import Bools, Verdict, inner
+from treewise.train.settings import index, whole
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural
 
 
 def require_predictions(tree: Tree, cut: Bools) -> None:

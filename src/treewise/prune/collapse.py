@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.nodes import MULTIWAY
-from treewise.prune.verdict import Ints, Verdict, inner
-from treewise.tree import Tree
+from treewise.tree.arrays import MULTIWAY
+from treewise.prune.decision import Ints, Verdict, inner
+from treewise.tree.tree import Tree
 
 
 def decide(tree: Tree) -> Verdict:

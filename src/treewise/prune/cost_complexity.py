@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from treewise.costs import cost_of
+from treewise.predict.costs import cost_of
 from treewise.errors import ParameterError, listing, shown
-from treewise.folds import USUAL_FOLDS, fold_numbers
-from treewise.growth import Progress
-from treewise.problem import Problem
+from treewise.train.resampling import USUAL_FOLDS, fold_numbers
+from treewise.train.grow import Progress
+from treewise.train.training_set import Problem
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
-from treewise.prune.own_rows import own_problem
-from treewise.prune.sequence import NestedTrees, nested_trees
-from treewise.prune.verdict import Bools, Ints, Verdict, inner
-from treewise.settings import within
-from treewise.tree import Tree
-from treewise.wording import figure, plural
+from treewise.prune.training_table import own_problem
+from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.decision import Bools, Ints, Verdict, inner
+from treewise.train.settings import within
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure, plural
 
 RULES = ("1-SE", "best")
 

@@ -12,15 +12,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from treewise.costs import cost_of
-from treewise.history import is_pruning
+from treewise.predict.costs import cost_of
+from treewise.tree.history import is_pruning
 from treewise.prune.cross_validation import HeldOut
 from treewise.prune.risk import node_risks
-from treewise.prune.sequence import nested_trees
-from treewise.prune.verdict import inner
-from treewise.sheet import WIDTH, Heading, Sheet, Shown, Style, aligned
-from treewise.tree import Tree
-from treewise.wording import figure, plural, safe
+from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.decision import inner
+from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style, aligned
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure, plural, safe
 
 MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
 MOST_SHOWN = 40

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewise.costs import cost_of, with_cost
-from treewise.folds import part
-from treewise.growth import Progress, grow_problem
-from treewise.loss_sums import Sums
-from treewise.predict import find_nodes, nodes_that_speak
-from treewise.problem import Problem
+from treewise.predict.costs import cost_of, with_cost
+from treewise.train.resampling import part
+from treewise.train.grow import Progress, grow_problem
+from treewise.train.loss_stats import Sums
+from treewise.predict.predict import find_nodes, nodes_that_speak
+from treewise.train.training_set import Problem
 from treewise.prune.risk import node_risks
-from treewise.prune.sequence import NestedTrees, nested_trees
-from treewise.prune.verdict import Bools, Floats, Ints, inner
-from treewise.tree import Tree
+from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.decision import Bools, Floats, Ints, inner
+from treewise.tree.tree import Tree
 
 Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → what each row costs when its node answers
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from treewise.errors import ParameterError
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.verdict import Bools, Floats, Verdict, inner
-from treewise.settings import within
-from treewise.tree import Tree
-from treewise.wording import figure
+from treewise.prune.decision import Bools, Floats, Verdict, inner
+from treewise.train.settings import within
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure
 
 MEASURES = ("accuracy", "criterion")
 NEARLY_EQUAL = 0.01  # by default, for classes

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.nodes import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
+from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree import Tree
-from treewise.wording import figure
+from treewise.prune.decision import Floats, Verdict, from_the_leaves_up, inner
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure
 
 
 def decide(tree: Tree) -> Verdict:

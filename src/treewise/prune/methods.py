@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
 from treewise.prune.risk import RISKS
-from treewise.prune.verdict import Verdict
+from treewise.prune.decision import Verdict
 
 METHODS: dict[str, Callable[..., Verdict]] = {
     "reduced_error": reduced_error.decide,

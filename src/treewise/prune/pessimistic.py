@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import ParameterError, shown
-from treewise.problem import Problem
-from treewise.prune.own_rows import own_problem
-from treewise.prune.raising import Raiser
+from treewise.train.training_set import Problem
+from treewise.prune.training_table import own_problem
+from treewise.prune.subtree_raising import Raiser
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.verdict import Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree import Tree
-from treewise.wording import plural
+from treewise.prune.decision import Floats, Verdict, from_the_leaves_up, inner
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural
 
 NO_MORE, MORE = "no more errors expected", "more errors expected"
 NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much

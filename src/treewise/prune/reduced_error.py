@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from treewise.costs import cost_of
+from treewise.predict.costs import cost_of
 from treewise.errors import ParameterError
 from treewise.prune.by_size import require_predictions
-from treewise.prune.seen import Seen, look
-from treewise.prune.verdict import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree import Tree
-from treewise.wording import count, figure, plural, rough_percent
+from treewise.prune.validation_counts import Seen, look
+from treewise.prune.decision import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
+from treewise.tree.tree import Tree
+from treewise._lib.text import count, figure, plural, rough_percent
 
 ORDERS = ("bottom-up", "top-down")
 MOST_UNKNOWN = 5  # labels that are noted one by one

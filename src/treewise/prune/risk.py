@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.costs import cost_of
+from treewise.predict.costs import cost_of
 from treewise.errors import ParameterError
-from treewise.nodes import LEAF
-from treewise.prune.verdict import Floats
-from treewise.settings import one_of
-from treewise.tree import Tree
+from treewise.tree.arrays import LEAF
+from treewise.prune.decision import Floats
+from treewise.train.settings import one_of
+from treewise.tree.tree import Tree
 
 RISKS = ("impurity", "error")
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import ParameterError, listing
-from treewise.estimates import Estimate, shares, values
-from treewise.predict import nodes_that_speak
-from treewise.tree import Tree
-from treewise.wording import figure, percent, safe
+from treewise.predict.leaf_probabilities import Estimate, shares, values
+from treewise.predict.predict import nodes_that_speak
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure, percent, safe
 
 SILENT = -1  # no answer
 WHAT = ("prediction", "probability")

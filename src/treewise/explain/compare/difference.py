@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treewise.nodes import LEAF
-from treewise.regions import Descent, Region
-from treewise.split import Multiway, Ordinal, Split, Threshold
-from treewise.tree import Tree
-from treewise.wording import figure, plural, safe
+from treewise.tree.arrays import LEAF
+from treewise.tree.regions.region import Descent, Region
+from treewise.tree.splits import Multiway, Ordinal, Split, Threshold
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure, plural, safe
 
 Kind = Literal[
     "prediction",

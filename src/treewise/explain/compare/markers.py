@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from treewise.encode import INT64_MAX, INT64_MIN, Encoding
-from treewise.encode.convert import BOOLEANS, EXACT
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.data.convert import BOOLEANS, EXACT
 from treewise.errors import ParameterError
-from treewise.predict import na_values, refuses_missing
-from treewise.table.cells import number_of, read_moments
-from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.predict.predict import na_values, refuses_missing
+from treewise.data.parse_cells import number_of, read_moments
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 from treewise.explain.compare.difference import Change
 from treewise.explain.compare.space import State
-from treewise.regions import Cell, Region
-from treewise.sheet import Heading, Sheet, Shown
-from treewise.sheet import plain as as_json
-from treewise.wording import figure, plural, rough_percent
+from treewise.tree.regions.region import Cell, Region
+from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise._lib.result_table import plain as as_json
+from treewise._lib.text import figure, plural, rough_percent
 
 MOST_WHERE = 10  # parts that readers are shown
 MOST_CHANGES = 20

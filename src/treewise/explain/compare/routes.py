@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from treewise.explain.compare.space import MISSING, Axis, Space, State, same_cut
-from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
-from treewise.tree import Tree
+from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
+from treewise.tree.tree import Tree
 
 STAY = -1  # instead of a branch
 MIXED = -2  # instead of an answer: there are several

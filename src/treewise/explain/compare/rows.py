@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
-from treewise.encode.convert import numeric_form
+from treewise.data import encoding as encode
+from treewise.data.convert import numeric_form
 from treewise.explain.compare.answers import Answers
 from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
-from treewise.predict import encoded, find_nodes, na_values
-from treewise.table import Table, read
-from treewise.tree import Tree
+from treewise.predict.predict import encoded, find_nodes, na_values
+from treewise.data.table import Table, read
+from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from treewise import encode
-from treewise.encode import INT64_MAX, INT64_MIN, Encoding
-from treewise.encode.convert import PER_DAY
+from treewise.data import encoding as encode
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.data.convert import PER_DAY
 from treewise.errors import ParameterError
 from treewise.explain.compare.markers import Markers, just_below, numbers_of, same_text
-from treewise.nodes import LEAF
-from treewise.predict import refuses_missing
-from treewise.regions import Condition, Interval, Levels, interval
-from treewise.table import read
-from treewise.table.column import UNITS
-from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.tree.arrays import LEAF
+from treewise.predict.predict import refuses_missing
+from treewise.tree.regions.region import Condition, Interval, Levels, interval
+from treewise.data.table import read
+from treewise.data.column import UNITS
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
 
 UNSEEN, MISSING = -2, -1  # the cells beside the levels
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from treewise import encode
+from treewise.data import encoding as encode
 from treewise.explain.compare.rows import Rows
 from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
-from treewise.regions import Cell, as_cell, some_value
-from treewise.split import quote, say_equal
-from treewise.table.column import Column
-from treewise.wording import safe
+from treewise.tree.regions.region import Cell, as_cell, some_value
+from treewise.tree.splits import quote, say_equal
+from treewise.data.column import Column
+from treewise._lib.text import safe
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ explanation.py   all of it as one value, shown in every form
 
 from __future__ import annotations
 
-from treewise.explain.row.change import Change, Move
+from treewise.explain.row.counterfactual import Change, Move
 from treewise.explain.row.explanation import Explanation, Explanations, Wish, explain, explain_rows, explain_typed
 from treewise.explain.row.path import Cell, Step
 

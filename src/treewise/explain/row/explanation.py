@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from treewise.evaluate.answers import with_levels_of
-from treewise.explain.row.change import Change, check_fixed, check_wish, nearest_change, read_wish
+from treewise.train.true_labels import with_levels_of
+from treewise.explain.row.counterfactual import Change, check_fixed, check_wish, nearest_change, read_wish
 from treewise.explain.row.path import Step, Way, Ways
-from treewise.explain.row.survey import Survey
+from treewise.explain.row.tree_context import Survey
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
-from treewise.nodes import Label
-from treewise.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
-from treewise.sheet import Heading, Sheet, Shown, plain
-from treewise.table import Table
-from treewise.tree import Tree
-from treewise.wording import figure, percent, plural, safe
+from treewise.tree.arrays import Label
+from treewise.predict.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise._lib.result_table import Heading, Sheet, Shown, plain
+from treewise.data.table import Table
+from treewise.tree.tree import Tree
+from treewise._lib.text import figure, percent, plural, safe
 
 MOST_SHOWN = 20  # rows of a table that readers are shown
 

@@ -1,6 +1,6 @@
 """One row's way down a tree, as data: at each step the question, the row's value, and how the answer moved.
 
-Stands above ``predict.py``, which finds where a row ends, and below ``words.py``, which says it. The answer after a
+Stands above ``predict/predict.py``, which finds where a row ends, and below ``words.py``, which says it. The answer after a
 step is that of the node it leads to: the share of a class, or a value. The moves telescope, so they add up to the
 prediction less what the root says (but for the rounding of each difference, some 10^-16 of it).
 """
@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
-from treewise.encode import UNSEEN
-from treewise.estimates import Estimate, shares, values
-from treewise.nodes import LEAF, Label
-from treewise.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.split import Split, Value, quote
-from treewise.table import Table
-from treewise.tree import Tree
-from treewise.wording import safe
+from treewise.data import encoding as encode
+from treewise.data.encoding import UNSEEN
+from treewise.predict.leaf_probabilities import Estimate, shares, values
+from treewise.tree.arrays import LEAF, Label
+from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.tree.splits import Split, Value, quote
+from treewise.data.table import Table
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

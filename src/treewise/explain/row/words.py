@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treewise.draw.speech import weighted
-from treewise.encode import Encoding
-from treewise.estimates import Estimate, nodes_that_answer, shares
-from treewise.explain.row.change import CUTS, ONE, Change, Move
+from treewise.show.text_tree.condition_text import weighted
+from treewise.data.encoding import Encoding
+from treewise.predict.leaf_probabilities import Estimate, nodes_that_answer, shares
+from treewise.explain.row.counterfactual import CUTS, ONE, Change, Move
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, Way
-from treewise.explain.row.survey import Survey
-from treewise.nodes import Label
-from treewise.regions import Condition, Levels, anything, say_limits
-from treewise.split import quote
-from treewise.tree import Tree
-from treewise.wording import count, figure, percent, plural, safe
+from treewise.explain.row.tree_context import Survey
+from treewise.tree.arrays import Label
+from treewise.tree.regions.region import Condition, Levels, anything, say_limits
+from treewise.tree.splits import quote
+from treewise.tree.tree import Tree
+from treewise._lib.text import count, figure, percent, plural, safe
 
 
 def sentence(survey: Survey, way: Way) -> str:

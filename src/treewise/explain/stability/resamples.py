@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise import encode
+from treewise.data import encoding as encode
 from treewise.explain.trace.candidate import in_order_of_rows
-from treewise.folds import resampled
-from treewise.nodes import LEAF, MULTIWAY, ORDINAL, THRESHOLD
-from treewise.predict import answers_of, find_nodes, nodes_that_speak
-from treewise.problem import Problem
-from treewise.tree import Tree
+from treewise.train.resampling import resampled
+from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
+from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.train.training_set import Problem
+from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.encode import Encoding
-from treewise.explain.stability.gaps import Gap
+from treewise.data.encoding import Encoding
+from treewise.explain.stability.margins import Gap
 from treewise.explain.stability.resamples import Found, Reference
 from treewise.explain.trace.candidate import say_first
-from treewise.loss_sums import size_of_numbers
-from treewise.sheet import Sheet, Shown
-from treewise.tree import Tree
+from treewise.train.loss_stats import size_of_numbers
+from treewise._lib.result_table import Sheet, Shown
+from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treewise.criteria import criterion_named
+from treewise.train.criteria import criterion_named
 from treewise.errors import listing
-from treewise.sheet import Heading, Sheet
-from treewise.wording import figure, plural, rough_percent, safe
+from treewise._lib.result_table import Heading, Sheet
+from treewise._lib.text import figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
     from treewise.explain.stability.result import NodeStability, Stability

@@ -1,6 +1,6 @@
 """One candidate of a column: the test in words, what each branch holds, its gain and how that is computed.
 
-Stands between ``search.py``, which lists and scores candidates, and the columns of the trace (``nodes.py``).
+Stands between ``train/reference.py``, which lists and scores candidates, and the columns of the trace (``tree/arrays.py``).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from treewise import encode
-from treewise.encode import Encoding
+from treewise.data import encoding as encode
+from treewise.data.encoding import Encoding
 from treewise.explain.trace.formula import Formula
-from treewise.explain.trace.lens import Branch, Lens
-from treewise.partings import PLACE, Rows
-from treewise.search import RATIO_BITS, Candidate
-from treewise.split import Multiway, Split, Threshold, quote
-from treewise.wording import safe
+from treewise.explain.trace.number_format import Branch, Lens
+from treewise.train.candidates import PLACE, Rows
+from treewise.train.reference import RATIO_BITS, Candidate
+from treewise.tree.splits import Multiway, Split, Threshold, quote
+from treewise._lib.text import safe
 
 PRESENCE = PLACE["presence"]
 

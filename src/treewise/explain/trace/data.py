@@ -1,6 +1,6 @@
 """The trace as data: CSV, one line a candidate, and JSON, one object a node; nothing is rounded.
 
-Stands at the end of the trace, after ``nodes.py``. Names are written as they are in the table: both formats
+Stands at the end of the trace, after ``tree/arrays.py``. Names are written as they are in the table: both formats
 have their own ways of quoting.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.lens import Branch
+from treewise.explain.trace.number_format import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.words import shown_columns
-from treewise.sheet import csv_text
+from treewise._lib.result_table import csv_text
 
 HEADINGS = (
     "node",

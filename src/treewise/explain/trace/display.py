@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treewise.explain.trace.nodes import NodeTrace
-from treewise.explain.trace.sheets import markdown
+from treewise.explain.trace.markdown_latex import markdown
 from treewise.explain.trace.words import (
     ROUNDED,
     conclusion,
@@ -20,7 +20,7 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
-from treewise.sheet import Heading, Sheet, in_html
+from treewise._lib.result_table import Heading, Sheet, in_html
 
 HEADINGS = (
     Heading("candidate"),

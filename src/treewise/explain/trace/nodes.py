@@ -1,6 +1,6 @@
 """What a trace says of one node: every column, every candidate of it, and who wins.
 
-Stands between ``contest.py``, which makes these values from what ``search.py`` lists and compares, and the
+Stands between ``contest.py``, which makes these values from what ``train/reference.py`` lists and compares, and the
 printers.
 
     NodeTrace ──["GPA"]──▶ ColumnTrace ──.tests──▶ CandidateTrace
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from treewise.encode import Encoding
+from treewise.data.encoding import Encoding
 from treewise.errors import ColumnError, did_you_mean, listing
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_parts
 from treewise.explain.trace.formula import Formula
-from treewise.explain.trace.lens import Lens
-from treewise.nodes import Label
-from treewise.partings import Rows
-from treewise.split import Split
-from treewise.wording import plural, safe
+from treewise.explain.trace.number_format import Lens
+from treewise.tree.arrays import Label
+from treewise.train.candidates import Rows
+from treewise.tree.splits import Split
+from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,7 +232,7 @@ class NodeTrace:
         >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
         'gain, bits per row'
         """
-        from treewise.draw.plots.gains import draw_gains
+        from treewise.show.plots.gains import draw_gains
 
         return draw_gains(self, column, ax)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treewise.errors import ParameterError, did_you_mean
-from treewise.explain.trace import data, sheets, text
+from treewise.explain.trace import data, markdown_latex as sheets, text
 from treewise.explain.trace.nodes import NodeTrace
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")

@@ -25,8 +25,8 @@ from treewise.explain.trace.words import (
     say_score,
     shown_columns,
 )
-from treewise.split import Threshold
-from treewise.wording import clip, display_width, pad, plural, safe
+from treewise.tree.splits import Threshold
+from treewise._lib.text import clip, display_width, pad, plural, safe
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LONGEST_NAME, LONGEST_TEST = 32, 34

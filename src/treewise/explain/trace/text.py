@@ -25,7 +25,7 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
-from treewise.wording import clip, display_width, pad, safe
+from treewise._lib.text import clip, display_width, pad, safe
 
 WIDE = 110  # from this width on, a candidate is one line
 LONGEST_LABEL = 26

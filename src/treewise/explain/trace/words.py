@@ -1,6 +1,6 @@
 """What a trace says in words, the same in every format: rows, results, who won and why, what letters mean.
 
-Stands between ``nodes.py`` and the printers (``text.py`` for the terminal, ``sheets.py`` for paper), which
+Stands between ``tree/arrays.py`` and the printers (``text.py`` for the terminal, ``sheets.py`` for paper), which
 lay these out each in their own way.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise.criteria import RULES
+from treewise.train.criteria import RULES
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
-from treewise.explain.trace.lens import Branch
+from treewise.explain.trace.number_format import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.search import tied
-from treewise.split import Multiway
-from treewise.wording import count, figure, plural, safe
+from treewise.train.reference import tied
+from treewise.tree.splits import Multiway
+from treewise._lib.text import count, figure, plural, safe
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
 MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read

@@ -1,0 +1,1 @@
+"""Shared helpers without knowledge of trees: text, random numbers, result tables, threads, interruptible calls."""

@@ -1,0 +1,99 @@
+"""What was understood of a table before anything is grown on it: said on standard error, so that a wrong guess is seen.
+
+Beneath the verbs that grow: grow, stump, curve, stability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from treewise.cli.inputs import read_data
+from treewise.cli.shared_options import TextForm
+from treewise.cli.output import remark
+from treewise.cli.param_types import in_options
+from treewise.errors import DataError
+from treewise._lib.text import count, plural, safe
+
+if TYPE_CHECKING:
+    from treewise.train.training_set import Problem
+    from treewise.data.table import Table
+
+PLAIN_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
+MOST_LISTED = 6  # columns with missing values, classes with their counts
+
+
+def prepared_aloud(
+    data: str | Table,
+    asked: dict[str, Any],
+    form: TextForm,
+    quiet: bool = False,
+    prepare: Callable[..., Problem] | None = None,
+) -> Problem:
+    """Prepare a table for growing, saying on standard error what was understood; ``prepare`` is for one tree."""
+    from treewise.train.grow import problem_for
+
+    prepare = prepare or problem_for
+    asked = {name: value for name, value in asked.items() if name != "n_jobs"}
+    na_values = asked.pop("na_values", ())
+    table = read_data(data, na_values, form) if isinstance(data, str) else data
+    try:
+        problem = prepare(table, asked.pop("target", None), **asked)
+    except DataError:
+        for note in table.notes if not quiet else ():  # how the file was read may be why
+            remark("note", in_options(note))
+        raise
+    if not quiet:
+        remark("", table_line(table, problem))
+        for note in problem.notes:  # before a long growth, for whoever wants to stop it
+            remark("note", in_options(note))
+        remark("task", task_line(problem))
+    return problem
+
+
+def table_line(table: Table, problem: Problem) -> str:
+    """Say what the table is: rows, columns by kind, and where something is missing."""
+    from treewise.data import encoding as encode
+
+    kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
+    missing = []
+    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
+        kinds[PLAIN_KINDS.get(encoding.kind, "category")] += 1
+        gone = int(encode.is_missing(encoding, values).sum())
+        if gone:
+            missing.append((gone, encoding.name))
+    many = {"category": "categories"}
+    told = ", ".join(plural(n, kind, many.get(kind)) for kind, n in kinds.items() if n)
+    columns = plural(len(problem.encodings), "column")
+    line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {told}"
+    if missing:
+        missing.sort(key=lambda pair: -pair[0])
+        listed = [f"{safe(name)} {gone:,}" for gone, name in missing[:MOST_LISTED]]
+        more = f", … {len(missing) - MOST_LISTED} more columns" if len(missing) > MOST_LISTED else ""
+        line += f" · missing: {', '.join(listed)}{more}"
+    dropped = len(table) - len(problem)
+    if not dropped:
+        return line
+    without = int(table[problem.target.name].is_missing().sum())
+    why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
+    return f"{line} · {plural(dropped, 'row')} left out ({why})"
+
+
+def task_line(problem: Problem) -> str:
+    """Say what is being predicted, so that a wrong guess is seen at once."""
+    import numpy as np
+
+    from treewise._lib.text import figure
+
+    target = problem.target
+    name = safe(target.name)
+    if target.task == "regression":
+        raw = problem.raw
+        low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
+        return f"regression of {name}: {low} to {high}, mean {mean}"
+    counts = np.bincount(problem.y, minlength=len(target.classes)).tolist()
+    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
+    listed = [form.format(safe(label), count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""
+    positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
+    return f"classification of {name}: {', '.join(listed[:MOST_LISTED])}{more}{positive}"

@@ -1,0 +1,233 @@
+"""Where output goes: results to standard output, remarks to standard error, files at once or not at all.
+
+The last step of every verb. Text for people is written so that any terminal can show it: where the encoding
+has no ``├─`` or ``→`` the nearest ASCII stands in. Data (CSV, JSON) is UTF-8 wherever it goes and never
+altered: a cell that begins with ``=`` stays as it is, because a guard against spreadsheet formulas would
+change values silently.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from treewise.errors import DataError, ParameterError, TreewiseError
+from treewise._lib.text import safe
+
+# What ASCII terminals get instead; alignment may suffer a little, meaning does not.
+PLAIN = str.maketrans(
+    {
+        "→": "->",
+        "◄": "<",
+        "…": "...",
+        "·": "*",
+        "−": "-",
+        "–": "-",
+        "×": "x",
+        "²": "2",
+        "≤": "<=",
+        "├": "|",
+        "│": "|",
+        "└": "`",
+        "─": "-",
+        "“": '"',
+        "”": '"',
+        "█": "#",
+        "▏": "|",
+        **dict.fromkeys("▁▂▃", "."),
+        **dict.fromkeys("▄▅", "o"),
+        **dict.fromkeys("▆▇", "O"),
+    }
+)
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass
+class SoFar:
+    """What this command has written, for someone who stops it."""
+
+    files: list[str] = field(default_factory=list)  # finished ones
+    printed: bool = False
+
+    def forget(self) -> None:
+        """Begin a command."""
+        self.files.clear()
+        self.printed = False
+
+    def __str__(self) -> str:
+        if self.files:
+            return f"{', '.join(self.files)} was written"
+        return "no file was written, and what was printed may end early" if self.printed else "nothing was written"
+
+
+so_far = SoFar()
+
+
+def fit(text: str, stream: TextIO) -> str:
+    """Return the text as the stream can show it."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.replace(" · ", " | ").translate(PLAIN)
+        return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Tell whether a stream can show ASCII only."""
+    return fit("├─→", stream) != "├─→"
+
+
+def say(text: str) -> None:
+    """Write a result for people; no name in it can steer the terminal."""
+    text = "\n".join(map(safe, text.split("\n")))
+    put((fit(text, sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
+
+
+def put(data: bytes) -> None:
+    """Write all of this to standard output: unbuffered (``python -u``) it may take a part at a time."""
+    try:
+        sys.stdout.flush()
+        left = memoryview(data)
+        while left:
+            so_far.printed = True
+            left = left[sys.stdout.buffer.write(left) :]
+    except OSError as error:
+        raise out_of_reach(error) from None
+
+
+def out_of_reach(error: OSError) -> Exception:
+    """Say why nothing more can be printed, as on a full disk; a reader who has closed a pipe is no error."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    discard_output()
+    return DataError(f"the output cannot be written: {error.strerror or error}.")
+
+
+def remark(head: str, text: str) -> None:
+    """Write one remark beside the result: ``note  visit_no: 4,812 different values …``."""
+    sys.stdout.flush()
+    lead = f"{head:<5} " if head else ""
+    sys.stderr.write(fit(lead + safe(text), sys.stderr) + "\n")
+    sys.stderr.flush()
+
+
+def complain(sentence: str) -> None:
+    """Say what went wrong; a terminal that is gone too is no second error."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        discard_output()
+    try:
+        sys.stderr.write(fit(f"treewise: {safe(sentence)}", sys.stderr) + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def flush() -> None:
+    """Make sure that everything has reached its reader, while we can still say so."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise out_of_reach(error) from None
+    sys.stderr.flush()
+
+
+def discard_output() -> None:
+    """Forget what is still to be written: nobody reads it, and Python would complain about it at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # not a real file, as in tests
+        pass
+    finally:
+        os.close(nowhere)
+
+
+def check_place(output: str | None, *inputs: str | None) -> None:
+    """Refuse a file that cannot be written, or that is also read, before any work is done for it."""
+    if output in (None, "-"):
+        return
+    path = Path(str(output)).expanduser()
+    if not path.parent.is_dir():
+        raise ParameterError(f'cannot write {safe(output)}: there is no folder "{safe(path.parent)}".')
+    if not path.is_file():  # new, or a pipe or a device, which loses nothing
+        return
+    for given in inputs:
+        if given is not None and is_read_from(given, path):
+            raise ParameterError(f"cannot write {safe(output)}: it is also an input. Give the output another name.")
+
+
+def is_read_from(given: str, path: Path) -> bool:
+    """Tell whether an input is this very file; standard input is where the shell has redirected it from a file."""
+    if given == "-":
+        try:
+            return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+        except (OSError, ValueError):  # a stream without a file behind it
+            return False
+    source = Path(given).expanduser()
+    return source.exists() and os.path.samefile(path, source)
+
+
+def deliver(content: str | bytes, output: str | None) -> None:
+    """Write data: to standard output, or to a file that is complete when it appears."""
+    data = content.encode() if isinstance(content, str) else content
+    if output in (None, "-"):
+        put(data)
+    else:
+        write_file(Path(str(output)).expanduser(), data)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file beside its place, then move it there: whoever reads it sees the old one or the new one."""
+    if path.exists() and not path.is_file():  # a pipe, a device: nothing can be moved onto it
+        return write_through(path, data)
+    target = path.resolve()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, new_mode(target))
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        raise unwritable(path, error) from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+    so_far.files.append(str(path))
+    return None
+
+
+def write_through(path: Path, data: bytes) -> None:
+    """Write to something that is not a plain file."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def new_mode(path: Path) -> int:
+    """Return the permissions the file has, or that a new one would get."""
+    if path.exists():
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def unwritable(path: Path, error: OSError) -> TreewiseError:
+    """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
+    said = f"cannot write {safe(path)}: {error.strerror or error}."
+    return DataError(said) if error.errno in NO_ROOM else ParameterError(said)

@@ -1,0 +1,297 @@
+"""What is typed after an option, as Python values; and Python's words in messages, as options.
+
+Stands below ``options.py`` and the verbs. Each reader says what it expects in the words of the command
+line; what the values mean is checked by the Python interface.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from click import BadParameter
+
+QUOTED = r'"[^"]*"'
+
+
+def read_names(text: str) -> list[str]:
+    """Read column names: ``id,name``; quotes around a name protect its commas.
+
+    >>> read_names('id, "last, first"')
+    ['id', 'last, first']
+    """
+    return split_outside_quotes(text, ",")
+
+
+def read_numbers(text: str) -> list[float]:
+    """Read numbers, whole ones as such.
+
+    >>> read_numbers("1, 2,0.5")
+    [1, 2, 0.5]
+    """
+    try:
+        return [int(part) if part.strip().lstrip("+-").isdigit() else float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not numbers separated by commas, such as 1,2,4,8.') from None
+
+
+def read_kind(text: str) -> tuple[str, Any]:
+    """Read what a column is: a kind by name, levels in their order, or a set of levels.
+
+    >>> read_kind("GPA=nominal"), read_kind("Price=free<cheap"), read_kind("Hunger={a}")
+    (('GPA', 'nominal'), ('Price', ['free', 'cheap']), ('Hunger', frozenset({'a'})))
+    """
+    column, what = split_at_equals(text)
+    if not column or not what:
+        raise BadParameter(f'"{text}" is not COLUMN=KIND, such as GPA=nominal or "Price=free<cheap".')
+    if what.startswith("{") and what.endswith("}"):
+        return column, frozenset(split_outside_quotes(what[1:-1], ","))
+    levels = split_outside_quotes(what, "<")
+    return column, levels if len(levels) > 1 else what
+
+
+def read_count_or_share(text: str) -> int | float:
+    """Read a number of rows, or a share of them: ``20`` or ``0.05``."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise BadParameter(f'"{text}" is neither a number of rows nor a share of them.') from None
+
+
+def read_columns_wanted(text: str) -> int | float | str:
+    """Read how many columns: a rule by name, a number or a share of them: ``sqrt``, ``4`` or ``0.5``.
+
+    >>> read_columns_wanted("sqrt"), read_columns_wanted("4"), read_columns_wanted("0.5")
+    ('sqrt', 4, 0.5)
+    """
+    try:
+        return read_count_or_share(text)
+    except BadParameter:
+        return text
+
+
+def read_share_or_name(text: str) -> float | str:
+    """Read a share of the rows, or the name of a table: ``0.3`` or ``valid.csv``."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_method(text: str) -> str | dict[str, Any]:
+    """Read a pruning method, with its options after a colon.
+
+    >>> read_method("cv"), read_method("gain:threshold=0.02,measure=criterion")
+    ('cv', {'method': 'gain', 'threshold': 0.02, 'measure': 'criterion'})
+    """
+    name, _, options = text.partition(":")
+    if not options:
+        return name
+    return {"method": name, **dict(read_setting(part) for part in split_outside_quotes(options, ",", keep=True))}
+
+
+def read_setting(text: str) -> tuple[str, Any]:
+    """Read an option of a method: a number, yes or no where it is one, else a word."""
+    name, value = split_at_equals(text)
+    if not name or not value:
+        raise BadParameter(f'"{text}" is not OPTION=VALUE, as in gain:threshold=0.02.')
+    for read in (int, float):
+        try:
+            return name, read(value)
+        except ValueError:
+            continue
+    return name, {"true": True, "false": False}.get(value.lower(), value)
+
+
+def read_held(text: str) -> tuple[str, str | None]:
+    """Read the value a column is held at; without one it is missing.
+
+    >>> read_held("sex=male"), read_held("age=")
+    (('sex', 'male'), ('age', None))
+    """
+    column, value = split_at_equals(text)
+    if not column or value is None:
+        raise BadParameter(f'"{text}" is not COLUMN=VALUE, such as sex=male (age= for a missing one).')
+    return column, value or None
+
+
+def read_varied(text: str) -> tuple[str, list[float]]:
+    """Read a parameter and its values.
+
+    >>> read_varied("max_depth=1,2,4")
+    ('max_depth', [1, 2, 4])
+    """
+    name, values = split_at_equals(text)
+    if not name or not values:
+        raise BadParameter(f'"{text}" is not PARAMETER=A,B,…, such as max_depth=1,2,4.')
+    return name.replace("-", "_"), read_numbers(values)
+
+
+def read_at(text: str) -> list[int]:
+    """Read node numbers: ``5,9``."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not a list of node numbers, such as 5,9.') from None
+
+
+def read_row_numbers(text: str) -> list[int]:
+    """Read numbers of rows: ``1,5``."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadParameter(f'"{text}" is not a list of row numbers, such as 1,5.') from None
+
+
+def read_class_weight(text: str) -> str | dict[str, float]:
+    """Read weights of classes.
+
+    >>> read_class_weight("balanced"), read_class_weight("yes=5, no=1"), read_class_weight("<=50K=1,>50K=3")
+    ('balanced', {'yes': 5.0, 'no': 1.0}, {'<=50K': 1.0, '>50K': 3.0})
+    """
+    if "=" not in text:
+        return text
+    return dict(read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in split_outside_quotes(text, ",", True))
+
+
+def read_shares(text: str) -> dict[str, float]:
+    """Read a share for each class.
+
+    >>> read_shares("no=0.9, yes=0.1")
+    {'no': 0.9, 'yes': 0.1}
+    """
+    return dict(read_number_of(part, "CLASS=SHARE, such as yes=0.1") for part in split_outside_quotes(text, ",", True))
+
+
+def read_costs(text: str) -> dict[str, dict[str, float]]:
+    """Read what mistakes cost: the true class, the predicted one, and the cost.
+
+    >>> read_costs("bad:good=5"), read_costs('"a:b":c=2, c:"a:b"=3'), read_costs("<=50K:>50K=2")
+    ({'bad': {'good': 5.0}}, {'a:b': {'c': 2.0}, 'c': {'a:b': 3.0}}, {'<=50K': {'>50K': 2.0}})
+    """
+    form = "TRUE:PREDICTED=COST, such as bad:good=5 (a bad one taken for good costs 5)"
+    costs: dict[str, dict[str, float]] = {}
+    for part in split_outside_quotes(text, ",", keep=True):
+        pair, cost = read_number_of(part, form)
+        classes = split_outside_quotes(pair, ":")
+        if len(classes) != 2:
+            raise BadParameter(f'"{part}" is not {form}.')
+        costs.setdefault(classes[0], {})[classes[1]] = cost
+    return costs
+
+
+def read_bound(text: str) -> tuple[str, float]:
+    """Read a name and a number: ``accuracy=0.85``."""
+    return read_number_of(text, "NAME=NUMBER, such as accuracy=0.85")
+
+
+def read_number_of(text: str, form: str) -> tuple[str, float]:
+    """Read a name and its number, which stands after the last equals sign.
+
+    >>> read_number_of("<=50K=1.5", "CLASS=WEIGHT")
+    ('<=50K', 1.5)
+    """
+    name, _, value = text.rpartition("=")
+    try:
+        if name.strip():
+            return unquote(name.strip()), float(value)
+    except ValueError:
+        pass
+    raise BadParameter(f'"{text}" is not {form}.')
+
+
+def read_row(text: str) -> dict[str, str | None]:
+    """Read a single row; nothing after the equals sign is a missing value.
+
+    >>> read_row('GPA=3.7, University="top, 20", Published=')
+    {'GPA': '3.7', 'University': 'top, 20', 'Published': None}
+    """
+    cells: dict[str, str | None] = {}
+    for part in split_outside_quotes(text, ",", keep=True):
+        name, cell = split_at_equals(part)
+        if not name or cell is None:
+            raise BadParameter(f'"{part}" is not COLUMN=VALUE, as in --row "age=31, town=Rome".')
+        if name in cells:
+            raise BadParameter(f'column "{name}" is given twice.')
+        cells[name] = unquote(cell) or None
+    if not cells:
+        raise BadParameter('the row is empty. Give it as --row "age=31, town=Rome".')
+    return cells
+
+
+def split_at_equals(text: str) -> tuple[str, str | None]:
+    """Split a name from what is said of it; a name with ``=`` in it stands in quotes. None: nothing is said.
+
+    >>> split_at_equals("a = 1"), split_at_equals('"a=b"=1'), split_at_equals("a")
+    (('a', '1'), ('a=b', '1'), ('a', None))
+    """
+    found = re.fullmatch(rf"\s*({QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
+    return (unquote(found[1]), found[2].strip()) if found else (text.strip(), None)
+
+
+def split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[str]:
+    """Split at a separator, those inside double quotes excepted; ``keep`` leaves the quotes on.
+
+    >>> split_outside_quotes('a, "b, c",d', ",")
+    ['a', 'b, c', 'd']
+    """
+    parts = re.findall(rf"(?:{QUOTED}|[^{re.escape(separator)}])+", text)
+    return [part.strip() if keep else unquote(part.strip()) for part in parts if part.strip()]
+
+
+def unquote(text: str) -> str:
+    """Take double quotes off a text that stands in them."""
+    return text[1:-1] if re.fullmatch(QUOTED, text) else text
+
+
+# -- messages -------------------------------------------------------------------------------------------
+
+_VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
+_BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
+_ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
+_UNSAID = re.compile(r"(?<![\w-])(\w+)=(?=[\s.,;:)]|$)")  # data= must be …
+_BARE = re.compile(
+    r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values|max_samples)\b(?!")'
+)
+
+
+OTHERS = (  # parameters of other verbs, which have the names of their options
+    *("separator", "decimal", "node", "top", "per", "unit", "format"),
+    *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
+    *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
+    *("held", "vary", "x", "y", "to", "fixed", "with_tree", "repeats", "resamples", "most", "tolerance"),
+    *("test", "row", "rows", "title", "column", "against"),
+)
+RENAMED = {"cls": "--class", "number": "--round", "n": "--trees"}
+
+
+def in_options(message: str) -> str:
+    """Say a message of the Python interface in the words of the command line.
+
+    >>> in_options("max_depth=-1: must be a whole number, 0 or more, or None for no limit.")
+    '--max-depth -1: must be a whole number, 0 or more.'
+    >>> in_options('Leave it out: ignore=["id"] (--ignore id)')
+    'Leave it out: --ignore id'
+    >>> in_options('Use criterion="entropy", or task="regression".')
+    'Use --criterion entropy, or --task regression.'
+    """
+    from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
+    from treewise.data.column import option
+
+    names = {each.parameter: each.name for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
+    names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | RENAMED
+
+    def as_option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in names:
+            return found[0]
+        value = value.strip("[]").strip("\"'")
+        return names[name] if value in ("True", "…") else f"{names[name]} {option(value)}"
+
+    said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message.replace("tree.refit(data)", "treewise refit MODEL DATA")))
+    said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)
+    return _BARE.sub(lambda found: names[found[0]], re.sub(", or None for (no limit|the usual number)", "", said))

@@ -1,0 +1,152 @@
+"""How a verb shows a result: in the form asked for, on the screen or in a file.
+
+The last step of every verb whose result is ``Shown`` (``sheet.py``). Colour only doubles what is written: headings are
+bold and bars coloured on a terminal that can do it, and everything is plain in a pipe, in a file and with NO_COLOR.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence, Sized
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treewise.cli.output import deliver, fit, put, remark
+from treewise.cli.tables import json_text
+from treewise.cli.verb import Function, option, output_option
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from treewise._lib.result_table import Shown
+
+FORMS = ("text", "markdown", "csv", "json", "html")
+ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
+NARROWEST = 40
+
+
+def showing_options(function: Function) -> Function:
+    """Put ``--format`` and ``-o`` on a verb that ends in ``present``."""
+    return form_option(*FORMS)(output_option("Write the result to a file.")(function))
+
+
+def form_option(*forms: str) -> Callable[[Function], Function]:
+    """Put ``--format`` on a verb whose files tell their form by their ending."""
+    return option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        metavar="|".join(forms),
+        help="Form of the result (default: text, or what the ending of -o says).",
+    )
+
+
+def present(
+    shown: Shown,
+    form: str | None = None,
+    output: str | None = None,
+    most: int | None = None,
+    drawn: Sequence[str] = (),
+) -> None:
+    """Print a result, or write it to a file; ``most`` bounds the rows that readers are shown, not those of data.
+
+    ``drawn`` are the endings of pictures, where the verb draws too.
+    """
+    form = form_for(form, output, drawn=drawn)
+    if form == "text" and output in (None, "-"):
+        text = shown.to_text(terminal_width(), most, bold if has_style() else str)
+        return say_styled(with_hint(text) if most is None else text)
+    deliver(content(shown, form, most), output)
+    if output not in (None, "-"):
+        remark("", f"→ {safe(output)}")
+    return None
+
+
+def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
+    """Say how many rows of a list are shown: all in a file, in a pipe, or if asked for; None is what a screen holds."""
+    return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
+
+
+def with_hint(text: str) -> str:
+    """Say below a table that leaves rows out how to see them, where the verb has ``--all``."""
+    context = click.get_current_context(silent=True)
+    if context is None or all(parameter.name != "whole" for parameter in context.command.params):
+        return text
+    return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
+
+
+def content(shown: Shown, form: str, most: int | None) -> str:
+    """Return a result in one of the forms, as a file holds it."""
+    if form == "json":
+        return json_text(shown.to_dict())
+    if form == "csv":
+        return shown.to_csv()
+    if form == "markdown":
+        return shown.to_markdown(most)
+    return shown.to_html(most) if form == "html" else shown.to_text(most=most) + "\n"
+
+
+def form_for(
+    asked: str | None, output: str | None, endings: Mapping[str, str] = ENDINGS, drawn: Sequence[str] = ()
+) -> str:
+    """Tell the form: the one asked for, else by the ending of the file; text where there is none.
+
+    An ending that stands for no form is refused; ``drawn`` are those of pictures, which are known too.
+
+    >>> form_for(None, "rules.md"), form_for("csv", "rules.dat"), form_for(None, None)
+    ('markdown', 'csv', 'text')
+    """
+    ending = "" if output in (None, "-") else Path(str(output)).suffix.lower()
+    if asked is not None or not ending:
+        return asked or "text"
+    if ending not in endings:
+        raise ParameterError(
+            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are"
+            f" {', '.join([*endings, *drawn])}; --format names the form for any other ending."
+        )
+    return endings[ending]
+
+
+def terminal_width() -> int:
+    """Return how wide a line may be: the terminal's width; 100 columns where nobody reads a screen."""
+    from treewise._lib.result_table import WIDTH
+
+    try:
+        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
+def has_style() -> bool:
+    """Tell whether standard output is a terminal that shows bold, and nobody asked for plain text."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return False
+    from rich.console import Console
+
+    return Console(file=sys.stdout).color_system is not None
+
+
+BOLD, USUAL, UNCOLOURED = "\x1b[1m", "\x1b[22m", "\x1b[39m"
+COLOURS = (32, 178, 36, 175, 74, 166, 227, 244)  # of 256: the nearest to those of show/palette.py
+STYLES = re.compile(r"(\x1b\[(?:1|22|39|38;5;[0-9]{1,3})m)")
+
+
+def bold(text: str) -> str:
+    """Make a heading bold."""
+    return f"{BOLD}{text}{USUAL}"
+
+
+def coloured(text: str, place: int) -> str:
+    """Give a text the colour of the class at this place among the classes."""
+    return f"\x1b[38;5;{COLOURS[place % len(COLOURS)]}m{text}{UNCOLOURED}"
+
+
+def say_styled(text: str) -> None:
+    """Write a result for people; our own bold and colours are kept, while no name can steer the terminal."""
+    pieces = STYLES.split(text)
+    pieces[::2] = ["\n".join(map(safe, piece.split("\n"))) for piece in pieces[::2]]
+    put((fit("".join(pieces), sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))

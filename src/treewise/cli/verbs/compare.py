@@ -1,0 +1,107 @@
+"""``treewise compare``: are two trees equivalent, and if not, on which rows do they differ?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import Model, read_data, read_model
+from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options
+from treewise.cli.render import present, showing_options
+from treewise.cli.output import check_place
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.errors import ParameterError
+
+
+@verb(
+    "compare",
+    "MODEL MODEL [options]",
+    examples=(
+        "treewise grow outlier -o full.json && treewise prune full.json --method collapse -o small.json"
+        " && treewise compare full.json small.json",
+        "treewise compare stnordaf.txt learned.json --data yours.csv",
+        "treewise compare old.json new.json --data new.csv --format json | jq .share_of_rows",
+        "treewise compare old.json new.json --data new.csv --what probability --tolerance 0.01 && ./deploy",
+    ),
+    about="Decided exactly, for every row there could be: with missing values, never-seen levels and any number. Each"
+    " MODEL is a saved tree (.json) or one written by hand (.txt). Exit 0 if they are equivalent, 1 if not.",
+)
+@click.argument("first")
+@click.argument("second")
+@option(
+    "--tree",
+    "members",
+    type=int,
+    multiple=True,
+    metavar="N",
+    section=SHOWN,
+    help="Of a MODEL that holds many trees this one, from 0; given twice, of the first and of the second.",
+)
+@option(
+    "--data",
+    metavar="DATA",
+    section=TABLE,
+    help="A table: the share of its rows on which the trees differ, and one of them as the witness.",
+)
+@target_option("the one a tree was grown for")
+@na_option
+@text_options
+@option(
+    "--what",
+    type=click.Choice(("prediction", "probability")),
+    default="prediction",
+    metavar="prediction|probability",
+    section=SHOWN,
+    help="What must be the same (default: predictions).",
+)
+@option(
+    "--tolerance",
+    type=float,
+    default=0.0,
+    metavar="X",
+    section=SHOWN,
+    help="How far numbers or probabilities may lie apart and still be equal (default 0).",
+)
+@option("--complete", is_flag=True, section=SHOWN, help="Ask of rows without missing and never-seen values only.")
+@showing_options
+def command(
+    first: str,
+    second: str,
+    members: Sequence[int],
+    data: str | None,
+    target: str | None,
+    na_values: Sequence[str],
+    what: str,
+    tolerance: float,
+    complete: bool,
+    form: str | None,
+    output: str | None,
+    **text: Any,
+) -> int:
+    """Compare, show, and answer by the exit code."""
+    from treewise.explain.compare.compare import compare
+
+    check_place(output, first, second, *([data] if data else []))
+    if [first, second, data].count("-") > 1:
+        raise ParameterError("only one of the trees and the table can come from standard input.")
+    one, two = picked(read_model(first, target), read_model(second, target), members)
+    names = (one.name, two.name) if one.name != two.name else (first, second)
+    table = None if data is None else read_data(data, na_values, take_text_options(text))
+    options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
+    found = compare(one.tree, two.tree, table, names=names, **options)
+    present(found, form, output)
+    return 0 if found.equivalent else 1
+
+
+def picked(one: Model, two: Model, members: Sequence[int]) -> tuple[Model, Model]:
+    """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
+    if len(members) > 2:
+        raise ParameterError("--tree is given more than twice, and there are two models.")
+    if len(members) == 2:
+        return one.member(members[0]), two.member(members[1])
+    number = members[0] if members else None
+    asked = [model for model in (one, two) if model.many is not None] or [one]  # which says that it has none to pick
+    first, second = (model.member(number) if model in asked else model for model in (one, two))
+    return first, second

@@ -1,0 +1,115 @@
+"""``treewise curve``: training error against validation error along one parameter, as a chart and as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options_without, take_grow_options
+from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared_options import quiet_option, take_text_options, text_options
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.describe_input import prepared_aloud
+from treewise.cli.param_types import read_numbers
+from treewise.cli.verb import CUT, JUDGES, format_option, option, output_option, verb
+from treewise._lib.text import plural, safe
+
+
+def read_over(text: str) -> str:
+    """Read the name of a parameter that can be followed."""
+    from treewise.evaluate.validation_curve.curve import OVER
+
+    if text not in OVER:
+        raise click.BadParameter(f'"{text}" is not one of {", ".join(OVER)}.')
+    return text
+
+
+@verb(
+    "curve",
+    "DATA --target COLUMN --over PARAMETER [options]",
+    examples=(
+        "treewise curve penguins --over max_leaf_nodes",
+        "treewise curve noisy --over max_leaf_nodes --folds 0",
+        "treewise curve yours.csv --target COLUMN --over ccp_alpha -o curve.csv",
+        "treewise curve yours.csv --target COLUMN --over rows --validation 0.3",
+        "treewise curve penguins -o curve.png",
+    ),
+    about="Chooses the size of a tree by rows it has not seen. Of max_leaf_nodes, max_depth, min_samples_split and"
+    " ccp_alpha all values are read off one tree a fold; min_samples_leaf and rows are grown for each value."
+    " The built-in table noisy knows its true error.",
+)
+@click.argument("data")
+@option(
+    "--over",
+    type=read_over,
+    default="max_leaf_nodes",
+    metavar="PARAMETER",
+    section=JUDGES,
+    help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
+)
+@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Look at these values only.")
+@option(
+    "--validation",
+    metavar="FILE|SHARE",
+    section=JUDGES,
+    help="Judge by another table, or by a share of the rows that is held out, such as 0.3.",
+)
+@option(
+    "--folds", type=int, metavar="N", section=JUDGES, help="Judge by so many folds (default 10); 0 by the truth only."
+)
+@grow_options_without(CUT)
+@text_options
+@format_option("text", "csv", "json")
+@output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")
+@quiet_option
+def command(
+    data: str,
+    over: str,
+    values: list[float] | None,
+    validation: str | None,
+    folds: int | None,
+    form: str,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Follow the errors, draw them, write them."""
+    from treewise.cli.progress import bar
+    from treewise.evaluate.validation_curve.curve import Judging, curve_of, truth_of
+
+    check_place(output, data, validation)
+    check_picture(output)
+    text = take_text_options(options)
+    asked = take_grow_options(options)
+    problem = prepared_aloud(data, asked, text, quiet)
+    judges: Any = validation
+    if validation is not None:
+        share = as_share(validation)
+        judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
+    with bar("curve") as progress:
+        judging = Judging(judges, folds, truth_of(data), asked.get("random_state", 0))
+        found = curve_of(problem, over, judging, values, asked.get("n_jobs"), progress)
+    if form == "text" and output != "-":
+        say(str(found) if quiet else f"\n{found}")
+    elif form == "json":
+        deliver(json_text(found.to_dict()), None)
+    else:
+        deliver(found.to_csv(), None)
+    if output is not None and output != "-":
+        deliver(picture(found.draw(), output) if is_picture(output) else found.to_csv(), output)
+        if not quiet:
+            remark("", f"{plural(len(found), 'point')} → {safe(output)}")
+
+
+def as_share(text: str) -> float | None:
+    """Tell a share from the name of a file."""
+    if Path(text).exists():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,65 @@
+"""``treewise data``: which tables are built in, and one of them as CSV."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Set
+from typing import TYPE_CHECKING
+
+import click
+
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.tables import FORMS, form_for, frame_content
+from treewise.cli.verb import option, output_option, verb
+from treewise._lib.result_table import aligned
+
+if TYPE_CHECKING:
+    from treewise.data.table import KindSpec
+
+
+@verb(
+    "data",
+    "[NAME] [options]",
+    examples=(
+        "treewise data",
+        "treewise data admissions > admissions.csv",
+        "treewise data penguins -o penguins.csv",
+    ),
+    about="Wherever a command asks for DATA, the name of a built-in table will do.",
+)
+@click.argument("name", required=False)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="|".join(FORMS),
+    help="Form of the table (default csv, or by the ending of -o).",
+)
+@output_option("Write the table to a file.")
+def command(name: str | None, form: str | None, output: str | None) -> None:
+    """List, or print one."""
+    from treewise.datasets import NAMES, load
+
+    if name is None:
+        tables = [make() for make in NAMES.values()]
+        rows = [[key, f"{len(t):,}", t.target or "", t.title] for key, t in zip(NAMES, tables, strict=True)]
+        say(aligned([["name", "rows", "predicts", ""], *rows], right=(1,)))
+        return
+    check_place(output)
+    form = form_for(output, form, "csv")
+    table = load(name)
+    deliver(frame_content(table.to_polars(), form), output)
+    if table.kinds:
+        options = " ".join(f"--kind {shlex.quote(written_kind(*each))}" for each in table.kinds.items())
+        remark("note", f"a file cannot say what these columns are; to grow the same trees from it, add {options}")
+
+
+def written_kind(column: str, kind: KindSpec) -> str:
+    """Write what a column is as it is typed after --kind.
+
+    >>> written_kind("GPA", "nominal"), written_kind("Price", ("free", "cheap")), written_kind("Hunger", {"b", "a"})
+    ('GPA=nominal', 'Price=free<cheap', 'Hunger={a,b}')
+    """
+    if isinstance(kind, str):
+        return f"{column}={kind}"
+    return f"{column}={{{','.join(sorted(kind))}}}" if isinstance(kind, Set) else f"{column}={'<'.join(kind)}"

@@ -1,0 +1,111 @@
+"""``treewise demo``: what treewise does, in fewer than sixty lines, computed while you wait."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from treewise.cli.output import is_plain, say
+from treewise.cli.tables import cell
+from treewise.cli.param_types import read_row
+from treewise.cli.verb import verb
+from treewise._lib.result_table import aligned
+from treewise._lib.text import percent, plural, safe
+
+if TYPE_CHECKING:
+    from treewise.data.table import Table
+    from treewise.tree.tree import Tree
+
+ROW = "GPA=3.7, University=top20, Published=no"
+ROWS_SHOWN = 2
+
+
+@verb("demo", "", examples=("treewise demo",), about="Nothing is written to your disk.")
+def command() -> None:
+    """Show the main job on built-in data."""
+    from treewise.datasets import load
+    from treewise.train.grow import grow
+
+    admissions, penguins = load("admissions"), load("penguins")
+    learned = grow(admissions, "Class", preset="id3")
+    species = grow(penguins, "species", max_leaf_nodes=4)
+    trace_command = "treewise trace admissions --target Class --preset id3 --per total"
+    gaps = sum(int(column.is_missing().sum()) for column in penguins.columns.values())
+
+    say("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
+    part(1, f"A table: {admissions.title}", "treewise data admissions", head_of(admissions))
+    tree_command = "treewise grow admissions --target Class --preset id3 -o model.json"
+    part(2, "The tree", tree_command, [*drawing(learned), size_and_hits(learned, admissions)])
+    part(
+        3,
+        f"Why {asked_first(learned)} first? Every computation",
+        trace_command,
+        root_lines(learned, admissions),
+    )
+    part(4, "One applicant", f"treewise explain model.json --row {shlex.quote(ROW)}", one_row(learned))
+    part(
+        5,
+        f"A real table: {plural(len(penguins), 'penguin')}, {gaps} cells missing",
+        "treewise grow penguins --target species --max-leaf-nodes 4",
+        [*drawing(species), size_and_hits(species, penguins)],
+    )
+    say("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
+    say("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
+
+
+def part(number: int, title: str, typed: str, lines: list[str]) -> None:
+    """Print one step: what it is, what to type for it, and what comes out."""
+    say("\n".join([f"{number}  {title}", f"   $ {typed}", *(f"   {line}" for line in lines), ""]))
+
+
+def head_of(table: Table) -> list[str]:
+    """Return the first rows of a table, and how many more there are."""
+    frame = table.to_polars()
+    shown = aligned([frame.columns, *(list(map(cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
+    return [*shown.splitlines(), f"… {len(table) - ROWS_SHOWN} more rows"]
+
+
+def drawing(tree: Tree) -> list[str]:
+    """Return the lines of a tree."""
+    from treewise.show.text_tree.text_tree import render
+
+    return render(tree, ascii=is_plain(sys.stdout)).splitlines()
+
+
+def size_and_hits(tree: Tree, table: Table) -> str:
+    """Say how large a tree is, and how many rows of a table it gets right."""
+    from treewise.evaluate import ClassEvaluation, evaluate
+
+    found = evaluate(tree, table)
+    assert isinstance(found, ClassEvaluation)
+    right = found.n - found.errors
+    hits = f"all {found.n} rows right"
+    if found.errors:
+        hits = f"{right} of {plural(found.n, 'row')} right ({percent(found.accuracy)} %)"
+    return f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}, {hits}"
+
+
+def asked_first(tree: Tree) -> str:
+    """Return the column the root asks about."""
+    split = tree.split_at(0)
+    assert split is not None
+    return safe(split.column)
+
+
+def root_lines(tree: Tree, table: Table) -> list[str]:
+    """Return each column's gain at the root, with its formula."""
+    trace = tree.trace(table, per="total")
+    root = trace[0]
+    rows = [
+        [safe(name), column.formula, f"= {column.gain:.3f}{'  ◄ best' * (name == root.winner)}"]
+        for name, column in root.candidates.items()
+    ]
+    more = sum(1 for _ in trace) - 1
+    legend = f"H(p) in bits, p the share of {safe(tree.target.positive)}"
+    return [*aligned(rows).splitlines(), f"({legend}; {plural(more, 'more node')} with all candidates)"]
+
+
+def one_row(tree: Tree) -> list[str]:
+    """Explain the answer for one row."""
+    return str(tree.explain(read_row(ROW))).splitlines()

@@ -1,0 +1,82 @@
+"""``treewise draw``: a tree as SVG, PNG or PDF; with the path of a row, or histograms of a table in its boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data
+from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import choice_option, take_text_options, text_options, tree_option
+from treewise.cli.sources import grow_source, is_model, take_model
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.param_types import read_row
+from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+
+@verb(
+    "draw",
+    "MODEL [DATA] [-o FILE] [options]\nDATA --target COLUMN [-o FILE] [options]",
+    examples=(
+        "treewise draw penguins --target species --max-leaf-nodes 4 -o tree.svg",
+        "treewise draw model.json -o tree.pdf --direction right --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise draw model.json admissions -o tree.png",
+    ),
+    about='The ending of FILE says what is drawn: .svg, or .png and .pdf (for these: pip install "treewise[plot]").'
+    " A DATA given with a MODEL adds small histograms of its rows. On a table the tree is grown first, with the"
+    " options of treewise grow; of a MODEL, --max-depth says how many levels to draw.",
+)
+@click.argument("source", metavar="MODEL")
+@click.argument("data", metavar="", required=False)
+@tree_option
+@choice_option("--direction", "down", "right", help="Where the tree grows to")
+@option("--max-leaves", type=int, metavar="N", default=60, section=SHOWN, help="Most boxes at the ends (default 60).")
+@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Draw from this node down.")
+@option("--row", type=read_row, metavar="'A=1, B=x'", section=SHOWN, help="Light the path of this row.")
+@option("--histograms", is_flag=True, section=SHOWN, help="Of the table that the tree is grown on.")
+@output_option("Write the picture to a file; without it, SVG is printed.")
+@grow_options
+@text_options
+def command(
+    source: str,
+    data: str | None,
+    member: int | None,
+    row: dict[str, Any] | None,
+    histograms: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Draw a tree."""
+    from treewise.show.picture.picture import draw, form_of
+
+    check_place(output, source, data)
+    form = "svg" if output in (None, "-") else form_of(str(output))
+    if form != "svg":
+        from treewise.show.picture.render_mpl import check_press
+
+        check_press(form)
+    text_form, asked = take_text_options(options), take_grow_options(options)
+    table: Any = None
+    if data is None and not is_model(source, asked, standard_input=False):
+        if histograms and source == "-":
+            raise ParameterError("--histograms need the table twice, which standard input cannot give; name a file.")
+        tree = grow_source(source, asked, text_form, member)[1].tree
+        table = read_data(source, asked.get("na_values", ()), text_form) if histograms else None
+    else:
+        options["max_depth"] = asked.pop("max_depth", None)
+        na_values = asked.pop("na_values", ())
+        if histograms:
+            raise ParameterError(f"--histograms of a MODEL need a table: treewise draw {safe(source)} DATA.")
+        tree = take_model(source, asked, member).tree
+        table = None if data is None else read_data(data, na_values, text_form)
+    typed = [] if row is None else [row]
+    lit = read_typed(tree, typed) if typed else None
+    picture = draw(tree, highlight=lit, data=table, **options)
+    deliver(picture.to_bytes(form), output)
+    remark_on_typed(tree, typed, [] if lit is None else never_seen(tree, lit))
+    if output not in (None, "-"):
+        remark("", f"{picture.scene.width:.0f} × {picture.scene.height:.0f} pixels → {safe(output)}")

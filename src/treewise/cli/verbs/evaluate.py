@@ -1,0 +1,245 @@
+"""``treewise evaluate``: how good a tree is on a table with known answers; with ``--paths`` row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.pictures import check_picture, picture, read_picture
+from treewise.cli.shared_options import (
+    cost_option,
+    drop_option,
+    estimate_option,
+    na_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+)
+from treewise.cli.render import present
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.param_types import read_bound
+from treewise.cli.verb import JUDGED, RIVALS, format_option, option, verb
+from treewise.errors import ParameterError, did_you_mean
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from treewise.cli.inputs import Model
+    from treewise.evaluate import Evaluation, Paths
+    from treewise.evaluate.baselines.compare_models import Comparison
+    from treewise.data.table import Table
+
+Bounds = Sequence[tuple[str, float]]
+
+AT_ONCE = 1000  # lines
+
+
+@verb(
+    "evaluate",
+    "MODEL DATA [options]",
+    examples=(
+        "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
+        "treewise evaluate stnordaf.txt admissions --paths",
+        "treewise evaluate model.json yours.csv --against knn,logistic,majority",
+        "treewise evaluate model.json admissions --picture roc=roc.png --picture confusion=confusion.svg",
+        "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
+    " interval (Wilson), what mistakes cost, log loss in nats and the confusion matrix; for numbers: RMSE, MAE and R².",
+)
+@click.argument("model")
+@click.argument("data")
+@tree_option
+@target_option()
+@na_option
+@text_options
+@drop_option
+@option(
+    "--fail-under",
+    type=read_bound,
+    multiple=True,
+    metavar="NAME=X",
+    section=JUDGED,
+    help="Exit with 1 when a figure is below X: accuracy=0.85, r2=0.5.",
+)
+@option(
+    "--fail-over",
+    type=read_bound,
+    multiple=True,
+    metavar="NAME=X",
+    section=JUDGED,
+    help="Exit with 1 when a figure is above X: error=0.15, cost=0.6, rmse=2.5.",
+)
+@estimate_option
+@cost_option("What mistakes cost, bad:good=5 (default: what the tree predicts by); the predictions stay.")
+@option(
+    "--against",
+    metavar="MODELS",
+    section=RIVALS,
+    help="Also compare with knn, logistic, majority (for numbers knn, linear, mean), separated by commas.",
+)
+@option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
+@weight_option
+@option(
+    "--picture",
+    "pictures",
+    type=read_picture,
+    multiple=True,
+    metavar="WHAT=FILE",
+    help="Draw confusion, roc, precision_recall or calibration: roc=roc.png (or .svg, .pdf).",
+)
+@option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
+@option(
+    "--check",
+    "with_check",
+    is_flag=True,
+    help="Also leaf by leaf: which disagree with their rows, which no row reaches, and rows that contradict each other."
+    " Of a tree written by hand always.",
+)
+@format_option("text", "json")
+def command(
+    model: str,
+    data: str,
+    member: int | None,
+    target: str | None,
+    na_values: Sequence[str],
+    drop_missing_target: bool,
+    fail_under: Bounds,
+    fail_over: Bounds,
+    estimate: str | None,
+    cost: dict[str, dict[str, float]] | None,
+    against: str | None,
+    folds: int,
+    sample_weight: str | None,
+    pictures: Sequence[tuple[str, str]],
+    with_paths: bool,
+    with_check: bool,
+    form: str,
+    **text: Any,
+) -> int:
+    """Evaluate, print, and judge."""
+    from treewise.evaluate import check, evaluate, paths
+
+    for _, file in pictures:
+        check_place(file, model, data)
+        check_picture(file)
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
+    options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
+    if found.many is None:
+        evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
+    else:
+        found.only_of_one(estimate=estimate, cost=cost, against=against, paths=with_paths, check=with_check)
+        evaluation = found.many.evaluate(
+            table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
+        )
+    check_names(evaluation, fail_under, fail_over)
+    drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
+    rivals = None if against is None else compared(found, table, against, folds)
+    ways = paths(found.tree, table, target) if with_paths else None
+    findings = None
+    if with_check or not found.made.history:
+        rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
+        findings = check(found.tree, table, target, **rows)
+    if form == "json":
+        more: dict[str, Any] = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        more |= {} if findings is None else {"check": findings.to_dict()}
+        more |= {} if rivals is None else {"against": rivals.to_dict()["models"]}
+        deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
+    else:
+        if ways is not None:
+            lines = ways.lines()
+            while some := list(islice(lines, AT_ONCE)):
+                say("\n".join(some))
+            say("")
+        say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
+        say(str(evaluation))
+        if findings is not None:
+            say("")
+            present(findings)
+        if rivals is not None:
+            say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
+    for content, what, file in drawn:
+        deliver(content, file)
+        remark("", f"{what} → {safe(file)}")
+    return judged(evaluation, fail_under, fail_over)
+
+
+def drawing(evaluation: Evaluation, what: str) -> Axes:
+    """Draw one picture of an evaluation of classes."""
+    from treewise.evaluate import ClassEvaluation
+
+    if not isinstance(evaluation, ClassEvaluation):
+        raise ParameterError(f"--picture {what}: is for classes, and this predicts numbers. Leave it out.")
+    return evaluation.draw(what)
+
+
+def compared(found: Model, table: Table, against: str, folds: int) -> Comparison:
+    """Compare the way the tree was grown with other models, on folds of the table."""
+    from treewise.cli.progress import bar
+    from treewise.predict.costs import cost_of
+    from treewise.train.grow import problem_like
+    from treewise.evaluate.baselines.compare_models import compare
+    from treewise.evaluate.baselines.models import rivals_named
+    from treewise.evaluate.baselines.recipe import recipe_of
+
+    tree = found.tree
+    if not any(step.get("did") == "grow" for step in tree.history):
+        raise ParameterError(
+            f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
+        )
+    rivals_named(against, tree.task)
+    grow, left_out = recipe_of(tree)
+    if left_out:
+        remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
+    problem, cost = problem_like(tree, table), cost_of(tree)
+    now = {"cost": None if cost is None else cost.to_dict()}
+    with bar("against") as progress:
+        problem = replace(problem, asked={**problem.asked, **now})
+        return compare(problem, grow, against, folds=folds, progress=progress)
+
+
+def path_of(ways: Paths, index: int) -> dict[str, Any]:
+    """Return one row's path as plain values."""
+    path = ways[index]
+    return {
+        "row": path.row,
+        "node": path.node,
+        "tests": list(path.tests),
+        "prediction": path.prediction,
+        "truth": path.truth,
+        "wrong": path.wrong,
+    }
+
+
+def check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
+    """Refuse a bound on a figure that there is not, before anything is printed."""
+    for word, bounds in (("under", under), ("over", over)):
+        for name, _ in bounds:
+            if name not in evaluation.scores:
+                hint = did_you_mean(name, evaluation.scores)
+                raise ParameterError(
+                    f"--fail-{word} {name}: no such figure.{hint} There are {', '.join(evaluation.scores)}."
+                )
+
+
+def judged(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
+    """Compare figures with their bounds: 0 when all hold, 1 when the answer is no."""
+    scores = evaluation.scores
+    failed = 0
+    for bounds, word in ((under, "under"), (over, "over")):
+        for name, bound in bounds:
+            value = scores[name]
+            if value is None or (value < bound if word == "under" else value > bound):
+                said = "cannot be computed here" if value is None else f"is {value:.6g}, {word} {bound:g}"
+                remark("", f"no: {name} {said}")
+                failed = 1
+    return failed

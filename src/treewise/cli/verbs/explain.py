@@ -1,0 +1,203 @@
+"""``treewise explain``: why the tree answers a row as it does, and what would alter that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import Model, looks_like_model, read_data
+from treewise.cli.ensemble_predictor import OfMany
+from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import (
+    TextForm,
+    estimate_option,
+    row_option,
+    take_text_options,
+    text_options,
+    tree_option,
+)
+from treewise.cli.render import present, showing_options
+from treewise.cli.sources import grow_source, take_model
+from treewise.cli.output import check_place, say
+from treewise.cli.param_types import read_names, read_row_numbers
+from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import plural
+
+if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
+    from treewise.explain.row import Explanations
+    from treewise.explain.shap import ShapValues
+    from treewise.data.table import Table
+    from treewise.tree.tree import Tree
+
+MOST_ROWS = 20  # of a table that are explained without being asked for
+
+
+@verb(
+    "explain",
+    "MODEL --row 'COLUMN=VALUE, …' [options]\nMODEL DATA --rows N,N… [options]\n"
+    "DATA --target COLUMN --rows N,N… [options]",
+    examples=(
+        "treewise grow admissions --preset id3 -o model.json && treewise explain model.json admissions --rows 1,5",
+        "treewise explain model.json --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise explain penguins --target species --max-depth 3 --rows 17 --to Gentoo --fixed island,sex",
+    ),
+    about="The path as a sentence and step by step: the question, the row's value, the rows there, the probability of"
+    " the class predicted (or the value), and how the step moved it. And the nearest change that would alter the"
+    " decision: fewest columns, then the smallest, a number in interquartile ranges and a category as 1. On a table the"
+    " tree is grown first, with the options of treewise grow.",
+)
+@click.argument("source", metavar="MODEL")
+@click.argument("data", required=False)
+@tree_option
+@row_option
+@option("--rows", type=read_row_numbers, metavar="N,N…", section=TABLE, help="Rows of DATA, by number from 1.")
+@option("--to", metavar="CLASS", section=SHOWN, help="The class one would rather have; of numbers '> 30' or '<= 12.5'.")
+@option(
+    "--fixed",
+    type=read_names,
+    multiple=True,
+    metavar="COLUMN",
+    section=SHOWN,
+    help="A column that cannot change; repeat it, or separate by commas.",
+)
+@option("--shap", is_flag=True, section=SHOWN, help="What each column adds to the answer instead: Shapley values.")
+@estimate_option
+@showing_options
+@grow_options
+@text_options
+def command(
+    source: str,
+    data: str | None,
+    member: int | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    to: str | None,
+    fixed: Sequence[list[str]],
+    shap: bool,
+    estimate: str | None,
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Explain rows."""
+    check_place(output, source, data)
+    if shap and (to is not None or fixed):
+        raise ParameterError("--to and --fixed are about the nearest change; --shap looks for none: leave them out.")
+    asked = take_grow_options(options)
+    grows = not looks_like_model(source)
+    if source == "-":  # a table where it has a target and its own rows are asked for, else a model
+        grows = "target" in asked and data is None and not typed
+    if (typed and (rows is not None or data is not None)) or not (typed or grows or data is not None):
+        hint = " (Of a table on standard input, name the --target.)" if source == "-" else ""
+        raise ParameterError(
+            f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
+        )
+    model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
+    if model.many is not None:
+        model.only_of_one(to=to, fixed=fixed, estimate=estimate)
+        explain_many(model.many, table, typed, rows, shap, form, output)
+        notes = OfMany(model.many).notes(OfMany(model.many).typed(typed)) if typed else []
+        return remark_on_typed(model.made, typed, notes)
+    tree = model.tree
+    if shap:
+        present(shapley(tree, table, typed, rows, estimate), form, output)
+    else:
+        found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
+        present(found[0] if len(found) == 1 else found, form, output)
+    return remark_on_typed(tree, typed, never_seen(tree, read_typed(tree, typed)) if typed else [])
+
+
+def model_and_table(
+    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextForm, member: int | None
+) -> tuple[Model, Table | None]:
+    """Read the model, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
+    if grows:
+        if data is not None:
+            raise ParameterError("one table is enough: its tree is grown, and its rows are explained.")
+        table = read_data(source, asked.get("na_values", ()), form)
+        return grow_source(table, asked, form, member)[1], table
+    na_values, target = asked.pop("na_values", ()), asked.pop("target", None)
+    model = take_model(source, asked, member, target)
+    return model, None if data is None else read_data(data, na_values, form)
+
+
+def explained(
+    tree: Tree,
+    table: Table | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    wished: tuple[Any, Any, Any],
+) -> Explanations:
+    """Explain rows that were typed, or those of the table that were asked for."""
+    from treewise.explain.row import Wish, explain_rows, explain_typed
+    from treewise.explain.row.counterfactual import check_fixed
+
+    to, fixed, estimate = wished
+    wish = Wish(to, check_fixed(tree, fixed))
+    if typed:
+        return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], wish, estimate)
+    assert table is not None
+    return explain_rows(tree, table, chosen(table, rows), wish, estimate)
+
+
+def shapley(
+    tree: Tree, table: Table | None, typed: Sequence[dict[str, Any]], rows: list[int] | None, estimate: str | None
+) -> ShapValues:
+    """Return the Shapley values of the rows instead."""
+    import numpy as np
+
+    from treewise.explain.shap import refuse_gaps
+
+    if typed:
+        for row in typed:
+            refuse_gaps(tree, row)
+        return tree.shap(typed[0] if len(typed) == 1 else list(typed), estimate=estimate)
+    assert table is not None
+    found = tree.shap(table.take(np.array(chosen(table, rows), np.int64)), estimate=estimate)
+    return replace(found, values=found.values[0]) if len(found.values) == 1 else found
+
+
+def explain_many(
+    trees: Ensemble,
+    table: Table | None,
+    typed: Sequence[dict[str, Any]],
+    rows: list[int] | None,
+    shap: bool,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Explain rows by many trees: how far they agree, and what each column adds."""
+    import numpy as np
+
+    numbers = range(len(typed)) if table is None else chosen(table, rows)
+    some = OfMany(trees).typed(typed) if table is None else table.take(np.array(numbers, np.int64))
+    if shap:
+        found = trees.shap(some)
+        return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)
+    if len(some) > 1 and (output is not None or form not in (None, "text")):
+        raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
+    for i, number in enumerate(numbers):
+        if i:
+            say("")
+        if len(some) > 1:
+            say(f"row {number + 1:,}")
+        present(trees.explain(some.take(np.array([i]))), form, output)
+    return None
+
+
+def chosen(table: Table, rows: list[int] | None) -> Sequence[int]:
+    """Return the rows asked for, from 0; without a choice all of a small table."""
+    if rows is None:
+        if len(table) > MOST_ROWS:
+            raise ParameterError(f"{table.name} has {plural(len(table), 'row')}: say which, as in --rows 1,5.")
+        return range(len(table))
+    for row in rows:
+        if not 1 <= row <= len(table):
+            raise ParameterError(f"--rows {row}: {table.name} has rows 1 to {len(table):,}.")
+    return [row - 1 for row in rows]

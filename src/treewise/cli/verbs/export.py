@@ -1,0 +1,37 @@
+"""``treewise export``: a tree in another form, printed or in a file."""
+
+from __future__ import annotations
+
+import click
+
+from treewise.cli.inputs import read_model
+from treewise.cli.shared_options import tree_option
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.verb import format_option, output_option, verb
+from treewise._lib.text import plural, safe
+
+
+@verb(
+    "export",
+    "MODEL [options]",
+    examples=(
+        "treewise export model.json",
+        "treewise export model.json --format text -o tree.txt",
+    ),
+    about="if-else is the tree as a book writes it, for readers. text is complete: every number is in it, and"
+    " treewise reads it back as a MODEL, edited or not.",
+)
+@click.argument("model")
+@tree_option
+@format_option("if-else", "text")
+@output_option("Write it to a file.")
+def command(model: str, member: int | None, form: str, output: str | None) -> None:
+    """Write a tree."""
+    check_place(output, model)
+    tree = read_model(model, member=member).tree
+    written = tree.export(form)
+    if output in (None, "-"):
+        say(written.rstrip("\n"))
+    else:
+        deliver(written, output)
+        remark("", f"{plural(tree.n_leaves, 'leaf', 'leaves')} → {safe(output)}")

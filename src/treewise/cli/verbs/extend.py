@@ -1,0 +1,81 @@
+"""``treewise more``: further trees for a model of many, the same as if they had been asked for at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.grow_ensemble import check_ending, check_own_table, say_grown, show_many, write_many
+from treewise.cli.shared_options import (
+    all_option,
+    jobs_option,
+    na_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    weight_option,
+)
+from treewise.cli.output import check_place, remark
+from treewise.cli.verb import MANY, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+
+@verb(
+    "more",
+    "MODEL DATA --trees N -o MODEL [options]",
+    examples=(
+        "treewise grow penguins --ensemble forest --n-estimators 20 -o forest.json"
+        " && treewise more forest.json penguins --trees 30 -o forest.json",
+        "treewise more boosted.json yours.csv --trees 50 -o boosted100.json",
+    ),
+    about="MODEL holds many trees (treewise grow --ensemble …), and DATA is the table they were grown on. The trees"
+    " that are there stay as they are; all together are what growing so many at once gives, to the last bit.",
+)
+@click.argument("model")
+@click.argument("data")
+@option("--trees", type=int, required=True, metavar="N", section=MANY, help="How many further trees.")
+@na_option
+@text_options
+@weight_option
+@jobs_option
+@all_option("round of boosting")
+@output_option("Save all trees as one model file (.json); it may be MODEL itself.")
+@quiet_option
+def command(
+    model: str,
+    data: str,
+    trees: int,
+    na_values: Sequence[str],
+    sample_weight: str | None,
+    n_jobs: int | None,
+    whole: bool,
+    output: str | None,
+    quiet: bool,
+    **text: Any,
+) -> None:
+    """Grow further, show, save."""
+    from treewise.cli.progress import bar
+
+    if output is None:
+        raise ParameterError("more: -o FILE says where to save all trees; it may be MODEL itself.")
+    check_place(output, data)
+    check_ending(output)
+    found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
+    before = found.trees
+    check_own_table(before, table)
+    started = time.monotonic()
+    with bar("grow") as progress:
+        ensemble = before.grow_more(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
+    if not quiet:
+        say_grown(ensemble, time.monotonic() - started, before.notes, advise=False)
+    write_many(ensemble, output)  # before the page, whose reader may leave early
+    if output == "-":
+        return
+    show_many(ensemble, whole)
+    if not quiet:
+        remark("", f"saved {safe(output)}")

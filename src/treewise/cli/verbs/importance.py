@@ -1,0 +1,105 @@
+"""``treewise importance``: which columns matter to a tree, from the tree alone or on a table with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
+from treewise.cli.shared_options import (
+    drop_option,
+    estimate_option,
+    jobs_option,
+    na_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+)
+from treewise.cli.render import present, showing_options
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.verb import SHOWN, option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from treewise.evaluate.importances import Importances
+
+
+@verb(
+    "importance",
+    "MODEL [options]\nMODEL DATA [options]",
+    examples=(
+        "treewise grow outlier -o model.json && treewise importance model.json",
+        "treewise grow outlier -o model.json && treewise importance model.json outlier_validation",
+        "treewise grow outlier -o model.json && treewise importance model.json -o importance.png",
+        "treewise importance model.json new.csv --repeats 50 -o importance.csv",
+    ),
+    about="Without DATA: how much impurity of the training rows the splits on each column take away. It favours columns"
+    " with many different values. With DATA, best of rows the tree has not seen: how much worse the tree does when a"
+    " column's values are shuffled (permutation importance), with an interval for other rows like these.",
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@tree_option
+@option(
+    "--measure",
+    metavar="NAME",
+    section=SHOWN,
+    help="error, cost or log_loss; for numbers rmse or mae (default error, cost where the tree has costs, rmse).",
+)
+@option("--repeats", type=int, metavar="N", section=SHOWN, help="How often each column is shuffled (default 10).")
+@option("--confidence", type=float, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
+@option("--random-state", type=int, metavar="N", section=SHOWN, help="Seed of the shuffles (default 0).")
+@jobs_option
+@target_option()
+@weight_option
+@drop_option
+@na_option
+@text_options
+@estimate_option
+@showing_options
+def command(
+    model: str,
+    data: str | None,
+    member: int | None,
+    na_values: Sequence[str],
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Measure, and show."""
+    from treewise.cli.progress import bar
+    from treewise.evaluate.importances import importances
+
+    text = take_text_options(options)
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    if data is None:
+        check_place(output, model)
+        for name in given:
+            raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
+        check_picture(output)
+        found = read_model(model, member=member)
+        return show(importances(found.tree) if found.many is None else found.many.importances(), form, output)
+    check_place(output, model, data)
+    check_picture(output)
+    found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
+    with bar("importance") as progress:
+        if found.many is None:
+            result = importances(found.tree, table, progress=progress, **given)
+        else:
+            found.only_of_one(estimate=options["estimate"])
+            result = found.many.importances(table, progress=progress, **given)
+    return show(result, form, output)
+
+
+def show(result: Importances, form: str | None, output: str | None) -> None:
+    """Print the result, write it, or draw it."""
+    if form is None and output is not None and is_picture(output):
+        deliver(picture(result.draw(), output), output)
+        return remark("", f"→ {safe(output)}")
+    return present(result, form, output, drawn=ENDINGS)

@@ -1,0 +1,146 @@
+"""``treewise predict``: a tree and rows in, predictions out; a single row is answered with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.ensemble_predictor import OfMany
+from treewise.cli.tree_predictor import Asked, OfOne, remark_on_typed
+from treewise.cli.shared_options import (
+    cost_option,
+    estimate_option,
+    na_option,
+    row_option,
+    take_text_options,
+    text_options,
+    tree_option,
+)
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.tables import FORMS, form_for, frame_content
+from treewise.cli.param_types import read_names
+from treewise.cli.verb import option, output_option, verb
+from treewise.errors import ParameterError, listing
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.data.table import Table
+
+
+@verb(
+    "predict",
+    "MODEL DATA [options]\nMODEL --row 'COLUMN=VALUE, …' [options]",
+    examples=(
+        "treewise grow admissions --preset id3 -o model.json && treewise predict model.json admissions",
+        "treewise predict model.json --row 'GPA=3.7, University=top20, Published=no'",
+        "treewise predict model.json new.parquet --proba --keep patient_id -o out.csv",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). DATA needs the columns that the tree"
+    " asks about, in any order; it may also be rows as JSON, and - is standard input. Cells are written as"
+    " they are: a spreadsheet that opens the result may take one that begins with = for a formula.",
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@tree_option
+@row_option
+@na_option
+@text_options
+@option("--proba", is_flag=True, help="Also the probability of each class.")
+@estimate_option
+@option(
+    "--interval",
+    is_flag=True,
+    help="Also how sure the leaf is: each probability with Wilson's interval, or Student's of a mean.",
+)
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    metavar="X",
+    help="Confidence of the interval, between 0 and 1 (default 0.95).",
+)
+@cost_option("Predict the class of least expected cost, where mistakes cost so much: bad:good=5; any other 1.")
+@option(
+    "--keep",
+    type=read_names,
+    multiple=True,
+    metavar="COLUMN",
+    help="Copy a column of DATA; repeat it, or separate by commas.",
+)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="|".join(FORMS),
+    help="Form of the result (default csv, or by the ending of -o; text for --row).",
+)
+@output_option("Write the predictions to a file.")
+def command(
+    model: str,
+    data: str | None,
+    member: int | None,
+    typed: Sequence[dict[str, Any]],
+    na_values: Sequence[str],
+    proba: bool,
+    estimate: str | None,
+    interval: bool,
+    confidence: float,
+    cost: dict[str, dict[str, float]] | None,
+    keep: Sequence[list[str]],
+    form: str | None,
+    output: str | None,
+    **text: Any,
+) -> None:
+    """Predict a table, or single rows."""
+    from treewise.train.true_labels import with_levels_of
+    from treewise.predict.confidence_intervals import check_confidence
+
+    check_place(output, model, data)
+    check_confidence(confidence)
+    form = form_for(output, form, "text" if typed else "csv")
+    if (data is None) == (not typed):
+        raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
+    if data is None:
+        found = read_model(model, member=member)
+    else:
+        found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
+    speaker: OfOne | OfMany
+    if found.many is not None:
+        found.only_of_one(estimate=estimate, interval=interval, cost=cost)
+        speaker = OfMany(found.many, proba)
+    else:
+        tree = found.tree if data is None else with_levels_of(found.tree, table)
+        speaker = OfOne(tree if cost is None else tree.with_cost(cost), Asked(proba, interval, confidence, estimate))
+    table = speaker.typed(typed) if data is None else table
+    if form == "text" and typed:
+        sentences = "\n".join(speaker.sentences(table))
+        if output in (None, "-"):
+            say(sentences)
+        else:
+            deliver(sentences + "\n", output)
+        return remark_on_typed(found.made, typed, speaker.notes(table))
+    kept = [name for names in keep for name in names]
+    frame = beside(kept, table, speaker.columns(table))
+    deliver(frame_content(frame, form), output)
+    remark_on_typed(found.made, typed, (*table.notes, *speaker.notes(table)))
+    if output not in (None, "-"):
+        columns = listing([safe(name) for name in frame.columns], most=12)
+        remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
+    return None
+
+
+def beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
+    """Return a dataframe: columns of the table that are kept, then what was made."""
+    from treewise.data.table import read
+
+    for name in kept:
+        if name in made:
+            what = "the predictions have a column of that name too. Rename it first."
+            raise ParameterError(f"--keep {safe(name)}: {what}")
+    frame = read(made).to_polars()
+    if not kept:
+        return frame
+    return read(table, columns=list(dict.fromkeys(kept))).to_polars().hstack(frame.get_columns())

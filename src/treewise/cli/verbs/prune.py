@@ -1,0 +1,143 @@
+"""``treewise prune``: a model in, a smaller one out, with every decision; or the trees nested in it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.verbs.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
+from treewise.cli.inputs import read_data, read_model
+from treewise.cli.shared_options import na_option, take_text_options, text_options, tree_option
+from treewise.cli.render import say_styled
+from treewise.cli.output import check_place, deliver, is_plain, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.param_types import read_at
+from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from treewise.tree.tree import Tree
+
+TABLES = ("validation", "data")
+
+
+@verb(
+    "prune",
+    "MODEL --method METHOD [options] [-o MODEL]\nMODEL --max-leaf-nodes N | --max-depth N | --at N,N,… [-o MODEL]\n"
+    "MODEL --cp-table",
+    examples=(
+        "treewise grow outlier -o full.json && treewise prune full.json --method reduced_error"
+        " --validation outlier_validation",
+        "treewise grow penguins -o full.json && treewise prune full.json --method cost_complexity --data penguins"
+        " -o model.json",
+        "treewise prune model.json --cp-table",
+        "treewise prune model.json --at 1",
+    ),
+    about="METHOD is reduced_error (--validation), gain (--threshold, --measure), cost_complexity (--ccp-alpha, or"
+    " --data to choose the size by folds), pessimistic (--confidence, --raising with --data), mdl or collapse.",
+)
+@click.argument("model")
+@tree_option
+@option("--method", metavar="METHOD", section=CUT, help="How to prune; without one: to a size.")
+@option("--validation", metavar="DATA", section=CUT, help="For reduced_error: a table the tree has not seen.")
+@option("--order", metavar="bottom-up|top-down", section=CUT, help="For reduced_error (default bottom-up).")
+@option("--threshold", type=float, metavar="X", section=CUT, help="For gain: the least gain (default 0.01).")
+@option("--measure", metavar="accuracy|criterion", section=CUT, help="For gain: of what (default accuracy).")
+@option("--ccp-alpha", type=float, metavar="X", section=CUT, help="For cost_complexity: the price of a leaf.")
+@option("--risk", metavar="impurity|error", section=CUT, help="For cost_complexity: impurity, or error with folds.")
+@option(
+    "--confidence",
+    type=float,
+    metavar="X",
+    section=CUT,
+    help="For pessimistic: above 0, at most 0.5 (default 0.25, C4.5's).",
+)
+@option("--raising", is_flag=True, default=None, section=CUT, help="For pessimistic: raise subtrees; with --data.")
+@option("--data", metavar="DATA", section=JUDGED_BY, help="The table the tree was grown on.")
+@option("--folds", type=int, metavar="N", section=JUDGED_BY, help="How many folds choose the size (default 10).")
+@option("--rule", metavar="1-SE|best", section=JUDGED_BY, help="The smallest tree within one standard error, or best.")
+@option("--random-state", type=int, metavar="N", section=JUDGED_BY, help="Seed of the folds (default 0).")
+@option("--max-leaf-nodes", type=int, metavar="N", section=TO_A_SIZE, help="Most leaves, as grow keeps them.")
+@option("--max-depth", type=int, metavar="N", section=TO_A_SIZE, help="Most tests on a path.")
+@option("--at", type=read_at, metavar="N,N,…", section=TO_A_SIZE, help="Cut at these nodes.")
+@na_option
+@text_options
+@option(
+    "--cp-table", is_flag=True, section=SHOWN, help="List the trees nested in MODEL, as rpart's printcp; cut nothing."
+)
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every decision, and every line of the tree.")
+@format_option("text", "json")
+@output_option("Save the pruned tree as a model file (.json), or as text to edit (.txt).")
+@option("-q", "--quiet", is_flag=True, help="No decisions and no remarks, only the tree.")
+def command(
+    model: str,
+    member: int | None,
+    cp_table: bool,
+    whole: bool,
+    form: str,
+    output: str | None,
+    quiet: bool,
+    na_values: Sequence[str],
+    **options: Any,
+) -> None:
+    """Prune, say why, show and save."""
+    check_place(output, model)
+    check_ending(output)
+    text = take_text_options(options)
+    asked = {name: value for name, value in options.items() if value is not None}
+    tree = read_model(model, member=member).tree
+    if cp_table:
+        list_nested(tree, asked, form)
+        return
+    for name in TABLES:
+        if name in asked:
+            asked[name] = read_data(asked[name], na_values, text)
+    started = time.monotonic()
+    pruned = tree.prune(asked.pop("method", None), **asked)
+    seconds = time.monotonic() - started
+    if output is not None:  # before the page, whose reader may leave early
+        deliver(written_form(pruned, output), output)
+    show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
+    if output not in (None, "-") and not quiet:
+        remark("", f"saved {safe(output)}")
+
+
+def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
+    """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
+    from treewise.tree.history import cut_lines, table_lines
+
+    step = tree.history[-1]
+    if not quiet:
+        page_says_it = form == "text" and not to_output
+        remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruned_in_words(tree)}"))
+        for note in () if page_says_it else notes_of_pruning(tree):
+            remark("note", note)
+    if to_output:
+        return
+    if form == "json":
+        deliver(json_text(dict(step)), None)
+        return
+    if not quiet:
+        lines = "\n".join(table_lines(step, whole=True) if whole else cut_lines(step))
+        say(lines.encode("ascii", "replace").decode() if is_plain(sys.stdout) else lines)
+        if "cp_table" in step:
+            say("")
+            say(str(tree.cp_table))
+        say("")
+    say_styled(drawn(tree, whole))
+
+
+def list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
+    """Print the cp table of a model as it is."""
+    if asked:
+        raise ParameterError(f"--cp-table cuts nothing, so --{next(iter(asked)).replace('_', '-')} has no part in it.")
+    table = tree.cp_table
+    if form == "json":
+        deliver(json_text({"root_error": table.root_error, "rows": [row._asdict() for row in table]}), None)
+    else:
+        say(str(table))

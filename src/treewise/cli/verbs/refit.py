@@ -1,0 +1,77 @@
+"""``treewise refit``: a tree, grown or written by hand, whose nodes are counted anew on a table; the splits stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.verbs.grow import check_ending, drawn, written_form
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.shared_options import (
+    na_option,
+    quiet_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    weight_option,
+    whole_option,
+)
+from treewise.cli.render import say_styled
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.param_types import in_options
+from treewise.cli.verb import output_option, verb
+from treewise._lib.text import safe
+
+
+@verb(
+    "refit",
+    "MODEL DATA [-o MODEL] [options]",
+    examples=(
+        "treewise refit stnordaf.txt admissions -o officials.json",
+        "treewise refit model.json new.csv -o model.json",
+    ),
+    about="A tree written by hand has no rows: so it gets counts and probabilities at every node, and can be pruned."
+    " A leaf that no row reaches keeps the class somebody wrote there. treewise evaluate says beforehand what"
+    " will change.",
+)
+@click.argument("model")
+@click.argument("data")
+@tree_option
+@target_option("the one the tree predicts")
+@na_option
+@text_options
+@weight_option
+@output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
+@whole_option
+@quiet_option
+def command(
+    model: str,
+    data: str,
+    member: int | None,
+    target: str | None,
+    na_values: Sequence[str],
+    sample_weight: str | None,
+    output: str | None,
+    whole: bool,
+    quiet: bool,
+    **text: Any,
+) -> None:
+    """Count anew, show, save."""
+    from treewise.train.true_labels import settled
+
+    check_place(output, data)
+    check_ending(output)
+    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
+    tree = settled(found.tree, table, target).refit(table, sample_weight=sample_weight)
+    if output is not None:  # before the page, whose reader may leave early
+        deliver(written_form(tree, output), output)
+    for note in () if quiet else tree.notes:
+        remark("note", in_options(note))
+    if output == "-":
+        return
+    say_styled(drawn(tree, whole))
+    if output is not None and not quiet:
+        remark("", f"saved {safe(output)}")

@@ -1,0 +1,152 @@
+"""``treewise regions``: what trees predict over two columns, side by side, as a picture; or a grid of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
+from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options, tree_option
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.param_types import read_held, read_varied
+from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.cli.shared_options import TextForm
+    from treewise.data.table import Table
+    from treewise.tree.tree import Tree
+
+
+@verb(
+    "regions",
+    "MODEL… DATA --x COLUMN --y COLUMN -o FILE\nDATA --x COLUMN --y COLUMN -o FILE",
+    examples=(
+        "treewise grow outlier -o model.json && treewise regions model.json outlier_validation -o regions.png",
+        "treewise regions model.json pruned.json new.csv --x age --y pulse --held sex=male -o regions.svg",
+        "treewise regions noisy -o grid.png",
+        "treewise regions yours.csv --target COLUMN --x age --y pulse --vary max_depth=1,2,4,8 -o grid.pdf",
+    ),
+    about="Areas have the colour of the class that is predicted there, paler where it is less probable; points are the"
+    " rows of DATA, with a dark rim where they are predicted wrongly. Several models are drawn side by side. Without a"
+    " MODEL, trees are grown on the two columns with more and more freedom: depth, rows to split, rows of a leaf.",
+)
+@click.argument("given", nargs=-1, required=True, metavar="MODEL… DATA")
+@option("--x", metavar="COLUMN", section=SHOWN, help="Column across (default: the first one that is asked about).")
+@option("--y", metavar="COLUMN", section=SHOWN, help="Column up (default: the next one).")
+@option(
+    "--held",
+    type=read_held,
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    section=SHOWN,
+    help="Hold another column at a value (default: its median, or most frequent value).",
+)
+@option(
+    "--vary",
+    type=read_varied,
+    multiple=True,
+    metavar="PARAMETER=A,B,…",
+    section=SHOWN,
+    help="Without a MODEL: grow a row of trees with these values of a parameter.",
+)
+@option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (of one MODEL).")
+@tree_option
+@target_option("the tree's")
+@na_option
+@text_options
+@output_option("Where to draw: .png, .svg or .pdf.")
+def command(
+    given: Sequence[str],
+    x: str | None,
+    y: str | None,
+    held: Sequence[tuple[str, str | None]],
+    vary: Sequence[tuple[str, list[float]]],
+    with_tree: bool,
+    member: int | None,
+    target: str | None,
+    na_values: Sequence[str],
+    output: str | None,
+    **text: Any,
+) -> None:
+    """Draw, and write."""
+    if output is None or not is_picture(output):
+        raise ParameterError("-o FILE says where to draw: a name that ends in .png, .svg or .pdf.")
+    check_place(output, *given)
+    check_picture(output)
+    form = take_text_options(text)
+    if len(given) == 1 and not looks_like_model(given[0]):
+        if with_tree:
+            raise ParameterError("--with-tree is for one MODEL. Leave it out.")
+        if member is not None:
+            raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
+        if held:
+            raise ParameterError(
+                "--held is for trees that ask about other columns; these are grown on two. Leave it out."
+            )
+        axes = grid(read_data(given[0], na_values, form), target, x, y, dict(vary))
+    else:
+        if vary:
+            raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
+        *models, data = given
+        found, table = read_models(models, data, na_values, target, form, member)
+        across, up = first_columns(list(found.values()), x, y)
+        axes = side_by_side(found, table, across, up, held=dict(held), target=target, with_tree=with_tree)
+    first, *_ = axes
+    deliver(picture(first, output), output)
+    remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
+
+
+def grid(table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]) -> Sequence[Any]:
+    """Grow trees of more and more freedom."""
+    from treewise.show.regions.regions import draw_regions_grid
+
+    return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
+
+
+def read_models(
+    models: Sequence[str],
+    data: str,
+    na_values: Sequence[str],
+    target: str | None,
+    form: TextForm,
+    member: int | None,
+) -> tuple[dict[str, Tree], Table]:
+    """Read saved trees, each by the name of its file, and the table; of files that hold many trees, ``member``."""
+    from treewise.cli.inputs import read_model
+
+    if not models:
+        raise ParameterError(f"regions needs a table too: treewise regions {safe(data)} DATA.")
+    first, table = read_model_and_data(models[0], data, na_values, target, form)
+    trees: dict[str, Tree] = {}
+    found = [first, *(read_model(name, target) for name in models[1:])]
+    if all(model.many is None for model in found):
+        found[0] = first.member(member)  # which says that there is none to pick
+    for model in [model.member(member) if model.many is not None else model for model in found]:
+        name = model.name
+        while name in trees:
+            name += "'"
+        trees[name] = model.tree
+    return trees, table
+
+
+def side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **options: Any) -> Sequence[Any]:
+    """Draw trees on one table."""
+    from treewise.show.regions.regions import draw_regions
+
+    return list(draw_regions(trees, table, x, y, **options).flat)
+
+
+def first_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
+    """Choose the columns that are asked about first, where they are not named."""
+    asked = [tree.columns[i] for tree in trees for i in tree.arrays.column.tolist() if i >= 0]
+    known = dict.fromkeys([*asked, *(column for tree in trees for column in tree.columns)])
+    rest = [name for name in known if name not in (x, y)]
+    wanted = [name if name is not None else rest.pop(0) if rest else None for name in (x, y)]
+    if wanted[0] is None or wanted[1] is None:
+        raise ParameterError("a plane has two columns, and the tree knows fewer. --x and --y name them.")
+    return wanted[0], wanted[1]

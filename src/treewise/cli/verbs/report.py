@@ -1,0 +1,76 @@
+"""``treewise report``: a tree as one HTML file to look at, ask, print and send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import take_text_options, text_options, tree_option
+from treewise.cli.sources import grow_source, is_model, take_model
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.verb import SHOWN, option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import safe
+
+
+@verb(
+    "report",
+    "MODEL DATA -o FILE [options]\nDATA --target COLUMN -o FILE [options]",
+    examples=(
+        "treewise report penguins --target species --max-leaf-nodes 4 -o report.html",
+        "treewise report model.json admissions -o report.html",
+        "treewise report model.json admissions --rows sample -o report.html",
+    ),
+    about="One file that needs no network: the answer in a sentence, the error, the tree to fold, zoom and ask, its"
+    " rules, columns, errors and how it was made. DATA is the table the tree was grown on. Rows of it are in the file"
+    " only on request (--rows). On a table alone the tree is grown first, with the options of treewise grow.",
+)
+@click.argument("source", metavar="MODEL")
+@click.argument("data", metavar="DATA", required=False)
+@option("-o", "--output", metavar="FILE", required=True, help='The HTML file to write; "-" is standard output.')
+@tree_option
+@option("--test", metavar="FILE", section=SHOWN, help="A table the tree has not seen: its errors are the honest ones.")
+@option(
+    "--rows",
+    type=click.Choice(["none", "sample", "all"]),
+    metavar="none|sample|all",
+    default="none",
+    section=SHOWN,
+    help="Rows of DATA that are in the file, for whoever opens it (default none).",
+)
+@option("--title", metavar="TEXT", section=SHOWN, help="What stands at the top.")
+@option(
+    "--computations/--no-computations",
+    default=None,
+    section=SHOWN,
+    help="Every node's candidates (default: where the table is small enough).",
+)
+@grow_options
+@text_options
+def command(source: str, data: str | None, member: int | None, output: str, test: str | None, **options: Any) -> None:
+    """Write the report of a tree."""
+    from treewise.show.report.report import Wanted, report_html
+
+    check_place(output, source, data, test)
+    wanted = Wanted(options.pop("rows"), options.pop("computations"), options.pop("title"))
+    text_form, asked = take_text_options(options), take_grow_options(options)
+    na_values = asked.get("na_values", ())
+    if data is None:
+        if is_model(source, asked, standard_input=False):
+            raise ParameterError(f"a report needs a table: treewise report {safe(source)} DATA -o {safe(output)}.")
+        if source == "-":
+            raise ParameterError("a report reads its table twice, which standard input cannot give; name a file.")
+        tree = grow_source(source, asked, text_form, member)[1].tree
+        data = source
+    else:
+        asked.pop("na_values", None)
+        tree = take_model(source, asked, member).tree
+    table = read_data(data, na_values, text_form)
+    held = None if test is None else read_data(test, na_values, text_form)
+    page = report_html(tree, table, held, wanted).encode()
+    deliver(page, output)
+    if output != "-":
+        remark("", f"{len(page) / 1000:,.0f} kB → {safe(output)}")

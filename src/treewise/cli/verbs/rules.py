@@ -1,0 +1,79 @@
+"""``treewise rules``: a tree as rules, one a leaf, with how often and how surely each holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import (
+    all_option,
+    confidence_option,
+    support_option,
+    take_text_options,
+    text_options,
+    top_option,
+    tree_option,
+)
+from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.sources import grow_source, is_model, take_model
+from treewise.cli.output import check_place
+from treewise.cli.verb import SHOWN, option, verb
+
+SORTS = ("support", "probability", "lift", "value", "node")
+
+
+@verb(
+    "rules",
+    "MODEL [options]\nDATA --target COLUMN [options]",
+    examples=(
+        "treewise rules penguins --target species --max-leaf-nodes 4",
+        "treewise rules model.json --class P --sort probability --min-support 2",
+        "treewise rules model.json -o rules.csv",
+    ),
+    about="One rule a leaf; conditions on one column are merged, and every row satisfies exactly one rule. MODEL is a"
+    " saved tree (.json) or one written by hand (.txt); on a table the tree is grown first, with the options of"
+    " treewise grow.",
+)
+@click.argument("source", metavar="MODEL")
+@tree_option
+@option(
+    "--sort",
+    type=click.Choice(SORTS),
+    metavar="NAME",
+    default="support",
+    section=SHOWN,
+    help="By support (rows), probability, lift, value (of numbers) or node (default support).",
+)
+@option("--class", "cls", metavar="CLASS", section=SHOWN, help="Speak of this class (default: the one predicted).")
+@support_option("Leave out rules of fewer rows, or of a smaller share of them.")
+@confidence_option
+@top_option("rules")
+@all_option("rule")
+@showing_options
+@grow_options
+@text_options
+def command(
+    source: str,
+    member: int | None,
+    sort: str,
+    cls: str | None,
+    min_support: float,
+    confidence: float,
+    top: int | None,
+    whole: bool,
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Show the rules of a tree."""
+    check_place(output, source)
+    text_form = take_text_options(options)
+    asked = take_grow_options(options)
+    if is_model(source, asked):
+        model = take_model(source, asked, member)
+    else:
+        model = grow_source(source, asked, text_form, member)[1]
+    found = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
+    present(found if top is None else found[:top], form, output, most_rows(found, whole, output))

@@ -1,0 +1,149 @@
+"""``treewise show``: a tree as text, whole or bounded, or what a model file is and needs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treewise.cli.verbs.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
+from treewise.cli.inputs import Model
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import all_option, take_text_options, text_options, tree_option
+from treewise.cli.render import say_styled
+from treewise.cli.sources import grow_source, is_model, take_model
+from treewise.cli.output import deliver, remark, say
+from treewise.cli.tables import json_text
+from treewise.cli.verb import SHOWN, format_option, option, verb
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from treewise.train.training_set import Problem
+    from treewise.tree.tree import Tree
+
+
+@verb(
+    "show",
+    "MODEL [options]\nDATA --target COLUMN [options]",
+    examples=(
+        "treewise show model.json --summary",
+        "treewise show model.json --node 4 --max-depth 2",
+        "treewise show penguins --target species --max-leaf-nodes 4",
+    ),
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). On a table the tree is grown first,"
+    " with the options of treewise grow; of a MODEL, --max-depth says how many levels to show.",
+)
+@click.argument("source", metavar="MODEL")
+@tree_option
+@option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
+@all_option("line")
+@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
+@option(
+    "--bars/--no-bars",
+    default=None,
+    section=SHOWN,
+    help="A bar of the classes, or of the number, after each line (default: where there is room on a colour terminal).",
+)
+@format_option("text", "json")
+@grow_options
+@text_options
+def command(
+    source: str,
+    member: int | None,
+    summary: bool,
+    whole: bool,
+    node: int,
+    bars: bool | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Show a tree."""
+    from treewise.show.text_tree.text_tree import unsaid_missing
+
+    text_form = take_text_options(options)
+    asked, shown_depth = take_grow_options(options), None
+    if is_model(source, asked):
+        shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
+        model, problem = take_model(source, asked, member), None
+    else:
+        problem, model = grow_source(source, asked, text_form, member, quiet=summary)
+    if model.many is not None:
+        model.only_of_one(node=node or None, bars=bars, max_depth=shown_depth)
+        return show_many(model, whole, form)
+    tree = model.tree
+    if form == "json":
+        deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
+    elif summary:
+        say(summary_text(model))
+    else:
+        for note in unsaid_missing(tree):
+            remark("note", note)
+        say_styled(shown_tree(tree, problem, whole, node, shown_depth, bars))
+    return None
+
+
+def show_many(model: Model, whole: bool, form: str) -> None:
+    """Say what many trees are; of boosting, its rounds."""
+    from treewise.cli.grow_ensemble import show_rounds
+
+    if form == "json":
+        rounds = {"rounds": model.trees.rounds.sheet().records()} if model.trees.method == "adaboost" else {}
+        deliver(json_text({**summary_of(model), **rounds}), None)
+    else:
+        say(summary_text(model))
+        show_rounds(model.trees, whole)
+
+
+def shown_tree(
+    tree: Tree, problem: Problem | None, whole: bool, node: int, depth: int | None, bars: bool | None
+) -> str:
+    """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
+    unbounded = whole or not sys.stdout.isatty()
+    if depth is None and node == 0 and unbounded:
+        return drawn(tree, True, bars, problem)
+    lines = None if unbounded else MOST_LINES
+    bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
+    return in_shell_words(in_text(tree, bars, problem, **bounds))
+
+
+# -- the summary ----------------------------------------------------------------------------------------
+
+
+def summary_text(model: Model) -> str:
+    """Say in a few lines what a model is, which columns it needs, and how it was made."""
+    facts, saved = [], model.saved
+    if saved:
+        facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
+    if model.content:
+        facts.append(f"sha256 {model.sha256[:12]}…")
+    (_, first), *others = model.made.summary().lines()
+    lines = [(safe(model.name), " · ".join([*facts, first])), *others]
+    width = max(len(head) for head, _ in lines)
+    return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
+
+
+def summary_of(model: Model) -> dict[str, Any]:
+    """Return the summary as plain values."""
+    sha256 = model.sha256 if model.content else None
+    return {"model": model.name, **model.saved, "sha256": sha256, **model.made.summary().to_dict()}
+
+
+def nodes_of(tree: Tree) -> dict[str, Any]:
+    """Return the nodes as plain values, flat: a list of nodes that name their parent."""
+    nodes = [
+        {
+            "node": n.id,
+            "parent": n.parent,
+            "depth": n.depth,
+            "condition": tree.words(n.id),
+            "asks": n.split.column if n.split else None,
+            "prediction": n.prediction,
+            "rows": n.rows,
+            "weight": n.weight,
+            "counts": {str(label): weight for label, weight in n.counts.items()},
+            "stop": n.stop or None,
+        }
+        for n in tree
+    ]
+    return {"target": tree.target.name, "task": tree.task, "classes": list(tree.classes), "nodes": nodes}

@@ -1,0 +1,62 @@
+"""``treewise stability``: how sure the structure of a tree is, by runners-up and by bootstrap resamples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.shared_options import quiet_option, take_text_options, text_options
+from treewise.cli.render import present, showing_options
+from treewise.cli.output import check_place, remark
+from treewise.cli.describe_input import prepared_aloud
+from treewise.cli.verb import JUDGES, option, verb
+
+
+@verb(
+    "stability",
+    "DATA --target COLUMN [options]",
+    examples=(
+        "treewise stability penguins --max-leaf-nodes 4",
+        "treewise stability yours.csv --target COLUMN --pruning cv --resamples 200",
+        "treewise stability yours.csv --target COLUMN --max-depth 3 -o stability.csv",
+    ),
+    about="Grows the tree, with the options of treewise grow; measures at each node how near the best test of another"
+    " column came; and draws the rows again with replacement, each time growing a tree in the same way, to see which"
+    " questions come back, how far thresholds move and how often the answers agree.",
+)
+@click.argument("data")
+@option(
+    "--resamples",
+    type=int,
+    default=100,
+    metavar="N",
+    section=JUDGES,
+    help="How often the rows are drawn again (default 100).",
+)
+@grow_options
+@text_options
+@showing_options
+@quiet_option
+def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
+    """Grow, draw again, compare, show."""
+    from treewise.cli.progress import bar
+    from treewise.explain.stability.stability import check_resamples, stability_of
+    from treewise.train.grow import PRUNING, pruning_for
+
+    check_place(output, data)
+    check_resamples(resamples)
+    text = take_text_options(options)
+    asked = take_grow_options(options)
+    later = {name: asked.pop(name) for name in PRUNING if name in asked}
+    if isinstance(later.get("validation"), str):
+        later["validation"] = read_data(later["validation"], asked.get("na_values", ()), text)
+    wanted = pruning_for(asked.get("preset"), **later)
+    problem = prepared_aloud(data, asked, text, quiet)
+    with bar("resamples") as progress:
+        found = stability_of(problem, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
+    if not quiet:
+        remark("", "")
+    present(found, form, output)

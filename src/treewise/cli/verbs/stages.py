@@ -1,0 +1,72 @@
+"""``treewise stages``: the error of many trees after one, two, … of them, as a table and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from treewise.cli.inputs import read_data, read_model_and_data
+from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
+from treewise.cli.shared_options import (
+    all_option,
+    na_option,
+    take_text_options,
+    target_option,
+    text_options,
+    weight_option,
+)
+from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.verb import JUDGES, option, verb
+from treewise._lib.text import safe
+
+
+@verb(
+    "stages",
+    "MODEL DATA [options]",
+    examples=(
+        "treewise grow penguins --ensemble adaboost -o boosted.json && treewise stages boosted.json penguins",
+        "treewise stages forest.json yours.csv --test new.csv -o stages.csv",
+        "treewise stages forest.json yours.csv --test new.csv -o stages.png",
+    ),
+    about="MODEL holds many trees (treewise grow --ensemble …). How good are the first one, the first two, …? So one"
+    " sees how many it takes, and of boosting whether more of them still help on rows they have not seen (--test).",
+)
+@click.argument("model")
+@click.argument("data")
+@option("--test", metavar="DATA", section=JUDGES, help="A table the trees have not seen.")
+@target_option("the one the trees were grown for")
+@weight_option
+@all_option("stage")
+@na_option
+@text_options
+@showing_options
+def command(
+    model: str,
+    data: str,
+    test: str | None,
+    target: str | None,
+    sample_weight: str | None,
+    whole: bool,
+    na_values: Sequence[str],
+    form: str | None,
+    output: str | None,
+    **text: Any,
+) -> None:
+    """Ask one tree after another, and show or draw."""
+    from treewise.cli.progress import bar
+
+    check_place(output, model, data, test)
+    check_picture(output)
+    text_form = take_text_options(text)
+    found, table = read_model_and_data(model, data, na_values, form=text_form)
+    trees = found.trees
+    other = None if test is None else read_data(test, na_values, text_form)
+    with bar("stages") as progress:
+        result = trees.stages(table, target, test=other, sample_weight=sample_weight, progress=progress)
+    if form is None and output is not None and is_picture(output):
+        deliver(picture(result.draw(), output), output)
+        return remark("", f"→ {safe(output)}")
+    return present(result, form, output, most_rows(result, whole, output), drawn=ENDINGS)

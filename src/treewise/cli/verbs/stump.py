@@ -1,0 +1,65 @@
+"""``treewise stump``: the best tree of one test, and every test that competed to be it, ranked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from treewise.cli.options import grow_options_without, take_grow_options
+from treewise.cli.shared_options import (
+    all_option,
+    per_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    unit_option,
+)
+from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_place, remark
+from treewise.cli.describe_input import prepared_aloud
+from treewise.cli.verb import CUT, SHOWN, option, verb
+
+
+@verb(
+    "stump",
+    "DATA --target COLUMN [options]",
+    examples=(
+        "treewise stump four_points",
+        "treewise stump penguins --top 5",
+        "treewise stump yours.csv --target COLUMN --criterion gini -o tests.csv",
+    ),
+    about="A stump asks one question. This ranks all that could be asked, of every column, by how much they tell; those"
+    " that are equally good share a rank. The quickest look at a table, and what boosting is made of (treewise grow"
+    " --ensemble adaboost).",
+)
+@click.argument("data")
+@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Show the first N tests; data holds all.")
+@all_option("test")
+@unit_option
+@per_option
+@showing_options
+@grow_options_without(CUT, "max_depth", "max_leaf_nodes", "max_features", "splitter")
+@text_options
+@quiet_option
+def command(
+    data: str,
+    top: int | None,
+    whole: bool,
+    unit: str,
+    per: str,
+    form: str | None,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Rank, and show."""
+    from treewise.explain.stump import stump_of
+
+    check_place(output, data)
+    text, asked = take_text_options(options), take_grow_options(options)
+    problem = prepared_aloud(data, {**asked, "max_depth": 1}, text, quiet)
+    found = stump_of(problem, unit, per, asked.get("n_jobs"))
+    if not quiet:
+        remark("", "")
+    present(found, form, output, top or most_rows(found, whole, output))

@@ -1,0 +1,211 @@
+"""``treewise trace``: every candidate at every node, with its arithmetic ("show all the computations")."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.grow_ensemble import check_own_table
+from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.pictures import ENDINGS as DRAWN
+from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.progress import bar
+from treewise.cli.shared_options import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
+from treewise.cli.render import form_for, form_option, most_rows, present
+from treewise.cli.sources import grow_source, is_model, refuse_growing
+from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
+from treewise.cli.param_types import in_options
+from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.errors import ParameterError
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.explain.trace import NodeTrace, Trace
+
+PATIENCE = 2.0  # seconds after which silence is explained
+ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+OF_A_ROUND = {ending: form for ending, form in ENDINGS.items() if form != "latex"}
+OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
+
+
+@verb(
+    "trace",
+    "DATA --target COLUMN [options]\nMODEL DATA [options]",
+    examples=(
+        "treewise trace admissions --target Class --preset id3 --per total",
+        "treewise trace penguins --node 0 --column flipper_length_mm",
+        "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
+        "treewise trace penguins --max-depth 2 --column flipper_length_mm -o gain.png",
+    ),
+    about="On a table the tree is grown first, with the options of treewise grow; a MODEL is traced on the"
+    " table given with it. Every candidate is computed. Where they are few, all are written out; where they are"
+    " many, a node shows each column's best test and how many were tried: --column X writes out all of one"
+    " column, --format csv lists everything.",
+)
+@click.argument("source", metavar="DATA")
+@click.argument("data", metavar="", required=False)
+@tree_option
+@option("--round", "number", type=int, metavar="N", section=SHOWN, help="Of boosting: work this round out, from 1.")
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Every row of that round, as into a file or a pipe.")
+@option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
+@option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
+@option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
+@unit_option
+@per_option
+@option(
+    "--blanks",
+    is_flag=True,
+    section=SHOWN,
+    help="Leave the results open: an exercise sheet of one node, node 0 unless --node names another.",
+)
+@form_option(*ENDINGS.values())
+@output_option("Write the trace to a file; .png, .svg or .pdf draws the gain of every test of --column at --node.")
+@grow_options
+@text_options
+def command(
+    source: str,
+    data: str | None,
+    member: int | None,
+    number: int | None,
+    whole: bool,
+    node: int | None,
+    form: str | None,
+    blanks: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Trace a tree on a table."""
+    from treewise.train.true_labels import settled
+
+    check_place(output, source, data)
+    drawn = form is None and number is None and is_picture(output)
+    if number is not None:
+        form = form_of_round(form, output, member)
+    elif whole:
+        raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
+    elif drawn:
+        check_picture(output)
+    else:
+        form = form_for(form, output, ENDINGS, DRAWN)
+    text_form = take_text_options(options)
+    asked = take_grow_options(options)
+    if data is None:
+        if number is not None:
+            raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
+        trace = trace_grown(source, asked, text_form, member, node, options)
+    else:
+        target = asked.pop("target", None)
+        na_values = asked.pop("na_values", ())
+        options["sample_weight"] = asked.pop("sample_weight", None)
+        refuse_growing(source, asked)
+        model, table = read_model_and_data(source, data, na_values, target, text_form, member)
+        if number is not None:
+            if target is None:
+                check_own_table(model.trees, table)
+            given = {"target": target, "sample_weight": options["sample_weight"]}
+            found = model.trees.worked_round(table, number, **given)
+            return present(found, form, output, most_rows(found.rows, whole, output))
+        if model.many is not None and model.many.method == "adaboost":
+            raise ParameterError(
+                f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
+                f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
+            )
+        trace = settled(model.tree, table, target).trace(table, node=node, **options)
+    if drawn:
+        assert output is not None
+        seen = trace[0 if node is None else node]
+        deliver(picture(seen.draw(options["column"]), output), output)
+        remark("", f"node {seen.id} → {safe(output)}")
+    else:
+        assert form is not None
+        write(trace.exercise() if blanks else trace, form, blanks, output)
+    return None
+
+
+def form_of_round(form: str | None, output: str | None, member: int | None) -> str:
+    """Tell the form of a round of boosting; what asks something of a single tree is refused beside it."""
+    if member is not None:
+        raise ParameterError(
+            "--round works out a round of boosting, --tree traces one of its trees like any other. Give --round or"
+            " --tree, not both."
+        )
+    context = click.get_current_context()
+    for name in OF_A_TREE:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ParameterError(f"--{name} is for the trace of a tree, and --round shows a round. Leave one out.")
+    if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
+        raise ParameterError(
+            "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
+            f" ({', '.join(OF_A_ROUND)})."
+        )
+    return form_for(form, output, OF_A_ROUND)
+
+
+def trace_grown(
+    source: str, asked: dict[str, Any], form: TextForm, member: int | None, node: int | None, view: dict[str, Any]
+) -> Trace:
+    """Grow a tree and trace it on the very table it was grown on, weights included."""
+    from treewise.explain.trace.trace import Trace, check_view
+    from treewise.explain.trace.nodes import View
+
+    if is_model(source, asked, standard_input=False):
+        raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
+    problem, model = grow_source(source, asked, form, member)
+    tree = model.tree
+    if node is not None and not 0 <= node < len(tree):
+        raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
+    return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])
+
+
+def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
+    """Write the trace out: only now is every candidate computed. Text is printed node by node, as each is there.
+
+    Elsewhere a bar, or a remark, says that it takes long.
+    """
+    from treewise.explain.trace.render import Printing, blocks, render
+
+    how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
+    notes = [in_options(note) for note in trace.notes]
+    printed = form == "text" and output in (None, "-")
+    watched = printed and sys.stdout.isatty()
+    with bar("trace", wanted=not watched) as progress, remark_when_long(progress is None and not watched):
+
+        def nodes() -> Iterator[NodeTrace]:
+            for done, node in enumerate(trace.every()):
+                if progress is not None:
+                    progress(done / len(trace.tree))
+                yield node
+
+        if not printed:
+            deliver(render(nodes(), how, notes).rstrip("\n") + "\n", output)
+            return
+        for piece in blocks(nodes(), how, notes):
+            say(piece)
+            flush()
+
+
+@contextmanager
+def remark_when_long(silent: bool) -> Iterator[None]:
+    """Say once that it takes a while, where no bar says so."""
+    said = "every candidate of every node is computed; --node N asks for one node"
+    waiting = threading.Timer(PATIENCE, remark, ("trace", said))
+    waiting.daemon = True
+    if silent:
+        waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
+
+
+def page_width() -> int:
+    """Return how wide a line may be: the terminal's width, or 80 columns where there is none."""
+    return max(60, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else 80

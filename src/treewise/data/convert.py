@@ -1,0 +1,202 @@
+"""Columns into the arrays of a kind, cell by cell, or a clear No.
+
+Stands below ``encode``, which knows what kind a column should be and puts a ``MisfitError`` into words.
+Training and prediction use the same functions, so the same cells always give the same numbers. Where a number
+must be rounded it is rounded up, which leaves every test ``x <= cut`` as it was; a moment belongs to the day,
+or second, in which it falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data.parse_cells import (
+    as_datetimes,
+    as_float,
+    as_numbers,
+    is_marker,
+    number_of,
+    read_moments,
+    read_numbers,
+    value_of,
+)
+from treewise.data.column import UNITS, WHAT, Column, say_datetime
+from treewise._lib.interruptible import patiently
+
+Floats = npt.NDArray[Any]  # float64 or float32
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+INT64_MIN = -(2**63)  # how whole numbers and datetimes write missing
+INT64_MAX = 2**63 - 1
+EXACT = 2**53  # up to here every whole number is a double …
+EXACT_FLOAT = 2**24  # … and up to here a float
+UNSEEN = -2
+BOOLEANS = ("false", "true")
+PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
+
+
+class MisfitError(Exception):
+    """A cell that does not fit the kind."""
+
+    def __init__(self, column: Column, row: int) -> None:
+        super().__init__()
+        self.holds = WHAT[column.form]
+        self.cell, self.row = column.say(row), row
+
+
+def refuse_all(column: Column) -> MisfitError:
+    """Say that nothing of this form fits, and show the first cell."""
+    return MisfitError(column, int(np.argmin(column.is_missing())))
+
+
+def numeric_form(column: Column) -> Column:
+    """Return the column as float or int, or raise MisfitError."""
+    if column.coded:
+        column = column.without_unused()
+        readings = read_numbers(column.labels)
+        strays = ~(readings.is_number | readings.is_marker)
+        if strays.any():
+            raise MisfitError(column, column.first_row(strays))
+        if readings.too_large.any():
+            readings = replace(readings, numbers=[None if v is None else as_float(v) for v in readings.numbers])
+        return as_numbers(column, readings)
+    if column.form == "datetime":
+        raise refuse_all(column)
+    return column
+
+
+def to_numbers(column: Column) -> Floats:
+    """Encode numbers as the floats they are, or as doubles.
+
+    A whole number between two doubles is rounded up, so ``x <= cut`` stays.
+    """
+    column = numeric_form(column)
+    if column.form == "float":
+        return column.values
+    largest = max(abs(int(column.values.max())), abs(int(column.values.min())))
+    values = column.values.astype(np.float32 if largest <= EXACT_FLOAT else np.float64)
+    for i in np.flatnonzero(np.abs(values) >= EXACT).tolist() if largest >= EXACT else ():
+        if int(values[i]) < int(column.values[i]):
+            values[i] = np.nextafter(values[i], np.inf)
+    if column.missing is not None:
+        values[column.missing] = np.nan
+    return values
+
+
+def to_integers(column: Column) -> Ints:
+    """Encode numbers as whole numbers; fractions are rounded up: for a whole cut, ``x <= cut`` stays."""
+    column = numeric_form(column)
+    missing = column.is_missing()
+    if column.form == "float":
+        up = np.ceil(np.where(missing, 0, column.values))
+        inside = (up > -(2.0**63)) & (up < 2.0**63)
+        whole = np.where(inside, up, 0).astype(np.int64)
+        values = np.where(inside, whole, np.where(up > 0, INT64_MAX, INT64_MIN + 1))
+    else:
+        values = np.maximum(column.values.astype(np.int64), INT64_MIN + 1)
+    return np.where(missing, np.int64(INT64_MIN), values)
+
+
+def to_datetimes(column: Column, unit: str) -> Ints:
+    """Encode points in time in a unit: 10 o'clock falls in its day, and a day begins at midnight."""
+    if column.coded:
+        column = column.without_unused()
+        dates = as_datetimes(column)
+        if dates is None:
+            raise MisfitError(column, first_no_date(column))
+        column = dates
+    if column.form != "datetime":
+        raise refuse_all(column)
+    values = column.values
+    if UNITS.index(column.unit) > UNITS.index(unit):
+        values = values // (PER_DAY[column.unit] // PER_DAY[unit])
+    elif column.unit != unit:
+        factor = PER_DAY[unit] // PER_DAY[column.unit]
+        values = np.clip(values, -(INT64_MAX // factor), INT64_MAX // factor) * factor
+    return values if column.missing is None else np.where(column.missing, np.int64(INT64_MIN), values)
+
+
+def first_no_date(column: Column) -> int:
+    """Return the first row of a text column that is no date."""
+    words = [not is_marker(label) and read_moments([label]) is None for label in column.labels]
+    return column.first_row(np.array(words, np.bool_))
+
+
+def to_booleans(column: Column) -> Codes:
+    """Encode true and false, in any case, or 1 and 0."""
+    if column.coded:
+        column = column.without_unused()
+        words = [label.strip().lower() for label in column.labels]
+        codes = [BOOLEANS.index(w) if w in BOOLEANS else number_of(w) for w in words]
+        per_label = np.array(
+            [c if c in (0, 1) else -1 if is_marker(w) else UNSEEN for c, w in zip(codes, words, strict=True)]
+        )
+        if (per_label == UNSEEN).any():
+            raise MisfitError(column, column.first_row(per_label == UNSEEN))
+        return column.spread(per_label.astype(np.int32), -1)
+    if column.form == "bool" and column.missing is None:
+        return column.values.astype(np.int32)
+    missing = column.is_missing()
+    if column.form == "datetime":
+        raise refuse_all(column)
+    strange = ~missing & (column.values != 0) & (column.values != 1)
+    if strange.any():
+        raise MisfitError(column, int(np.argmax(strange)))
+    return np.where(missing, -1, np.where(missing, 0, column.values).astype(np.int32)).astype(np.int32)
+
+
+def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
+    """Encode categories: by their text, else by their value (4 is "4.0"), else as never seen."""
+    if column.coded and column.labels == levels:
+        return column.values
+    exact = {level: code for code, level in enumerate(levels)}
+    if column.coded and all(label in exact for label in column.labels):
+        return column.spread(np.array([exact[label] for label in column.labels], np.int32), -1)
+    by_value: dict[object, int] = {}
+    for code, level in enumerate(levels):
+        if (value := value_of(level)) is not None:
+            by_value.setdefault(value, code)
+    if column.form in ("int", "float"):
+        return numbers_to_levels(column, by_value)
+    column = in_words(column, by_value)
+    marked = -1 if len(by_value) == len(levels) else UNSEEN  # among numbers, "NA" means missing
+    per_label = []
+    for label in column.labels:
+        code = exact.get(label, UNSEEN)
+        if code == UNSEEN and (value := value_of(label)) is not None:
+            code = by_value.get(value, UNSEEN)
+        elif code == UNSEEN and is_marker(label):
+            code = marked
+        per_label.append(code)
+    return column.spread(np.array(per_label, np.int32), -1)
+
+
+def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
+    """Encode numbers as the levels that have their values."""
+    if not by_value:
+        raise refuse_all(column)
+    there = ~column.is_missing()
+    present, place = patiently(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
+    codes = np.full(len(column), -1, np.int32)
+    codes[there] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
+    return codes
+
+
+def in_words(column: Column, by_value: Mapping[object, int]) -> Column:
+    """Return booleans and datetimes as text; booleans as 0 and 1 where the levels know no true and false."""
+    if column.coded:
+        return column
+    present, place = np.unique(column.values, return_inverse=True)
+    if column.form == "datetime":
+        labels = [say_datetime(v, column.unit) for v in present.tolist()]
+    else:
+        words = BOOLEANS if {("boolean", False), ("boolean", True)} & by_value.keys() else ("0", "1")
+        labels = [words[v] for v in present.tolist()]
+    codes = np.where(column.is_missing(), -1, place).astype(np.int32)
+    return Column(column.name, "text", codes, labels=tuple(labels))

@@ -1,0 +1,317 @@
+"""Delimited text, as bytes, into columns: CSV, TSV and their kin.
+
+Stands below ``table``, beside ``reading.py``. Every cell is read as text first and each column is then
+judged as a whole, so a code such as 02134 keeps its zero and the form of a column never depends on its first
+rows. polars does the cutting; where it gives up, Python's own reader copes or names the line that is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise.errors import DataError, ParameterError, listing, shown
+from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
+from treewise.data.column import Column, Columns, all_missing, float_column, int_column, text_column
+from treewise.data.objects import check_names, polars_text
+from treewise._lib.interruptible import patiently, polars_is_safe
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# 3,7 or 1.234,5 or 1.234.567, but not 1234.5: that one is written with a point.
+COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
+BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
+CHUNK = 1 << 24  # bytes looked at together
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the text is written, where it is not as usual."""
+
+    separator: str | None = None  # between cells; None: guessed from the first line
+    decimal: str = "."  # or a comma; dots in a number then mark its thousands
+    header: bool = True  # whether the first line names the columns; else they are x1, x2, …
+
+    def __post_init__(self) -> None:
+        one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
+        if self.separator is not None and not (one and self.separator.isascii()):
+            raise ParameterError(f'separator={shown(self.separator)}: must be one character, such as ";".')
+        if self.decimal not in (".", ","):
+            raise ParameterError(f'decimal={shown(self.decimal)}: must be "." or ",".')
+        if not isinstance(self.header, bool):
+            raise ParameterError(f"header={shown(self.header)}: must be True or False.")
+
+
+def read_csv(
+    data: bytes, name: str, markers: Sequence[str], form: Form | None = None
+) -> tuple[Columns, tuple[str, ...]]:
+    r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
+
+    >>> columns, notes = read_csv(b"age,town\n31,Rome\n,Bari\n", "people.csv", markers=())
+    >>> columns["age"].form, columns["age"].missing.tolist(), columns["town"].labels
+    ('int', [False, True], ('Bari', 'Rome'))
+    """
+    form = form or Form()
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    check_text(data, name)
+    first = first_line(data)
+    separator = form.separator or guess_separator(first, form.decimal)
+    cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
+    names = column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
+    bare = without_blank_lines(data, one_column=len(names) == 1)
+    if len(names) == 1:
+        data = bare
+    cut = cut_fast(bare, separator, len(names), form.header) if polars_is_safe(len(data)) else None
+    columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name, form.header)
+    if not len(columns[0]):
+        raise DataError(
+            f"{name} has a header ({listing([safe(n) for n in names])}) but no rows. Give at least one row."
+        )
+    read = plain_cells if isinstance(columns[0], list) else text_cells
+    if form.decimal == ",":
+        columns = [with_points(cells) for cells in columns]
+    makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
+    notes = (*guesses(name, form, separator, names), *left_out(data, bare, name))
+    return Columns(makers, len(columns[0])), notes
+
+
+# -- the first line ------------------------------------------------------------------------------------------
+
+
+def guesses(name: str, form: Form, separator: str, names: Sequence[str]) -> Iterator[str]:
+    """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
+    if form.separator is None and separator != ",":
+        said = "tabs" if separator == "\t" else f'"{separator}"'
+        why = "has no comma" if form.decimal == "." else f"has {said}"
+        yield f"{name}: cells are taken to be separated by {said}, since the first line {why}"
+    if form.header and looks_like_data(names):
+        some = ", ".join(f'"{safe(n)}"' for n in names[:3])
+        taken = f"the first line is taken as column names ({some}, …)"
+        yield f"{name}: {taken}; if it is data: header=False (--no-header)"
+
+
+def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
+    """Say how many blank lines between rows were taken out: what is predicted has no line for them."""
+    if len(data) == len(bare):
+        return
+    blank = data.strip().count(b"\n") - bare.strip().count(b"\n")
+    if blank:
+        yield f"{name}: {plural(blank, 'blank line')} between rows left out"
+
+
+def check_text(data: bytes, name: str) -> None:
+    """Refuse what is no text: nothing at all, binary files, other encodings than UTF-8."""
+    if not data.strip():
+        raise DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
+    if b"\0" in data[:4096]:
+        raise DataError(f"{name} is not a text file. Save it as CSV (UTF-8) or Parquet.")
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{name} line {line:,}: byte 0x{data[error.start]:02x} is not UTF-8. Save the file as UTF-8"
+            ' (in Excel: "CSV UTF-8"), or convert it: iconv -f latin1 -t utf-8.'
+        ) from None
+
+
+def first_line(data: bytes) -> str:
+    """Return the first line that is not blank; a quoted name may itself run over several lines."""
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    end = data.find(b"\n", start)
+    while end >= 0 and data.count(b'"', start, end) % 2:
+        end = data.find(b"\n", end + 1)
+    return data[start : end if end >= 0 else len(data)].decode().rstrip("\r")
+
+
+def guess_separator(first: str, decimal: str = ".") -> str:
+    """Take the comma unless the first line has none, or commas are in numbers: then a semicolon or a tab."""
+    bare = re.sub(r'"[^"]*"', "", first)
+    marks = ",;\t" if decimal == "." else ";\t,"
+    return next((mark for mark in marks if mark in bare), ",")
+
+
+def column_names(header: Sequence[str], name: str) -> list[str]:
+    """Return the names; a column without one is called by its place."""
+    names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
+    check_names(names, name, " If the first line is already data: header=False (--no-header).")
+    return names
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Tell whether most names are numbers, not all of them whole: then the file probably has no header."""
+    numbers = [n for n in names if number_of(n) is not None]
+    return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
+
+
+# -- cutting lines into cells --------------------------------------------------------------------------------
+
+
+def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
+    """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells.
+
+    Columns go by their place: polars takes some names for patterns, such as "*" and "^x.*$".
+    """
+    import polars as pl
+
+    try:
+        frame = patiently(
+            lambda: pl.read_csv(data, separator=separator, has_header=header, infer_schema=False, raise_if_empty=False),
+            rows=data.count(b"\n"),
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.width != width or (frame.height and not regular(data, separator, frame)):
+        return None
+    frame.columns = [str(place) for place in range(width)]
+    return frame
+
+
+def without_blank_lines(data: bytes, one_column: bool = False) -> bytes:
+    """Take out blank lines, except inside quotes (after an odd number of them).
+
+    Of one column, a blank line before others is an empty cell, and is written as one.
+    """
+    data = data.lstrip(b"\r\n")
+    pieces, start, quotes, counted = [], 0, 0, 0
+    for match in BLANK_LINES.finditer(data):
+        quotes += data.count(b'"', counted, match.start())
+        counted = match.start()
+        if quotes % 2 == 0:
+            pieces.append(data[start : match.start()])
+            if one_column and match.end() < len(data):
+                pieces.append(b'\n""' * (match[0].count(b"\n") - 1))
+            start = match.end() - 1
+    return b"".join([*pieces, data[start:]]) if pieces else data
+
+
+def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
+    """Tell whether every line has all its cells: polars refuses longer lines, but fills up shorter ones."""
+    if frame.width == 1 or not frame[:, -1].null_count():
+        return True
+    lines = separators = quotes = 0
+    for start in range(0, len(data), CHUNK):
+        chunk = np.frombuffer(data[start : start + CHUNK], np.uint8)
+        inside = (np.cumsum(chunk == ord('"'), dtype=np.uint8) + np.uint8(quotes)) % 2 == 1
+        lines += int(np.count_nonzero((chunk == ord("\n")) & ~inside))
+        separators += int(np.count_nonzero((chunk == ord(separator)) & ~inside))
+        quotes = int(inside[-1])
+    lines += not data.endswith(b"\n")
+    return separators == lines * (frame.width - 1)
+
+
+def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True) -> list[list[str]]:
+    """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    started = 0
+    try:
+        for cells in reader:
+            if cells and (len(names) == 1 or len(cells) > 1 or cells[0].strip()):
+                if len(cells) != len(names):
+                    expected = f"the header names {plural(len(names), 'column')}"
+                    if not header:
+                        expected = f"the first has {plural(len(names), 'cell')}"
+                    raise DataError(
+                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but {expected}."
+                        " Cells that contain the separator need quotes."
+                    )
+                rows.append(cells)
+            started = reader.line_num
+    except MemoryError:
+        rows.clear()  # Python needs a little memory to leave this block, and without any would try for ever
+        raise
+    except csv.Error as error:
+        raise DataError(
+            f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
+        ) from None
+    return [[row[j] for row in rows[header:]] for j in range(len(names))]
+
+
+# -- cells into columns --------------------------------------------------------------------------------------
+
+
+def with_points(cells: Any) -> Any:
+    """Write decimal commas as points, in numbers alone: 3,7 is 3.7 and 1.234,5 is 1234.5, but "a, b" stays."""
+    if isinstance(cells, list):
+        return [c.replace(".", "").replace(",", ".") if COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
+    import polars as pl
+
+    cell = pl.col(cells.name)
+    number = cell.str.strip_chars().str.contains(f"^(?:{COMMA_NUMBER.pattern})$")
+    pointed = cell.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    return cells.to_frame().select(pl.when(number).then(pointed).otherwise(cell)).to_series()
+
+
+def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
+    """Judge a column of cells as a whole: whole numbers, numbers, true/false, dates, or text as it is."""
+    import polars as pl
+
+    bare = series.str.strip_chars()
+    gone = bare.is_in(["", *markers])
+    if gone.any():
+        bare, series = (s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series))
+    n_missing = bare.null_count()
+    if n_missing == len(bare):
+        return all_missing(name, len(bare))
+    numbers = cast_numbers(bare, n_missing)
+    if numbers is not None and numbers.dtype == pl.Int64:
+        missing = numbers.is_null().to_numpy() if n_missing else None
+        return int_column(name, numbers.fill_null(0).to_numpy(), missing)
+    if numbers is not None:
+        return float_column(name, numbers.to_numpy())
+    text = polars_text(name, series)
+    meant = as_booleans(text) or as_datetimes(text)
+    if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
+        return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
+    return meant
+
+
+def plain_cells(name: str, cells: list[str], markers: Sequence[str]) -> Column:
+    """Do the same in plain Python, where polars cannot be used or gave up."""
+    nothing = {"", *markers}
+    text = text_column(name, [None if cell.strip() in nothing else cell for cell in cells])
+    if not text.labels:
+        return all_missing(name, len(cells))
+    readings = read_numbers(text.labels)
+    if readings.is_number.all() and not readings.padded and not readings.too_large.any():
+        return as_numbers(text, readings)
+    meant = as_booleans(text) or as_datetimes(text)
+    if meant is None or np.count_nonzero(meant.is_missing()) > np.count_nonzero(text.is_missing()):
+        return text
+    return meant
+
+
+def cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
+    """Read all cells as numbers; return None if some are not, or look like codes, or are beyond 64 bits."""
+    import polars as pl
+
+    sample = bare.drop_nulls().head(1000)
+    for dtype in (pl.Int64, pl.Float64):
+        if sample.cast(dtype, strict=False).null_count():
+            continue
+        numbers = bare.cast(dtype, strict=False)
+        if numbers.null_count() > n_missing:
+            continue
+        if bare.str.contains(f"^{PADDED.pattern}").any():
+            return None
+        if dtype == pl.Float64:
+            if numbers.is_nan().any():
+                return None  # "NaN" among numbers is a marker like others: encode.py says so in a note
+            if (numbers.abs() >= 2.0**63).any() and bare.str.contains(f"^{INTEGER.pattern}$").all():
+                return None
+        return numbers
+    return None

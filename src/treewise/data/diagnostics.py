@@ -1,0 +1,171 @@
+"""What is said about a training column before anything is learned: notes, and refusals with a way out.
+
+Stands below ``encode``, which decides what a column is. A note never changes what is learned; a refusal
+names the column, the first cell in question, and what the user can do, in Python and on the command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NoReturn
+
+import numpy as np
+
+from treewise.errors import DataError
+from treewise.data.parse_cells import Readings
+from treewise.data.column import Array, Column, Mask, option
+from treewise._lib.interruptible import patiently
+from treewise._lib.text import count, plural, safe
+
+MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
+SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
+SUSPICIOUS_TEXT = 0.5  # … and of different texts
+DECIMAL_COMMA = "numbers with a decimal comma"
+NEARLY = (  # texts that look like numbers or dates to a person, but are not read as such
+    (DECIMAL_COMMA, re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
+    ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
+    ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
+    ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
+    ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
+)
+SAMPLE = 1000  # cells that are looked at before all are
+FEWEST_ROWS = 20  # in smaller tables many values say little
+
+
+def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
+    """Say which markers were read as missing, and how often."""
+    if not marks.any():
+        return []
+    which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark)
+    cells = plural(int(np.count_nonzero(column.spread(marks, False))), "cell")
+    return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
+
+
+def alphabet_note(name: str, levels: Sequence[str]) -> str:
+    """Say in which order words were put when the user asked for an order and gave none."""
+    said = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
+    other = f'kinds={{"{safe(name)}": ["first", …, "last"]}} (--kind "{safe(name)}=first<…<last")'
+    return f"{safe(name)}: put in the order of the alphabet, {said}. Another order: {other}"
+
+
+def if_code(name: str) -> str:
+    """Say how to declare that numbers are only names."""
+    said = safe(name)
+    return f'If {said} is a code: kinds={{"{said}": "nominal"}} (--kind {option(name + "=nominal")})'
+
+
+def left_out(name: str) -> str:
+    """Say how to leave a column out."""
+    return f'ignore=["{safe(name)}"] (--ignore {option(name)})'
+
+
+def refuse_stray_text(column: Column, readings: Readings) -> None:
+    """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
+    strays = ~(readings.is_number | readings.is_marker)
+    if not strays.any() or not readings.is_number.any():
+        return
+    n_strays = int(np.count_nonzero(column.spread(strays, False)))
+    n_numbers = int(np.count_nonzero(column.spread(readings.is_number, False)))
+    if readings.padded or n_numbers < MOSTLY * (n_numbers + n_strays):
+        return
+    row = column.first_row(strays)
+    name, stray = safe(column.name), column.say(row)
+    cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
+    raise DataError(
+        f'column "{name}": {plural(n_numbers, "number")} and {count(n_strays)} {cells} {stray} in row'
+        f" {row + 1:,}. If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}."
+    )
+
+
+def refuse_size(column: Column, readings: Readings) -> NoReturn:
+    """Refuse whole numbers past 64 bits."""
+    row = column.first_row(readings.too_large)
+    name = safe(column.name)
+    raise DataError(
+        f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} is past 2^63 - 1, the'
+        f" largest whole number that is compared exactly. {if_code(column.name)}."
+        f" Else leave it out: {left_out(column.name)}."
+    )
+
+
+def looks_like(column: Column) -> str:
+    """Say what all texts of a column look like to a person, though they are read as categories; "" for words.
+
+    >>> from treewise.table import read
+    >>> looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
+    'numbers with a decimal comma'
+    """
+    labels = labels_used(column)
+    return next((what for what, form in NEARLY if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
+
+
+def suspicions(column: Column) -> list[str]:
+    """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
+    n, least = len(column), (SUSPICIOUS_TEXT if column.coded else SUSPICIOUS) * len(column)
+    if what := looks_like(column):
+        way = 'Read the file with decimal="," (--decimal ,)' if what == DECIMAL_COMMA else "Rewrite them first"
+        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. {way}."]
+    if n < FEWEST_ROWS:
+        return []
+    if column.coded:
+        different = len(labels_used(column))
+    elif column.form in ("int", "float") and may_be_key(column):
+        different = different_integers(column.values[~column.is_missing()], least)
+    else:
+        return []
+    if different <= least:
+        return []
+    name = safe(column.name)
+    return [
+        f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it."
+        f" Leave it out: {left_out(column.name)}"
+    ]
+
+
+def labels_used(column: Column) -> tuple[str, ...]:
+    """Return the labels that occur: of text all, of categories perhaps some."""
+    return column.without_unused().labels if column.form == "category" else column.labels
+
+
+def may_be_key(column: Column) -> bool:
+    """Tell by some cells whether a column may be whole numbers that are nearly all different.
+
+    Fractions settle it. Were nine of ten values different in all rows, half of these would be for certain, or
+    as good as: rows at random places, the same in every run, cannot be met by a pattern in the table.
+    """
+    if len(column) <= 4 * SAMPLE:
+        return True
+    some = column.take(places(len(column)))
+    there = some.values[~some.is_missing()]
+    return (column.form == "int" or is_whole(there)) and 2 * len(np.unique(there)) >= len(there)
+
+
+@lru_cache(maxsize=4)
+def places(n_rows: int) -> Array:
+    """Return the numbers of some rows, anywhere in the table.
+
+    1, 2, … stirred until no pattern is left (splitmix64); NumPy's generators would take longer to import.
+    """
+    z = np.arange(1, SAMPLE + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return (z % np.uint64(n_rows)).astype(np.int64)
+
+
+def different_integers(values: Array, least: float) -> int:
+    """Count different values if all are whole and there can be more than ``least`` of them; else return 0."""
+    if len(values) <= least:
+        return 0
+    if values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values)):
+        return 0
+    if values.max().item() - values.min().item() + 1 <= least:
+        return 0  # not enough whole numbers between the smallest and the largest
+    in_order = patiently(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
+    return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
+
+
+def is_whole(values: Array) -> bool:
+    """Tell whether all are finite whole numbers."""
+    return bool(np.all(np.isfinite(values) & (np.floor(values) == values)))

@@ -1,0 +1,428 @@
+"""Tables in memory into columns: dataframes of any library, NumPy arrays, dicts and lists.
+
+Stands below ``table``, beside ``csvfile.py``. narwhals says what a column is in words that are the same
+for pandas, polars, Arrow and DuckDB; the values come out as NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise.errors import DataError, TreewiseError, listing, shown
+from treewise.data.parse_cells import number_labels
+from treewise.data.column import (
+    NAT,
+    Array,
+    Column,
+    Columns,
+    Mask,
+    all_missing,
+    bool_column,
+    brief,
+    datetime_column,
+    float_column,
+    frozen,
+    int_column,
+    say_datetime,
+)
+from treewise.data.objects import A_CELL, check_names, polars_text, read_object_array, read_objects, unreadable
+from treewise._lib.interruptible import polars_is_safe
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+
+def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> Columns:
+    """Read whatever holds a table in memory; ``columns`` names the columns of data that has no names.
+
+    >>> list(read_memory([[1, "a"], [2, "b"]], "the table", None).items())[1][1].labels
+    ('a', 'b')
+    """
+    if isinstance(data, np.ndarray):
+        return read_array(data, name, columns)
+    if isinstance(data, Mapping):
+        if data and all(is_scalar(v) for v in data.values()):
+            return read_dicts([data], name)
+        return gather(data.keys(), [partial(read_values, v) for v in data.values()], name, lengths=data.values())
+    if isinstance(data, (list, tuple)):
+        if not data:
+            raise DataError(f"{name} is an empty list. Give at least one row.")
+        if all(isinstance(row, Mapping) for row in data):
+            return read_dicts(data, name)
+        if all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
+            return read_lists(data, name, columns)
+    return read_frame(data, name)
+
+
+# -- names ---------------------------------------------------------------------------------------------------
+
+
+def gather(
+    names: Iterable[object],
+    makers: Sequence[Callable[[str], Column]],
+    table: str,
+    lengths: Iterable[Any] = (),
+    n_rows: int | None = None,
+) -> Columns:
+    """Put columns under their names, which must differ; the things in ``lengths`` must be equally long."""
+    texts = [str(n) for n in names]
+    check_names(texts, table)
+    for text, values in zip(texts, lengths, strict=False):
+        long = length(values)
+        if long is None:
+            raise DataError(
+                f'column "{safe(text)}" of {table} is a single value ({shown(values)}), not a column of values.'
+                " Give a list or an array with a value for each row."
+            )
+        if n_rows is None:
+            n_rows = long
+        elif long != n_rows:
+            raise DataError(
+                f'column "{safe(text)}" of {table} has {plural(long, "value")}, but'
+                f' "{safe(texts[0])}" has {n_rows:,}. All columns need the same number of rows.'
+            )
+    if not n_rows:
+        raise DataError(
+            f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
+        )
+    return Columns({text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows)
+
+
+def make_column(make: Callable[[str], Column], name: str) -> Column:
+    """Convert one column; what a library cannot convert is said in our words, with the column's name."""
+    with our_words(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
+        return make(name)
+
+
+@contextmanager
+def our_words(what: str, way_out: str) -> Iterator[None]:
+    """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into one that names the column."""
+    try:
+        yield
+    except (TreewiseError, MemoryError, Warning):
+        raise
+    except BaseException as error:
+        # polars' "panics" are no Exceptions; Ctrl-C and the like are none either, and pass.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        raise DataError(f"{what} cannot be read: {brief(reason)}. {way_out}") from None
+
+
+def length(values: Any) -> int | None:
+    """Return how many cells a column has; None if it is no column."""
+    try:
+        return None if is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
+    except Exception:  # what has no length, has many, or is a type
+        return None
+
+
+def is_scalar(value: object) -> bool:
+    """Tell whether this is one cell rather than a column of them."""
+    return isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
+
+
+# -- without a library: lists, dicts, NumPy ------------------------------------------------------------------
+
+
+def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> Columns:
+    """Read rows given as dicts; a key that a row lacks is missing there."""
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[row.get(key) for row in rows] for key in names]
+    return gather(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
+
+
+def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> Columns:
+    """Read rows given as lists; all must be of one length."""
+    width = length(rows[0])
+    for i, row in enumerate(rows, start=1):
+        long = length(row)
+        if long is None or width is None:
+            raise DataError(f"row {i:,} of {table} is no list of cells. Give each row as a list or a dict.")
+        if long != width:
+            raise DataError(
+                f"row {i:,} of {table} has {plural(long, 'value')}, row 1 has {width:,}. Give every row as many."
+            )
+    assert width is not None
+    cells = [list(c) for c in zip(*rows, strict=True)]
+    return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
+
+
+def read_array(data: Array, table: str, columns: Sequence[str] | None) -> Columns:
+    """Read a two-dimensional or a structured array."""
+    if data.dtype.names is not None and data.ndim == 1:
+        fields = [data[field] for field in data.dtype.names]
+        return gather(data.dtype.names, [partial(read_values, f) for f in fields], table, n_rows=len(data))
+    if data.ndim != 2:
+        raise DataError(
+            f"{table} is an array with {plural(data.ndim, 'dimension')}; a table has two, rows and columns."
+            " (One column: array.reshape(-1, 1). One row: array.reshape(1, -1).)"
+        )
+    names = numbered(data.shape[1], columns, table)
+    return gather(names, [partial(read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data))
+
+
+def numbered(width: int, columns: Sequence[str] | None, table: str) -> list[str]:
+    """Name columns that have no names: as the user says, else x1, x2, …"""
+    if columns is None:
+        return [f"x{j}" for j in range(1, width + 1)]
+    if len(columns) != width:
+        raise DataError(f"{table} has {plural(width, 'column')}, but columns names {len(columns):,}. Name them all.")
+    return [str(c) for c in columns]
+
+
+def read_values(values: Any, name: str) -> Column:
+    """Read one column from whatever holds a list of values."""
+    if isinstance(values, np.ndarray):
+        return read_numpy(values, name)
+    if isinstance(values, (list, tuple, range)):
+        return read_objects(list(values), name)
+    import narwhals.stable.v2 as nw
+
+    pd: Any = sys.modules.get("pandas")
+    if pd is not None and isinstance(values, (pd.api.extensions.ExtensionArray, pd.Index)):
+        values = pd.Series(values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return read_series(series, name)
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        import polars as pl
+
+        return read_series(nw.from_native(pl.Series(values), series_only=True), name)
+    return read_numpy(np.asarray(values), name)
+
+
+def read_numpy(values: Array, name: str) -> Column:
+    """Read one column from an array, masked or not."""
+    if values.ndim != 1:
+        raise DataError(
+            f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one. Give one value a row.'
+        )
+    missing: Mask | None = None
+    if isinstance(values, np.ma.MaskedArray):
+        missing, values = np.ma.getmaskarray(values), np.asarray(values.data)
+    kind = values.dtype.kind
+    if kind == "f":
+        return float_column(name, values if missing is None else np.where(missing, np.nan, values))
+    if kind in "iu":
+        filled = values if missing is None else np.where(missing, values.dtype.type(0), values)
+        return int_column(name, filled, missing)
+    if kind == "b":
+        return bool_column(name, values, missing)
+    if kind == "M":
+        return datetime_column(name, values, missing)
+    if kind == "O" and missing is None:
+        return read_object_array(values, name)
+    if kind in "OUT":
+        cells = values.tolist()
+        if missing is not None:
+            cells = [None if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)]
+        return read_objects(cells, name)
+    raise unreadable(name, str(values.dtype))
+
+
+# -- dataframes ----------------------------------------------------------------------------------------------
+
+
+def read_frame(data: Any, table: str) -> Columns:
+    """Read a dataframe of any library that narwhals knows, or anything that speaks Arrow."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    frame: Any = None
+    with our_words(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
+        frame = nw.from_native(data, pass_through=True, allow_series=True)
+    if frame is None and data is not None:
+        check_names([str(n) for n in getattr(data, "column_names", data.columns)], table)
+    if not isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
+        if not hasattr(data, "__arrow_c_stream__") or isinstance(frame, nw.Series):
+            kind = type(data).__name__
+            article = "an" if kind[0] in "aeiouAEIOU" else "a"
+            raise DataError(
+                f"cannot read a table from {article} {kind}. Give a dataframe (pandas, polars, Arrow,"
+                " DuckDB), a dict of columns, a list of dicts, a two-dimensional array, or the path of a CSV"
+                " or Parquet file."
+            )
+        import polars as pl
+
+        with our_words(table, "Give a dataframe of plain columns."):
+            frame = nw.from_native(pl.DataFrame(data))
+    with our_words(table, "Collect it first, and see what is wrong."):
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        # Without their names, for polars takes some for patterns, such as "*" and "^x.*$".
+        makers = [partial(read_series, series.alias("cells")) for series in frame.iter_columns()]
+        names, n_rows = frame.columns, len(frame)
+    return gather(names, makers, table, n_rows=n_rows)
+
+
+def read_series(series: nw.Series[Any], name: str) -> Column:
+    """Read one column of a dataframe by what narwhals calls its type."""
+    import narwhals.stable.v2 as nw
+
+    dtype, native = series.dtype, series.to_native()
+    if getattr(native, "dtype", None) == np.dtype(object):
+        return read_object_array(series.to_numpy(), name)
+    if dtype == nw.Object:
+        return read_objects(series.to_list(), name)
+    if dtype in (nw.Categorical, nw.Enum):
+        return read_categories(native, name)
+    if dtype == nw.String:
+        return read_strings(series, name)
+    if dtype.is_float():
+        return float_column(name, series.to_numpy())
+    if dtype == nw.Decimal:
+        return read_objects(series.to_list(), name)
+    missing = series.is_null().to_numpy()
+    if missing.all():
+        return all_missing(name, len(series))
+    if dtype in (nw.Int128, nw.UInt128):
+        return read_objects(series.to_list(), name)
+    if dtype.is_integer():
+        return int_column(name, (series.fill_null(0) if missing.any() else series).to_numpy(), missing)
+    if dtype == nw.Boolean:
+        filled = series.fill_null(False) if missing.any() else series
+        return bool_column(name, filled.to_numpy().astype(np.bool_), missing)
+    if dtype in (nw.Date, nw.Datetime):
+        values = series.to_numpy()
+        if values.dtype.kind == "M":
+            return datetime_column(name, values)
+        return read_objects(series.to_list(), name)
+    if dtype == nw.Unknown:
+        return read_numpy(np.asarray(native), name)
+    raise unreadable(name, str(dtype))
+
+
+def read_strings(series: nw.Series[Any], name: str) -> Column:
+    """Read text; pandas may be there without pyarrow, which polars would need."""
+    import polars as pl
+
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return polars_text(name, native)
+    if sys.modules.get("pyarrow") is not None and polars_is_safe(A_CELL * len(series)):
+        return polars_text(name, pl.Series(native))
+    return read_objects(series.to_list(), name)
+
+
+def read_categories(native: Any, name: str) -> Column:
+    """Read a categorical column: the declared labels in their declared order, unused ones included.
+
+    Where a library declares no order (polars' Categorical, Arrow's unordered dictionaries: both go by first
+    appearance), labels are sorted instead.
+    """
+    import polars as pl
+
+    if isinstance(native, pl.Series):
+        if not isinstance(native.dtype, pl.Enum):
+            text = polars_text(name, native)
+            return Column(name, "category", text.values, labels=text.labels)
+        labels = tuple(native.dtype.categories.to_list())
+        codes = native.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        return Column(name, "category", frozen(codes), labels=labels)
+    if hasattr(native, "cat"):
+        labels = category_labels(native.cat.categories.to_numpy(), name)
+        codes = np.asarray(native.cat.codes.to_numpy(), np.int32)
+        return Column(name, "category", frozen(codes), labels=labels, ordered=bool(native.cat.ordered))
+    if hasattr(native, "array"):  # pandas around an Arrow array
+        native = native.array.__arrow_array__()
+    array = native.unify_dictionaries().combine_chunks()
+    ordered = bool(array.type.ordered)
+    cells = np.array([*array.dictionary.to_pylist(), None], dtype=object)
+    known = np.array([cell is not None for cell in cells])
+    labels = category_labels(cells[known], name)
+    codes = array.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)[codes]  # a dictionary may list null itself
+    if not ordered:
+        order = np.argsort(np.array(labels, dtype=object), kind="stable")
+        place = np.append(np.argsort(order), -1).astype(np.int32)
+        codes, labels = place[codes], tuple(labels[i] for i in order)
+    return Column(name, "category", frozen(codes), labels=labels, ordered=ordered)
+
+
+def category_labels(values: Array, name: str) -> tuple[str, ...]:
+    """Write the categories of a dtype, which may be numbers, booleans or dates, as labels."""
+    try:
+        labels = cell_labels(read_numpy(values, name))
+    except DataError:  # intervals, tuples, mixtures: in their own words
+        labels = [str(v) for v in values]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise DataError(
+            f'column "{safe(name)}": two categories are both written "{safe(twice)}". Rename one, or make it text.'
+        )
+    return tuple(labels)
+
+
+def cell_labels(column: Column) -> list[str]:
+    """Write every cell as a label."""
+    if column.coded:
+        return [column.labels[code] for code in column.values.tolist()]
+    if column.form == "bool":
+        return ["true" if v else "false" for v in column.values.tolist()]
+    if column.form == "datetime":
+        return [say_datetime(v, column.unit) for v in column.values.tolist()]
+    return number_labels(column.values)
+
+
+# -- the way back --------------------------------------------------------------------------------------------
+
+
+def to_polars(columns: Mapping[str, Column]) -> pl.DataFrame:
+    """Return columns as a polars dataframe."""
+    import polars as pl
+
+    return pl.DataFrame([polars_series(column).alias(name) for name, column in columns.items()])
+
+
+def polars_series(column: Column) -> pl.Series:
+    """Return a column as a polars series without its name, which may be a pattern to polars; categories as Enums."""
+    import polars as pl
+
+    if column.coded:
+        codes = pl.Series(column.values).replace(-1, None)
+        labels = pl.Series(column.labels, dtype=pl.String)
+        dtype = pl.Enum(column.labels) if column.form == "category" else pl.String
+        return labels.gather(codes).cast(dtype)
+    cells = column.values
+    if column.form == "datetime":
+        cells = cells.view(f"datetime64[{column.unit}]")
+        cells = cells.astype("datetime64[ms]") if column.unit == "s" else cells  # polars has no seconds
+    values = pl.Series(cells, nan_to_null=True)
+    if column.form == "bool":
+        values = values.cast(pl.Boolean)
+    gone = column.is_missing()
+    return values if not gone.any() else values.set(pl.Series(gone), None)
+
+
+def to_pandas(columns: Mapping[str, Column]) -> Any:
+    """Return columns as a pandas dataframe; whole numbers and booleans with gaps become nullable ones."""
+    pd: Any = import_module("pandas")  # has no types of its own
+    return pd.DataFrame({name: pandas_values(column) for name, column in columns.items()})
+
+
+def pandas_values(column: Column) -> Any:
+    """Return a column as something pandas makes a series of."""
+    pd: Any = import_module("pandas")
+    if column.form == "category":
+        return pd.Categorical.from_codes(column.values, list(column.labels), ordered=column.ordered)
+    if column.form == "text":
+        return np.array([*column.labels, None], dtype=object)[column.values]
+    gone = column.is_missing()
+    if column.form == "datetime":
+        return np.where(gone, NAT, column.values).astype(np.int64).view(f"datetime64[{column.unit}]")
+    values = column.values.astype(np.bool_) if column.form == "bool" else column.values.copy()
+    if column.form == "float" or not gone.any():
+        return values
+    kind = pd.arrays.BooleanArray if column.form == "bool" else pd.arrays.IntegerArray
+    return kind(values, gone.copy())

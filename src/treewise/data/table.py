@@ -1,0 +1,284 @@
+"""Whatever holds a table, read into a Table of named columns.
+
+The beginning of the flow: a file or dataframe comes in here, and from here on there is one type, whatever it
+was. ``csvfile.py`` and ``reading.py`` do the reading; no file further up knows a dataframe library. Columns
+are converted when first asked for, so what is ignored or not needed costs nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.data.parse_cells import blank
+from treewise.data.column import Column, Columns, brief
+from treewise.data.csv_file import Form, read_csv
+from treewise._lib.interruptible import patiently, polars_before_fork, polars_is_safe
+from treewise.data.read_memory import read_dicts, read_frame, read_memory
+from treewise._lib.text import number, plural, safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
+
+KindSpec = str | Sequence[str] | Set[str]  # a kind by name | ordered levels | a set of levels
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as treewise sees it: named columns of one length, and what is known about them.
+
+    >>> table = read({"age": [31, 54], "town": ["Rome", "Bari"]})
+    >>> table
+    <Table the table · 2 rows · 2 columns: age, town>
+    >>> table["age"].values, len(table), list(table.drop(["age"]).columns)
+    (array([31, 54]), 2, ['town'])
+    >>> table["agee"]
+    Traceback (most recent call last):
+    treewise.errors.ColumnError: no column "agee" in the table. Did you mean "age"? Columns: age, town.
+    """
+
+    name: str  # as errors call it: "admissions.csv", "admissions", "the table"
+    columns: Mapping[str, Column]
+    n_rows: int
+    kinds: Mapping[str, KindSpec] = field(default_factory=dict)  # what a built-in table says about its columns
+    target: str | None = None  # what a built-in table is usually asked to predict
+    notes: tuple[str, ...] = ()
+    title: str = ""  # one line on what a built-in table is
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            said = f'"{brief(name)}"' if isinstance(name, str) else shown(name)
+            hint = did_you_mean(name, self.columns)
+            names = listing([safe(n) for n in self.columns], most=20)
+            raise ColumnError(f"no column {said} in {self.name}.{hint} Columns: {names}.")
+        return self.columns[name]
+
+    def __repr__(self) -> str:
+        names = listing([safe(n) for n in self.columns])
+        size = f"{plural(self.n_rows, 'row')} · {plural(len(self.columns), 'column')}"
+        return f"<Table {self.name} · {size}: {names}>"
+
+    def take(self, rows: npt.NDArray[Any]) -> Table:
+        """Return these rows (numbers from 0, or a mask), in this order.
+
+        >>> read({"age": [31, 54, 40]}).take(np.array([2, 0]))["age"].values
+        array([40, 31])
+        """
+        rows = np.flatnonzero(rows) if rows.dtype.kind == "b" else rows
+        makers = {name: partial(_take, self.columns, name, rows) for name in self.columns}
+        return replace(self, columns=Columns(makers, len(rows)), n_rows=len(rows))
+
+    def head(self, n: int = 5) -> Table:
+        """Return the first n rows.
+
+        >>> read({"age": [31, 54, 40]}).head(2)["age"].values
+        array([31, 54])
+        """
+        return self.take(np.arange(min(n, self.n_rows)))
+
+    def drop(self, names: Iterable[str]) -> Table:
+        """Return the table without these columns.
+
+        >>> read({"age": [31], "town": ["Rome"]}).drop(["age"])
+        <Table the table · 1 row · 1 column: town>
+        """
+        out = set(names)
+        for name in out - set(self.columns):
+            self[name]  # says what is wrong
+        return self._with({name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out})
+
+    def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
+        return replace(self, columns=Columns(makers, self.n_rows))
+
+    def convert(self, names: Iterable[str]) -> None:
+        """Convert several columns at once, in threads, before they are asked for one by one.
+
+        >>> table = read({"age": [31], "town": ["Rome"]})
+        >>> table.convert(["town"])
+        >>> table["town"].labels
+        ('Rome',)
+        """
+        if isinstance(self.columns, Columns):
+            self.columns.convert(names)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars dataframe.
+
+        >>> read({"age": [31, None]}).to_polars().rows()
+        [(31,), (None,)]
+        """
+        from treewise.data.read_memory import to_polars
+
+        return to_polars(self.columns)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas dataframe (pandas must be installed).
+
+        >>> read({"age": [31, 54]}).to_pandas().shape
+        (2, 1)
+        """
+        from treewise.data.read_memory import to_pandas
+
+        return to_pandas(self.columns)
+
+
+def _take(columns: Mapping[str, Column], name: str, rows: npt.NDArray[Any]) -> Column:
+    return columns[name].take(rows)
+
+
+def _blanked(columns: Mapping[str, Column], name: str, markers: Sequence[str]) -> Column:
+    return blank(columns[name], markers)
+
+
+def read(
+    data: Any,
+    *,
+    na_values: str | Iterable[str | float] = (),
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    header: bool = True,
+) -> Table:
+    """Read a table from whatever holds one.
+
+    ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
+    NumPy array (columns are called x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not),
+    ``"-"`` for CSV on standard input, or the name of a built-in table. Cells that say one of ``na_values``
+    are missing. ``columns`` names the columns of data without names, and chooses among the columns of data
+    with names. ``name`` is what errors call the table. Of delimited text, ``separator`` stands between cells (guessed
+    from the first line), ``decimal`` is "," where numbers are written 3,7, and without a ``header`` the columns are
+    called x1, x2, …
+
+    >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
+    [False, True]
+    """
+    markers = read_markers(na_values)
+    form = Form(separator, decimal, header)
+    if isinstance(data, (str, os.PathLike)):
+        table = read_path(data, markers, form)
+    elif isinstance(data, Table):
+        table = data
+    else:
+        unnamed = columns if isinstance(data, (list, tuple, np.ndarray)) else None
+        found = read_memory(data, name or "the table", unnamed)
+        table = Table("the table", found, found.n_rows)
+    if name is not None:
+        table = replace(table, name=name)
+    if columns is not None:
+        for wanted in columns:
+            if wanted not in table.columns:
+                table[wanted]  # says what is wrong
+        table = table._with({wanted: partial(table.columns.__getitem__, wanted) for wanted in columns})
+    if markers:
+        table = table._with({n: partial(_blanked, table.columns, n, markers) for n in table.columns})
+    return table
+
+
+def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: str = "the row") -> Table:
+    """Read one row, or several, given as dicts of plain values.
+
+    >>> read_rows({"GPA": 3.7, "Published": "no"})
+    <Table the row · 1 row · 2 columns: GPA, Published>
+    """
+    several = [rows] if isinstance(rows, Mapping) else list(rows)
+    if not several or not all(isinstance(row, Mapping) for row in several):
+        raise DataError(f"{name}: a row must be a dict of column → value, such as {{'age': 31}}.")
+    found = read_dicts(several, name)
+    return Table(name, found, found.n_rows)
+
+
+def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
+    """Return the markers as stripped text."""
+    given = [na_values] if isinstance(na_values, (str, int, float)) else na_values
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        raise ParameterError(f'na_values={shown(na_values)}: must be a list of markers, such as na_values=["?"].')
+    markers = list(given)
+    for value in markers:
+        if not isinstance(value, (str, int, float)):
+            raise ParameterError(
+                f'na_values holds {shown(value)}: markers are text or numbers, such as na_values=["?"].'
+            )
+    return tuple(value.strip() if isinstance(value, str) else number(value) for value in markers)
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+
+
+def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: Form | None = None) -> Table:
+    """Read a file, standard input, or a built-in table."""
+    if path == "-":
+        return read_bytes(sys.stdin.buffer.read(), "standard input", markers, form)
+    from treewise.datasets import NAMES
+
+    try:
+        file = Path(path).expanduser()
+        if isinstance(path, str) and path in NAMES and not file.exists():
+            return NAMES[path]()
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise not_found(file, list(NAMES) if isinstance(path, str) else []) from None
+    except IsADirectoryError:
+        raise DataError(f"{brief(file)} is a folder. Give one CSV or Parquet file.") from None
+    except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
+        reason = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise DataError(f"{brief(path)} cannot be read: {brief(reason)}. Check the path.") from None
+    return read_bytes(data, safe(file.name), markers, form)
+
+
+def not_found(file: Path, built_in: list[str]) -> DataError:
+    """Say that there is no such file, and what was perhaps meant."""
+    beside = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
+    near = [name for name in beside if did_you_mean(file.stem, [Path(name).stem])]  # endings are always alike
+    hint = did_you_mean(file.name, near + built_in)
+    also = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
+    return DataError(f'no file "{brief(file)}"{also}.{hint}')
+
+
+def read_bytes(data: bytes, name: str, markers: Sequence[str], form: Form | None = None) -> Table:
+    """Read what is in a file: Parquet and gzip are known by their first bytes, all else is delimited text."""
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError) as error:
+            raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+    if data.startswith(b"PAR1"):
+        found = read_frame(read_parquet(data, name), name)
+        return Table(name, found, found.n_rows)
+    form = form or Form()
+    if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
+        form = replace(form, separator="\t")
+    found, notes = read_csv(data, name, markers, form)
+    return Table(name, found, found.n_rows, notes=notes)
+
+
+def read_parquet(data: bytes, name: str) -> pl.DataFrame:
+    """Read a Parquet file."""
+    import polars as pl
+
+    if polars_before_fork:
+        raise DataError(
+            f"{name}: Parquet is read by polars, which does not survive a fork. Read the file before the processes"
+            ' part, or start them by multiprocessing.get_context("spawn").'
+        )
+    if not polars_is_safe(len(data)):
+        raise MemoryError(f"not enough memory to read {name}: {len(data):,} bytes of Parquet need far more unpacked.")
+    try:
+        return patiently(lambda: pl.read_parquet(data), rows=len(data) // 8)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]}).") from None

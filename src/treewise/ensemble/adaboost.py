@@ -1,0 +1,236 @@
+"""AdaBoost: trees grown one after another, each on the rows weighed by the mistakes of the one before.
+
+Stands on ``train/grow.py`` and ``reweighing.py``, which has the arithmetic of a round (CS221 section 5, part 2); the rounds
+are shown by ``rounds.py`` and ``worked.py``. The learner is any tree that ``grow`` can grow, by default a stump:
+
+    D_1 = equal weights, or those given
+    in each round b:   h_b = a tree grown with the weights D_b, or on rows drawn by them
+                       ε_b = the weight of its mistakes;  α_b its vote;  D_{b+1} the weights of the next round
+
+and a row is given the class with the most votes. It ends early in two ways. A learner without a mistake leaves nothing
+to weigh anew: it is kept, with a vote of 1 more than all before it together, so that it decides alone, as with its
+infinite α. A learner that is no better than chance (ε ≥ 1 − 1/K) is not kept, and another one would be the same; but
+where it is the first, it is the whole ensemble: what one tree can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treewise import _core
+from treewise._version import __version__
+from treewise.ensemble.grow import kept_of, problem_of_many, too_good
+from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
+from treewise.ensemble.packed_trees import Members
+from treewise.ensemble.model import ENDED, Ensemble
+from treewise.ensemble.params import BoostRecipe, recipe_of
+from treewise.ensemble.adaboost_update import Classes, Distribution, Reckoning
+from treewise.errors import ParameterError, shown
+from treewise.train.grow import Progress, workers
+from treewise.tree.history import Step
+from treewise.tree.arrays import Arrays
+from treewise.train.training_set import Problem
+from treewise._lib.text import percent, plural
+
+DRAWS = 10  # samples tried where the learner of one is no better than chance
+
+
+def adaboost(
+    data: Any,
+    target: Any = None,
+    n_estimators: int = 50,
+    *,
+    max_depth: int | None = 1,
+    learning_rate: float = 1.0,
+    resample: bool = False,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Ensemble:
+    """Boost trees on a table by AdaBoost: the notes' for two classes, SAMME for more.
+
+    >>> import treewise as tw
+    >>> boosted = tw.adaboost("admissions", n_estimators=5)
+    >>> boosted
+    <Ensemble adaboost of 5 trees · Class: N, P · 10 leaves>
+    >>> boosted.votes.round(3)
+    array([0.805, 0.867, 0.462, 0.676, 0.62 ])
+
+    ``boosted.rounds`` is the table of the rounds, ``boosted.worked_round(data, 1)`` writes one out row by row.
+
+    Parameters
+    ----------
+    data, target : as in ``grow``; the target must be classes.
+    n_estimators : how many trees at most; a learner without mistakes, or none better than chance, ends it sooner, and
+        ``notes`` says so. The first k of them are what ``n_estimators=k`` gives.
+    max_depth : of each tree; 1 is a stump, None is no limit.
+    learning_rate : multiplies every vote: smaller steps, more trees. Above 0, at most 10.
+    resample : grow each tree on as many rows as there are, drawn with replacement by the weights of the round, instead
+        of weighing the rows.
+    random_state : the seed of those draws, and of random ties. Round b draws by a seed of its own, made of this and b.
+    n_jobs : how many threads: None or -1 for one a processor. The ensemble is the same.
+    progress : is called after every round with the share of rounds that are done.
+    **options : those of ``grow``: criterion, categorical, kinds, missing, limits … but for pruning and cost.
+        ``sample_weight``, ``class_weight`` and ``priors`` set the weights of the first round.
+    """
+    recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
+    options = {**options, "max_depth": max_depth, "random_state": random_state}
+    problem = problem_of_many(data, target, options, adaboost)
+    return boost(problem, recipe, progress, n_jobs)
+
+
+def boost(
+    problem: Problem, recipe: BoostRecipe, progress: Progress | None = None, n_jobs: int | None = None
+) -> Ensemble:
+    """Boost trees on a prepared problem."""
+    if problem.target.task == "regression":
+        raise ParameterError(
+            f"AdaBoost predicts classes, and {shown(problem.target.name)} is numbers. Give classes, or grow a forest"
+            ' for numbers; task="classification" takes each different number for a class.'
+        )
+    run = Run(problem, recipe, workers(n_jobs))
+    for done in run.rounds():
+        if progress:
+            progress(done)
+    return run.ensemble()
+
+
+@dataclass
+class Kept:
+    """What the rounds so far have made; one entry a round."""
+
+    trees: list[Arrays]
+    votes: list[float]
+    errors: list[float]
+    training_errors: list[float]
+
+
+class Run:
+    """The rounds of one boosting: the weights as they stand, and what was kept."""
+
+    def __init__(self, problem: Problem, recipe: BoostRecipe, n_jobs: int) -> None:
+        self.problem, self.recipe, self.n_jobs = problem, recipe, n_jobs
+        self.truth: Classes = problem.y  # type: ignore[assignment]  # class numbers: bytes, or int32 past 256
+        self.n_classes = len(problem.target.classes)
+        self.weights = self.first = Distribution.of(np.ascontiguousarray(problem.weight))
+        self.scores = np.zeros((len(problem), self.n_classes))
+        self.kept = Kept([], [], [], [])
+        self.stopped = ""
+
+    @property
+    def number(self) -> int:
+        """The number of the next round, from 0."""
+        return len(self.kept.votes)
+
+    def rounds(self) -> Iterator[float]:
+        """Go on until there are enough trees, or no more are to be had; yields the share of rounds that are done."""
+        asked, begun = self.recipe.n_estimators, self.number
+        learn = learner(self.problem, self.recipe.resample, self.n_jobs)
+        while self.number < asked and not self.stopped:
+            self.round(learn)
+            yield (self.number - begun) / (asked - begun)
+
+    def round(self, learn: Learner) -> None:
+        """Grow one learner and take its mistakes into account."""
+        for attempt in range(DRAWS if self.recipe.resample else 1):
+            tree, said = learn(self.weights, self.number, attempt)
+            found = self.reckon(said)
+            if not found.no_better_than_chance or found.perfect:
+                break
+        if self.number and found.no_better_than_chance and not found.perfect:
+            self.stopped = self.no_hope(found)
+            return
+        self.kept.trees.append(tree)
+        self.count(said, found)
+
+    def reckon(self, said: Classes) -> Reckoning:
+        """Weigh what was said of the rows."""
+        return self.weights.reckon(self.truth, said, self.n_classes, self.recipe.learning_rate, self.n_jobs)
+
+    def count(self, said: Classes, found: Reckoning) -> None:
+        """Let a learner vote, and weigh the rows for the next one."""
+        truth, kept = self.truth, self.kept
+        if found.perfect:
+            vote = 1.0 + sum(kept.votes)
+            which = f"The learner of round {self.number + 1}"
+            self.stopped = f"{which} makes no mistake: nothing is left to weigh anew, and it decides alone."
+        elif found.no_better_than_chance:
+            vote, self.stopped = 1.0, self.no_hope(found)
+        else:
+            vote = found.vote
+        wrong = _core.vote(truth, said, self.first.units, vote, self.scores, self.n_jobs)
+        kept.votes.append(vote)
+        kept.errors.append(float(found.error))
+        kept.training_errors.append(wrong / self.first.total)
+        if not self.stopped:
+            self.weights = self.weights.next(truth, said, found, self.n_jobs)
+
+    def no_hope(self, found: Reckoning) -> str:
+        """Say why a learner ends it."""
+        chance = percent(1 - 1 / self.n_classes)
+        depth = self.problem.settings.max_depth
+        deeper = "" if depth is None else f" Trees deeper than {depth} may."
+        if self.number == 0:
+            return (
+                f"The first tree gets {percent(float(found.error))} % wrong, no better than chance ({chance} %): it is"
+                f" all there is, for boosting needs learners that do better.{deeper}"
+            )
+        return f"After {plural(self.number, 'tree')} none does better than chance ({chance} % wrong) any more.{deeper}"
+
+    # -- going on, and the end ------------------------------------------------------------------------------------
+
+    def replay(self, ensemble: Ensemble) -> None:
+        """Go through the rounds of an ensemble again, without growing its trees."""
+        for said in said_by(ensemble, self.problem):
+            self.count(said, self.reckon(said))
+
+    def ensemble(self, begun: Ensemble | None = None) -> Ensemble:
+        """Return what was grown, after the trees of the ensemble that it was begun with."""
+        problem, kept = self.problem, self.kept
+        members = Members.of(kept.trees) if kept.trees else None
+        taken = np.array([decreases(tree, len(problem.columns)) for tree in kept.trees])
+        if begun is not None:
+            taken = np.concatenate([begun.decreases, taken.reshape(len(kept.trees), len(problem.columns))])
+            members = begun.members.joined(members) if members else begun.members
+        criterion = problem.settings.criterion
+        assert criterion is not None
+        assert members is not None
+        ended = f"{ENDED} after {plural(self.number, 'tree')} of {self.recipe.n_estimators:,}: {self.stopped}"
+        return Ensemble(
+            "adaboost",
+            problem.encodings,
+            problem.target,
+            members,
+            np.array(kept.votes),
+            taken,
+            criterion,
+            problem.settings.empty_branch,
+            history=(self.step(),),
+            notes=(*problem.notes, *too_good(problem, members, self.n_jobs), *([ended] if self.stopped else [])),
+        )
+
+    def step(self) -> Step:
+        """Return what the history keeps: how it was grown, and how the rounds went."""
+        went = {"errors": self.kept.errors, "training_errors": self.kept.training_errors, "stopped": self.stopped}
+        asked = {**self.recipe.given(), **kept_of(self.problem), **went}
+        settings, rows = self.problem.settings.given(), len(self.problem)
+        made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
+        return Step({**self.problem.asked, **made})
+
+
+def more_rounds(
+    ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
+) -> Ensemble:
+    """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
+    recipe = replace(recipe_of(ensemble, BoostRecipe, "grow_more"), n_estimators=len(ensemble) + n)
+    run = Run(problem, recipe, workers(n_jobs))
+    run.replay(ensemble)
+    for done in run.rounds():
+        if progress:
+            progress(done)
+    return run.ensemble(ensemble)

@@ -1,0 +1,273 @@
+"""Growing many trees: what was asked → bags → the core → an Ensemble; and more trees of the same.
+
+Stands between the doors (``forests.py``, ``bagging.py``) and the core (``src/core/forest.cpp``), as ``train/grow.py`` does
+for one tree. A member is exactly the tree that ``grow`` grows on the rows of its bag, a row that was drawn twice
+weighing twice: limits count different rows, and limits that are shares are shares of the bag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core
+from treewise._version import __version__
+from treewise.ensemble.bootstrap import Bags
+from treewise.ensemble.packed_trees import Members
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.params import MOST_TREES, BagRecipe, how_grown, recipe_of
+from treewise.errors import ColumnError, DataError, ParameterError, refuse_unknown, shown
+from treewise.formats.model_file.packing import plain_nan
+from treewise.train.grow import (
+    PRUNING,
+    ROLES,
+    Progress,
+    core_columns,
+    core_settings,
+    core_target,
+    grow_problem,
+    notes_on,
+    out_of_memory,
+    problem_for,
+    pruning_for,
+    workers,
+)
+from treewise.tree.history import Step
+from treewise.train.training_set import Problem, conform
+from treewise.train.settings import Settings, whole
+from treewise.data.table import read
+from treewise._lib.text import safe
+
+Floats = npt.NDArray[np.float64]
+
+
+def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of: Callable[..., Ensemble]) -> Problem:
+    """Prepare a table under the options of ``grow``, but for those that one tree alone can have.
+
+    ``asked_of`` is the function that grows such trees, for what is said of an option it has not.
+    """
+    asked = dict(options)
+    refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
+    if asked.pop("cost", None) is not None:
+        raise ParameterError(
+            "cost=…: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
+            " class_weight=…"
+        )
+    known = (*Settings.__dataclass_fields__, *ROLES, "preset")
+    if not asked.keys() <= {*known}:
+        help_on = f"help(treewise.{asked_of.__name__}), help(treewise.grow)"
+        refuse_unknown(asked, known, help_on, also=signature(asked_of).parameters)
+    return problem_for(data, target, **asked)
+
+
+def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
+    """Raise where the trees would be pruned; by what was given, or by a preset."""
+    wanted = pruning_for(preset, **given)
+    if wanted is None or wanted.method is None:
+        return
+    for name, value in given.items():
+        if not (value is None or (isinstance(value, int | float) and value == 0)):
+            raise ParameterError(
+                f"{name}=…: the trees of an ensemble are not pruned. Leave it out, or limit them by max_depth,"
+                " min_samples_leaf or max_leaf_nodes."
+            )
+    raise ParameterError(
+        f'preset={shown(preset)}: it prunes, and the trees of an ensemble are not pruned. Add pruning="none".'
+    )
+
+
+def grow_ensemble(
+    problem: Problem,
+    recipe: BagRecipe,
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+    judge: bool = True,
+) -> Ensemble:
+    """Grow the trees of an ensemble on a prepared problem; ``progress`` is told the share of them that is grown.
+
+    ``judge=False`` leaves to the caller to ask the trees about rows they have not seen, whatever the recipe says.
+    """
+    bags, asked = recipe.bags(problem), problem.settings
+    members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
+    step = Step(
+        did="grow",
+        ensemble={**recipe.given(), **kept_of(problem)},
+        treewise=__version__,
+        rows=len(problem),
+        settings=asked.given(),
+        **problem.asked,
+    )
+    assert asked.criterion is not None
+    made = Ensemble(
+        recipe.method,
+        problem.encodings,
+        problem.target,
+        members,
+        np.ones(len(members)),
+        decreases,
+        asked.criterion,
+        asked.empty_branch,
+        history=(step,),
+        notes=(*problem.notes, *too_good(problem, members, n_jobs)),
+    )
+    return judged(made, recipe, bags) if judge else made
+
+
+def grow_members(
+    bags: Bags, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
+) -> tuple[Members, Floats]:
+    """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
+    problem = bags.problem
+    settings = core_settings(problem)
+    settings.n_jobs = workers(n_jobs)
+    given = (core_columns(problem), core_target(problem), settings, bags.plan)
+    try:
+        grown, decreases = _core.forest(*given, first, trees, progress)
+        members = Members.of(grown, problem.settings.criterion or "")
+    except MemoryError:
+        raise out_of_memory(problem) from None
+    return members, decreases.reshape(trees, len(problem.columns))
+
+
+def too_good(problem: Problem, members: Members, n_jobs: int | None = None) -> list[str]:
+    """Say which column tells all rows apart by itself, as ``grow`` does, if the trees look as though one did.
+
+    The table is asked, not the tree: in its bag a column may tell rows apart that it does not tell apart elsewhere.
+    """
+    if not members.settled_by_one_test():
+        return []
+    one_test = replace(problem.settings, max_depth=1, max_features=None, splitter="best")
+    return notes_on(grow_problem(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
+
+
+def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
+    """Add what the rows that trees have not seen say of it, if that was asked for."""
+    if not recipe.oob_score:
+        return ensemble
+    return ensemble.with_(oob=out_of_bag(ensemble, bags.problem, bags).summary)
+
+
+# -- more trees -------------------------------------------------------------------------------------------------------
+
+
+def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str) -> Problem:
+    """Prepare the table an ensemble was grown on once more, for ``call``; another one is refused."""
+    made = how_grown(ensemble, call)
+    data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
+    if target is None and name not in data.columns:
+        raise ColumnError(f'{data.name} has no column "{safe(name)}", the target of these trees. Give it: target=…')
+    asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
+    problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
+    check_same_table(ensemble, problem, call)
+    return problem
+
+
+def check_same_table(ensemble: Ensemble, problem: Problem, call: str) -> None:
+    """Refuse a table that is not the one an ensemble was grown on."""
+    made = how_grown(ensemble, call)
+    if fingerprint(problem) != made["ensemble"].get("table"):
+        weights = " and weights" if made.get("sample_weight_array") else ""
+        raise DataError(
+            f"{problem.table_name} is not the table these trees were grown on. Give that one, with the same"
+            f" rows{weights} in the same order; or grow anew on this one."
+        )
+
+
+def grow_more(
+    ensemble: Ensemble,
+    data: Any,
+    n: int,
+    target: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Ensemble:
+    """Return the ensemble with n further trees: what asking for all of them at once would have given."""
+    whole("n", n, least=1, most=MOST_TREES - len(ensemble))
+    problem = same_problem(ensemble, data, sample_weight, target, call="grow_more")
+    return more_of_problem(ensemble, problem, int(n), n_jobs, progress)
+
+
+def more_of_problem(
+    ensemble: Ensemble,
+    problem: Problem,
+    n: int,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    judge: bool = True,
+) -> Ensemble:
+    """Return the ensemble with n further trees, grown on its own problem; ``judge`` as in ``grow_ensemble``."""
+    if ensemble.method == "adaboost":
+        from treewise.ensemble.adaboost import more_rounds
+
+        return more_rounds(ensemble, problem, n, n_jobs, progress)
+    recipe, made = recipe_of(ensemble, BagRecipe, "grow_more"), how_grown(ensemble, "grow_more")
+    bags = recipe.bags(problem)
+    members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
+    total = len(ensemble) + n
+    found = [note for note in too_good(problem, members, n_jobs) if note not in ensemble.notes]
+    more = ensemble.with_(
+        members=ensemble.members.joined(members),
+        votes=np.ones(total),
+        decreases=np.concatenate([ensemble.decreases, decreases]),
+        history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
+        notes=(*ensemble.notes, *found),
+    )
+    return judged(more, recipe, bags) if judge else more
+
+
+def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
+    """Return for each row of the table what the trees say that have not seen it."""
+    recipe = recipe_of(ensemble, BagRecipe, "oob_predict")
+    table = read(data, na_values=ensemble.na_values)
+    problem = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
+    said = out_of_bag(ensemble, problem, recipe.bags(problem)).predictions
+    found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
+    found[np.asarray(problem.rows)] = said
+    return found
+
+
+def kept_of(problem: Problem) -> dict[str, Any]:
+    """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
+
+    The trees do not tell it: their roots count rows that were drawn.
+
+    >>> from treewise.growth import problem_for
+    >>> kept_of(problem_for("penguins"))["majority"]
+    0
+    """
+    kept: dict[str, Any] = {"table": fingerprint(problem)}
+    if problem.target.task == "classification":
+        kept["majority"] = int(np.argmax(np.bincount(problem.y, problem.weight)))
+    return kept
+
+
+def fingerprint(problem: Problem) -> str:
+    """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
+
+    What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.
+
+    >>> from treewise.growth import problem_for
+    >>> fingerprint(problem_for("xor"))
+    '71c662a0ee8506dc'
+    """
+    meaning = [
+        [[e.name, e.kind, e.unit, *e.levels] for e in problem.encodings],
+        [str(label) for label in problem.target.classes],
+        str(problem.weight_scale),
+        problem.repeats is None,
+    ]
+    found = hashlib.sha256(json.dumps(meaning).encode())  # what processors have instructions for
+    for values in (*problem.columns, problem.raw if len(problem.raw) else problem.y, problem.weight):
+        numbers = plain_nan(np.asarray(values, np.float64)) + 0.0 if values.dtype.kind == "f" else values
+        found.update(f"/{numbers.nbytes}/".encode())  # where one ends, so that no two tables run together to the same
+        found.update(np.ascontiguousarray(numbers))
+    return found.hexdigest()[:16]

@@ -1,0 +1,128 @@
+"""What is asked of many trees beside the options of each: checked, kept in their history, and read from it again.
+
+Stands on ``bags.py``, below everything that grows many trees: ``growing.py`` follows a ``BagRecipe``, ``boosting.py`` a
+``BoostRecipe``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+
+import numpy as np
+
+from treewise.ensemble.bootstrap import Bags, columns_to_draw, rows_to_draw
+from treewise.ensemble.model import Ensemble
+from treewise.errors import ParameterError, shown
+from treewise.train.training_set import Problem
+from treewise.train.settings import plain, whole
+
+BagMethod = Literal["forest", "extra_trees", "bagging"]
+
+MOST_TREES = 10**6
+FASTEST = 10.0  # learning rate
+
+Asked = TypeVar("Asked", bound="Recipe")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What all ways to grow many trees are asked."""
+
+    methods: ClassVar[tuple[str, ...]]  # the ways of growing that are asked so
+    method: str
+    n_estimators: int
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            flag = isinstance(value, bool | np.bool_)
+            if each.type == "bool" and not flag:
+                raise ParameterError(f"{each.name}={shown(value)}: must be True or False.")
+            object.__setattr__(self, each.name, bool(value) if flag else plain(value))  # Python's instead of NumPy's
+        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
+
+    def given(self) -> dict[str, Any]:
+        """Return what the history keeps: method, number of trees, and what differs from the defaults."""
+        always = ("method", "n_estimators")
+        usual = {each.name: each.default for each in fields(self) if each.name not in always}
+        return {name: value for name, value in asdict(self).items() if name in always or value != usual[name]}
+
+
+@dataclass(frozen=True)
+class BagRecipe(Recipe):
+    """Trees on bags of rows.
+
+    >>> BagRecipe("bagging", 10, max_samples=0.5).given()
+    {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
+    """
+
+    methods = get_args(BagMethod)
+    method: BagMethod
+    bootstrap: bool = True  # rows are drawn with replacement
+    max_samples: int | float | None = None  # rows drawn for a tree; None: as many as there are
+    max_features: int | float = 1.0  # columns drawn for a whole tree
+    bootstrap_features: bool = False
+    oob_score: bool = False
+
+    def bags(self, problem: Problem) -> Bags:
+        """Return how the rows and columns of each tree are drawn."""
+        columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
+        every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
+        every_column = not problem.columns or (columns >= len(problem.columns) and not self.bootstrap_features)
+        bags = Bags(
+            problem,
+            drawn=0 if every_row else rows,
+            replace=self.bootstrap,
+            columns_drawn=0 if every_column else columns,
+            replace_columns=self.bootstrap_features,
+        )
+        if self.oob_score and not bags.drawn:
+            raise ParameterError(
+                "oob_score=True: without bootstrap every tree sees every row. Give bootstrap=True, or a max_samples"
+                " below 1.0."
+            )
+        return bags
+
+
+@dataclass(frozen=True)
+class BoostRecipe(Recipe):
+    """Trees one after another, on weights.
+
+    >>> BoostRecipe("adaboost", 10, resample=True).given()
+    {'method': 'adaboost', 'n_estimators': 10, 'resample': True}
+    """
+
+    methods = ("adaboost",)
+    method: Literal["adaboost"]
+    learning_rate: float = 1.0
+    resample: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate = self.learning_rate
+        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= FASTEST:
+            raise ParameterError(f"learning_rate={shown(rate)}: must be a number above 0, at most {FASTEST:g}.")
+        object.__setattr__(self, "learning_rate", float(rate))
+
+
+def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
+    """Return the step of an ensemble's history that says how it was grown, or say that ``call`` needs one."""
+    for step in ensemble.history:
+        if "n_estimators" in step.get("ensemble", {}) and step["ensemble"].get("method") == ensemble.method:
+            return step
+    raise ParameterError(
+        f"{call}: the history of the ensemble does not say how it was grown, and this needs it. Grow it anew."
+    )
+
+
+def recipe_of(ensemble: Ensemble, kind: type[Asked], call: str) -> Asked:
+    """Read from its history what was asked of an ensemble; one that was grown in another way has no such recipe."""
+    if ensemble.method not in kind.methods:
+        raise ParameterError(
+            f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}. To judge them, take rows"
+            " they have not seen: evaluate."
+        )
+    said = how_grown(ensemble, call)["ensemble"]
+    return kind(**{each.name: said[each.name] for each in fields(kind) if each.name in said})

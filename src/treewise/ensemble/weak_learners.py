@@ -1,0 +1,131 @@
+"""The learners of boosting: a tree for each round's weights, and what it says of every row of the table.
+
+Stands below ``boosting.py``. All three ways give ordinary trees: on rows weighed by the round's weights, which for
+stumps is done on columns that the core sorted once (``src/core/boost.cpp``: the same trees, many times as fast), or on
+rows drawn by them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core
+from treewise._lib.rng import stir
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.adaboost_update import BITS, Classes, Distribution
+from treewise.ensemble.canonical_rows import ODD, stirred, units_of
+from treewise.train.resampling import part
+from treewise.train.grow import core_columns, core_settings, core_target, grow_problem, out_of_memory
+from treewise.tree.arrays import LEAF, Arrays
+from treewise.train.training_set import Problem
+from treewise.train.settings import as_written
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Learner = Callable[[Distribution, int, int], tuple[Arrays, Classes]]  # weights, round, draw → tree, classes of all rows
+
+UNUSED = np.uint64(11)  # of 64 random bits
+
+
+def learner(problem: Problem, resample: bool, n_jobs: int) -> Learner:
+    """Return what grows the trees of a problem."""
+    if resample:
+        return by_drawing(problem, n_jobs)
+    columns, target, settings = core_columns(problem), core_target(problem), core_settings(problem)
+    settings.n_jobs = n_jobs
+    if not _core.Stumps.cover(columns, target, settings):
+        return by_weighing(problem, n_jobs)
+    try:
+        stumps = _core.Stumps(columns, target, settings)
+    except MemoryError:
+        raise out_of_memory(problem) from None
+    share = as_written(problem.settings.min_weight_fraction_leaf)
+
+    def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
+        least = math.ceil(share * weights.total)
+        grown, said = stumps.grow(weights.units, BITS, least, seed_of(problem, number))
+        return Arrays(**grown), said
+
+    return grow
+
+
+def by_weighing(problem: Problem, n_jobs: int) -> Learner:
+    """Grow trees on all rows, each weighing what the round says."""
+    columns = core_columns(problem)
+
+    def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
+        weighed = replace(of_round(problem, number), weight=weights.units, weight_scale=BITS)
+        tree = grow_problem(weighed, None, n_jobs, for_good=False).arrays
+        return tree, answers(tree, problem, columns)
+
+    return grow
+
+
+def by_drawing(problem: Problem, n_jobs: int) -> Learner:
+    """Grow trees on rows drawn by the round's weights, with replacement: one drawn twice weighs twice."""
+    columns, units = core_columns(problem), units_of(problem).row
+
+    def grow(weights: Distribution, number: int, attempt: int) -> tuple[Arrays, Classes]:
+        key = stir(seed_of(problem, number), attempt)
+        times = drawn(weights, units, key)
+        rows = np.flatnonzero(times)
+        sample = replace(part(of_round(problem, number), rows), weight=times[rows], weight_scale=0)
+        tree = grow_problem(sample, None, n_jobs, for_good=False).arrays
+        return tree, answers(tree, problem, columns)
+
+    return grow
+
+
+def drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Ints:
+    """Return how often each row is drawn: as many draws as units, which say in which order the weights are laid out.
+
+    A draw is a point on the line of all weight; the row whose weight covers it is drawn.
+
+    >>> weights = Distribution.of(np.array([1, 1, 6]))
+    >>> drawn(weights, np.arange(3, dtype=np.uint32), key=0).tolist()
+    [1, 0, 2]
+    """
+    order = units[np.append(True, units[1:] != units[:-1])]  # of repeated rows one
+    with np.errstate(over="ignore"):  # all is meant modulo 2^64
+        shares = stirred(np.arange(len(units), dtype=np.uint64) * ODD + np.uint64(key)) >> UNUSED
+    points = np.minimum(shares * 2.0**-53 * weights.total, weights.total - 1).astype(np.int64)
+    places = np.searchsorted(np.cumsum(weights.units[order]), points, side="right")
+    return np.bincount(order[places], minlength=len(weights.units))
+
+
+def seed_of(problem: Problem, number: int) -> int:
+    """Return the seed of a round: of its draws, and of random ties."""
+    return stir(problem.settings.random_state, number)
+
+
+def of_round(problem: Problem, number: int) -> Problem:
+    """Return the problem with the seed of a round."""
+    return replace(problem, settings=replace(problem.settings, random_state=seed_of(problem, number)))
+
+
+# -- what trees say and take away ---------------------------------------------------------------------------------
+
+
+def answers(tree: Arrays, problem: Problem, columns: list[_core.Column]) -> Classes:
+    """Return the class that a tree gives each row of a problem."""
+    found = tree.label[_core.leaves(tree.for_core, columns, len(problem))]
+    return found.astype(np.uint8) if len(problem.target.classes) <= 256 else found
+
+
+def said_by(ensemble: Ensemble, problem: Problem) -> Iterator[Classes]:
+    """Yield what each tree of an ensemble says of the rows."""
+    columns = core_columns(problem)
+    for t in range(len(ensemble)):
+        yield answers(ensemble.members.open(t, ensemble.criterion, ensemble.empty_branch), problem, columns)
+
+
+def decreases(tree: Arrays, n_columns: int) -> Floats:
+    """Return how much impurity the splits on each column take away, per unit of the root's weight."""
+    inner = np.flatnonzero(tree.kind != LEAF)
+    gone = tree.gain[inner] * (tree.weight[inner] / tree.weight[0])
+    return np.bincount(tree.column[inner], gone, n_columns).astype(np.float64)

@@ -1,0 +1,1 @@
+"""A tree beside baseline models on the same folds."""

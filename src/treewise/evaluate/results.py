@@ -1,0 +1,352 @@
+"""What an evaluation found: figures by name, and how they are printed.
+
+Stands before ``measure.py``, which fills these values; they hold no tree and no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.predict.costs import CostMatrix
+from treewise.errors import listing
+from treewise.train.true_labels import Ints
+from treewise.evaluate.ranking import Ranking
+from treewise.evaluate.tables import confusion_sheet, numbers_sheet, pairs_sheet
+from treewise.predict.confidence_intervals import wilson
+from treewise.tree.arrays import Label
+from treewise._lib.result_table import WIDTH, Sheet, Shown, Style, aligned
+from treewise._lib.text import clip, count, figure, plural, rough_percent, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
+WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
+LONGEST_LABEL = 24
+SEEN = "this looks like the table the {grown} on; expect more errors on new rows"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, ABC):
+    """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
+
+    table: str
+    target: str
+    n: int
+    seen: bool  # every leaf got as many rows as in training: this looks like the training table
+    missing: str  # of a tree that knows no rows: where rows with a missing value went, in words
+    many: bool = field(default=False, kw_only=True)  # trees, not one
+
+    @property
+    @abstractmethod
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name; None where one cannot be computed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
+        finite = {name: v if v is not None and math.isfinite(v) else None for name, v in self.scores.items()}
+        return {"table": self.table, "target": self.target, "n": self.n, "seen": self.seen, **finite}
+
+    @property
+    def grown(self) -> str:
+        """How to speak of what was grown."""
+        return "trees were grown" if self.many else "tree was grown"
+
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind beside the figures."""
+        return [*[SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassEvaluation(Evaluation):
+    """How well classes are predicted.
+
+    ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
+    the same as (i, j, rows) without the zeros, for there may be 10,000 classes. With weights, the weight of rows stands
+    wherever rows are counted, but for ``n`` and ``pairs``.
+    ``labels`` are the tree's classes and then those of the table that the tree does not know: such rows are
+    errors.
+    """
+
+    classes: tuple[Label, ...]
+    labels: tuple[Label, ...]
+    pairs: Ints
+    weights: npt.NDArray[np.float64] | None  # the weight of each of the pairs, where rows have weights
+    effective: float  # how many rows of equal weight would tell as much (Kish 1965): the rows, without weights
+    log_loss: float  # mean of -log P(class of the row), in nats
+    impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
+    log_loss_of_others: float  # the same mean without those rows
+    majority: Label | None  # what the root predicts; None where the tree has seen no rows
+    estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
+    cost_matrix: CostMatrix | None = None  # what mistakes cost, where that was said
+    ranking: Ranking | None = None  # of two classes: what was said of the positive one, and what it was
+
+    def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
+        """Draw the confusion matrix; of two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
+
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        axes: ``.figure.savefig("roc.png")``.
+
+        >>> import treewise as tw
+        >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
+        'share of y = 1 found'
+        """
+        from treewise.show.plots import draw_evaluation
+
+        return draw_evaluation(self, what, ax)
+
+    @property
+    def times(self) -> npt.NDArray[Any]:
+        """How often each of the pairs occurs: its rows, or their weight."""
+        return self.pairs[:, 2] if self.weights is None else self.weights
+
+    @cached_property
+    def total(self) -> float:
+        """All rows, or their weight."""
+        return self.n if self.weights is None else math.fsum(self.weights.tolist())
+
+    @cached_property
+    def confusion(self) -> npt.NDArray[Any]:
+        """The matrix: true classes down, predicted ones across."""
+        matrix = np.zeros((len(self.labels), len(self.classes)), self.times.dtype)
+        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.times
+        return matrix
+
+    @cached_property
+    def of_each(self) -> npt.NDArray[Any]:
+        """How many rows there are of each label."""
+        return np.bincount(self.pairs[:, 0], self.times, len(self.labels)).astype(self.times.dtype)
+
+    @cached_property
+    def errors(self) -> float:
+        """How many rows are predicted wrongly."""
+        wrong = self.times[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
+        return sum(wrong) if self.weights is None else math.fsum(wrong)
+
+    @property
+    def error(self) -> float:
+        """The share of rows predicted wrongly."""
+        return self.errors / self.total
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows predicted rightly."""
+        return 1 - self.error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the error (Wilson 1927), which holds for rows the tree has not seen."""
+        return wilson(self.error * self.effective, self.effective)
+
+    @property
+    def baseline_error(self) -> float | None:
+        """The error of always predicting the root's majority."""
+        if self.majority is None:
+            return None
+        return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.total
+
+    @property
+    def cost(self) -> float | None:
+        """What the mistakes cost a row, on average; None without costs, or where a class has none."""
+        if self.cost_matrix is None or self.unknown:
+            return None
+        return float((self.confusion * self.cost_matrix.matrix).sum()) / self.total
+
+    @property
+    def baseline_cost(self) -> float | None:
+        """The cost a row of always predicting what the root does."""
+        if self.cost_matrix is None or self.majority is None or self.unknown:
+            return None
+        return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
+
+    @property
+    def unknown(self) -> dict[Label, float]:
+        """The classes of the table that the tree does not know, with their rows."""
+        first = len(self.classes)
+        return dict(zip(self.labels[first:], self.of_each[first:].tolist(), strict=True))
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name."""
+        names = ["errors", "error", "accuracy", "log_loss", "baseline_error"]
+        names += ["cost", "baseline_cost"] * (self.cost_matrix is not None)
+        return {name: getattr(self, name) for name in names}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold (an infinite log loss becomes None).
+
+        With more than 100 classes the matrix is left out; ``pairs`` has what it has.
+        """
+        return {
+            **super().to_dict(),
+            "error_interval": list(self.interval),
+            "log_loss_unit": "nats",
+            "estimate": self.estimate,
+            "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.matrix.tolist(),
+            "impossible_rows": list(self.impossible_rows),
+            "log_loss_of_others": self.log_loss_of_others if len(self.impossible_rows) < self.n else None,
+            "majority": self.majority,
+            "classes": list(self.classes),
+            "labels": list(self.labels),
+            "unknown_labels": [str(label) for label in self.unknown],
+            "confusion": self.confusion.tolist() if len(self.labels) <= LARGEST_MATRIX else None,
+            "pairs": self.pairs.tolist(),
+            **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return how many rows of each class were given which prediction."""
+        return pairs_sheet(self)
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Return the figures with the confusion matrix."""
+        return (confusion_sheet(self),)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return the figures, and below them the confusion matrix."""
+        heads = [f"{head:<10}" for head, _ in self.facts]
+        lines = [f"{strong(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
+        return "\n".join([*lines, "", *self._confusion_lines()])
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The figures in words, each with its heading."""
+        low, high = self.interval
+        wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
+        if self.weights is not None:
+            wrong = f"weight {count(self.errors)} of {count(self.total)} wrong, {plural(self.n, 'row')}"
+        interval = f"95 % interval {between(low, high)} % (Wilson)"
+        facts = [("error", f"{rough_percent(self.error):>5} %   {wrong}; {interval}")]
+        if self.baseline_error is not None:
+            root = "the majority" if self.cost_matrix is None else "as the root predicts"
+            said = f'always "{safe(self.majority)}", {root} where the {self.grown}'
+            facts.append(("baseline", f"{rough_percent(self.baseline_error):>5} %   {said}"))
+        facts += [("cost", said) for said in self._cost_lines()]
+        facts.append(("log loss", self._log_loss_in_words()))
+        for label, rows in self.unknown.items():
+            many = plural(int(rows), "row") if self.weights is None else f"weight {count(rows)}"
+            facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree{"s" * self.many}, so wrong'))
+        return [*facts, *(("note", note) for note in self.notes)]
+
+    def _cost_lines(self) -> list[str]:
+        """Say what the mistakes cost, and by which prices."""
+        if self.cost_matrix is None:
+            return []
+        if self.cost is None:
+            return ["not defined: the costs do not name every class of the table"]
+        against = "" if self.baseline_cost is None else f", against {figure(self.baseline_cost)} of the baseline"
+        return [f"{figure(self.cost)} a row{against} ({self.cost_matrix})"]
+
+    def _log_loss_in_words(self) -> str:
+        if not self.impossible_rows:
+            smooth = "" if self.estimate == "maximum_likelihood" else f" ({self.estimate})"
+            return f"{self.log_loss:.4f} nats{smooth}"
+        rows = listing([f"{row:,}" for row in self.impossible_rows], most=5)
+        many = len(self.impossible_rows) > 1
+        said = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
+        left = self.n - len(self.impossible_rows)
+        return f"{said} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else said
+
+    def _confusion_lines(self) -> list[str]:
+        """Lay out the matrix, or the largest confusions of many classes."""
+        rows = self.confusion_cells()
+        many = len(self.labels) > WIDEST_MATRIX
+        if many and len(rows) == 1:
+            return ["nothing is confused"]
+        lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
+        return [*lines, *aligned(rows[many:], right=range(1, len(rows[0]))).splitlines()]
+
+    def confusion_cells(self) -> list[list[str]]:
+        """Write the matrix: true classes down, predicted ones across, the share of each that is right.
+
+        With many classes a matrix cannot be read; then its largest wrong cells are listed, without headings in text.
+        """
+        if len(self.labels) > WIDEST_MATRIX:
+            return self._largest_confusions()
+        right = np.diag(self.confusion)
+        across = [short(label) for label in self.classes]
+        rows = [["true \\ predicted", *across, "right %"]]
+        for i, label in enumerate(self.labels):
+            of_class = self.confusion[i].sum()
+            hit = right[i] if i < len(right) else 0
+            rows.append([short(label), *map(count, self.confusion[i].tolist()), share(hit, of_class)])
+        said = self.confusion.sum(axis=0).tolist()
+        rows.append(["right %", *map(share, right.tolist(), said), share(self.total - self.errors, self.total)])
+        return rows
+
+    def _largest_confusions(self) -> list[list[str]]:
+        wrong = self.pairs[:, 0] != self.pairs[:, 1]
+        pairs, times = self.pairs[wrong], self.times[wrong]
+        most = np.argsort(-times, kind="stable")[:10]
+        said = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
+        return [["confusion", "rows"], *([line, count(n)] for line, n in zip(said, times[most].tolist(), strict=True))]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberEvaluation(Evaluation):
+    """How well numbers are predicted."""
+
+    rmse: float  # root of the mean squared error
+    mae: float  # mean absolute error
+    r2: float | None  # share of this table's variance that is explained; None when its targets are all equal
+    root: float | None  # what the root predicts; None where the tree has seen no rows
+    baseline_rmse: float | None  # of always predicting that
+    baseline_mae: float | None
+    weight: float | None = None  # of all rows, where they have weights
+    estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The figures by name."""
+        return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        weight = {} if self.weight is None else {"weight": self.weight}
+        return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
+
+    def sheet(self) -> Sheet:
+        """Return the figures beside those of the baseline."""
+        return numbers_sheet(self)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return the figures, one a line."""
+        rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
+        if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
+            always = f"always {figure(self.root)}, as the root predicts"
+            rmse += f"   against {figure(self.baseline_rmse)} for {always}"
+            mae += f"   against {figure(self.baseline_mae)}"
+        r2 = "r2    not defined: all targets are equal"
+        if self.r2 is not None:
+            r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
+        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {count(self.weight)}")
+        rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
+        return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
+
+
+def between(low: float, high: float) -> str:
+    """Write an interval in percent, with the decimals that its upper end needs.
+
+    >>> between(0.0219, 0.0643), between(0.00019, 0.00126), between(0.0, 0.00047)
+    ('2.2 to 6.4', '0.02 to 0.13', '0.000 to 0.047')
+    """
+    decimals = max(1, 1 - math.floor(math.log10(100 * high)))
+    return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
+
+
+def short(label: Label) -> str:
+    """Write a class into a narrow place."""
+    return clip(safe(label), LONGEST_LABEL)
+
+
+def share(part: float, whole: float) -> str:
+    """Write a share in percent, a dash of nothing."""
+    return rough_percent(part / whole) if whole else "–"

@@ -1,0 +1,55 @@
+"""An evaluation as sheets: the confusion matrix for readers, its cells as rows for programs.
+
+Beside ``figures.py``, whose own text is printed on a terminal; notebooks, Markdown and dataframes are made of these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treewise._lib.result_table import Heading, Sheet
+from treewise._lib.text import figure
+
+if TYPE_CHECKING:
+    from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
+
+
+def title(found: Evaluation) -> str:
+    """Say what was compared with what."""
+    return f"{found.table}, column {found.target}"
+
+
+def confusion_sheet(found: ClassEvaluation) -> Sheet:
+    """Lay out the figures and the matrix; with many classes its largest wrong cells."""
+    head, *rows = found.confusion_cells()
+    headings = [Heading("true", title=head[0])]
+    headings += [Heading(f"column {i}", "whole", name, str) for i, name in enumerate(head[1:])]
+    above = tuple(f"{about}: {said}" for about, said in found.facts)
+    return Sheet(title(found), tuple(headings), rows, above=above, most=None)
+
+
+def pairs_sheet(found: ClassEvaluation) -> Sheet:
+    """List how many rows of each class were given which prediction."""
+    headings = (
+        Heading("true", "label"),
+        Heading("predicted", "label"),
+        Heading("rows", "whole"),
+        Heading("weight", "whole"),
+    )
+    rows = [
+        (found.labels[true], found.classes[said], rows, weight)
+        for (true, said, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
+    ]
+    return Sheet(title(found), headings, rows, of="pair")
+
+
+def numbers_sheet(found: NumberEvaluation) -> Sheet:
+    """Put the figures beside those of always saying what the root says."""
+    headings = (Heading("figure"), Heading("value", "number"), Heading("baseline", "number"))
+    rows = [
+        ("rmse", found.rmse, found.baseline_rmse),
+        ("mae", found.mae, found.baseline_mae),
+        ("r2", found.r2, None if found.root is None else 0.0),
+    ]
+    always = () if found.root is None else (f"baseline: always {figure(found.root)}, as the root predicts",)
+    return Sheet(f"{title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))

@@ -1,0 +1,1 @@
+"""Error as a function of one parameter (`tw.curve`)."""

@@ -1,0 +1,164 @@
+"""The trees for all values of a parameter: one tree cut at different places where that is the same, else one each.
+
+Below ``curves``. "The same" is meant literally: ``tests/test_curve.py`` grows for each value and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.evaluate.validation_curve.scorers import Judges, together
+from treewise.evaluate.validation_curve.tree_sequence import NESTED, Ladder
+from treewise.errors import ParameterError, shown
+from treewise.train.resampling import part
+from treewise.train.grow import grow_problem
+from treewise.train.loss_stats import Sums
+from treewise.train.training_set import Problem
+from treewise.train.settings import Settings, index
+from treewise.tree.tree import Tree
+
+Floats = npt.NDArray[np.float64]
+
+OVER = (*NESTED, "min_samples_leaf", "rows")
+LARGER_IS_MORE = ("max_leaf_nodes", "max_depth", "rows")  # a larger value is a larger tree
+MOST_VALUES = 1000  # of a nested sequence, unless they are given
+FEWEST_ROWS = 10  # the shortest beginning of the table that over="rows" looks at
+STEPS = 15  # values where each is grown for itself
+
+
+class Trees(Protocol):
+    """The trees of some rows, for all values."""
+
+    leaves: Floats
+
+    def judged_by(self, judges: Judges) -> Sums:
+        """Return what each loses on some rows."""
+        ...
+
+    def judged_by_own(self) -> Sums:
+        """Return what each loses on the rows it was grown on."""
+        ...
+
+
+class Nested:
+    """Trees of a ladder."""
+
+    def __init__(self, ladder: Ladder, values: Sequence[float], problem: Problem) -> None:
+        self.ladder, self.values, self.problem = ladder, values, problem
+        self.leaves = ladder.leaves[[ladder.splits_at(value) for value in values]].astype(np.float64)
+
+    def judged_by(self, judges: Judges) -> Sums:
+        """Return what each loses on some rows."""
+        return judges.judge_all(self.ladder, self.values)
+
+    def judged_by_own(self) -> Sums:
+        """Return what each loses on the rows it was grown on."""
+        return self.judged_by(Judges.of(self.problem)).per_row()
+
+
+class Each:
+    """A tree for each value, with the rows it was grown on."""
+
+    def __init__(self, made: Sequence[tuple[Problem, Tree]]) -> None:
+        self.made = made
+        self.leaves = np.array([tree.n_leaves for _, tree in made], np.float64)
+
+    def judged_by(self, judges: Judges) -> Sums:
+        """Return what each loses on some rows."""
+        return together([judges.judge(tree) for _, tree in self.made])
+
+    def judged_by_own(self) -> Sums:
+        """Return what each loses on the rows it was grown on."""
+        return together([Judges.of(rows).judge(tree).per_row() for rows, tree in self.made])
+
+
+class Grower:
+    """Knows the values of a parameter, and grows the trees for them."""
+
+    def __init__(self, over: str, whole: Problem, fewest: int, seed: int, n_jobs: int | None) -> None:
+        if over in NESTED and over in whole.settings.given():
+            raise ParameterError(f"{over} is what the curve goes over. Leave it out; values say how far to go.")
+        self.over, self.whole, self.fewest, self.seed, self.n_jobs = over, whole, fewest, seed, n_jobs
+        best_first = whole.settings.max_leaf_nodes is not None  # then another limit changes which nodes come first
+        self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in NESTED and not best_first)
+        self.ladder = self._ladder(whole) if self.nests else None
+        self.given = False
+
+    def _ladder(self, problem: Problem) -> Ladder:
+        return Ladder(grow_problem(problem, n_jobs=self.n_jobs, for_good=False), self.over)
+
+    def values(self, given: Sequence[float] | None) -> list[float]:
+        """Return the values to look at, from the simplest tree to the largest."""
+        self.given = given is not None
+        if given is None:
+            return self._usual_values()
+        listed = list(given)
+        if not listed:
+            raise ParameterError("values is empty. Give some, or leave it out.")
+        for value in listed:
+            self._check(value)
+        return sorted(set(listed), reverse=self.over not in LARGER_IS_MORE)
+
+    def _check(self, value: Any) -> None:
+        """Say what is wrong with a value."""
+        if self.over == "ccp_alpha":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+                raise ParameterError(f"values holds {shown(value)}: ccp_alpha is a number, 0 or more.")
+            return
+        if index(value) is None:
+            raise ParameterError(f"values holds {shown(value)}: {self.over} is looked at in whole numbers.")
+        if self.over == "rows" and not 1 <= value <= self.fewest:
+            raise ParameterError(f"values holds {value}: there are 1 to {self.fewest:,} rows to grow on.")
+        if self.over != "rows":
+            Settings.of(None, **{self.over: value})
+
+    def _usual_values(self) -> list[float]:
+        if self.ladder is not None:
+            found = self.ladder.values()
+            if len(found) > MOST_VALUES:
+                found = [found[i - 1] for i in spread(1, len(found), MOST_VALUES)]
+            return found if self.over == "ccp_alpha" else [int(value) for value in found]
+        if self.over == "max_depth":
+            return [*range(grow_problem(self.whole, n_jobs=self.n_jobs, for_good=False).depth + 1)]
+        if self.over == "rows":
+            return [*spread(min(FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, STEPS)]
+        least = 2 if self.over == "min_samples_split" else 1
+        return [*reversed(spread(least, max(least, self.fewest // 2), STEPS))]
+
+    def trees(self, problem: Problem, values: Sequence[float], told: Callable[[float], None]) -> Trees:
+        """Grow on some rows, for all values; ``told`` is given the shares that are done."""
+        if self.ladder is not None:
+            same = problem is self.whole
+            ladder = self.ladder if same else self._ladder(problem)
+            told(1.0)
+            ask = same or self.given or self.over != "ccp_alpha"
+            return Nested(ladder, values if ask else [self.ladder.middle(value) for value in values], problem)
+        made = []
+        for value in values:
+            rows = self._under(problem, value)
+            made.append((rows, grow_problem(rows, n_jobs=self.n_jobs, for_good=False)))
+            told(1 / len(values))
+        return Each(made)
+
+    def _under(self, problem: Problem, value: float) -> Problem:
+        """Return the problem under one value of the parameter."""
+        if self.over == "rows":
+            order = np.random.default_rng(self.seed).permutation(len(problem))
+            return part(problem, np.sort(order[: int(value)]))
+        changed: dict[str, Any] = {self.over: value}
+        return replace(problem, settings=replace(problem.settings, **changed))
+
+
+def spread(low: int, high: int, most: int) -> list[int]:
+    """Return whole numbers from one to another in about equal ratios.
+
+    >>> spread(1, 100, 5), spread(3, 3, 5)
+    ([1, 3, 10, 32, 100], [3])
+    """
+    return sorted({round(float(number)) for number in np.geomspace(low, high, most)})

@@ -1,0 +1,183 @@
+"""The curve that was found: one point a value, the best of them, and the simplest within one standard error.
+
+Below ``curves``; it holds no tree and no rows. ``chart.py`` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import floor, log10, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.evaluate.validation_curve.chart import chosen_lines, drawn
+from treewise.train.loss_stats import Sums
+from treewise.train.training_set import Problem
+from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style
+from treewise._lib.text import figure, number, plural, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+EQUAL = 1e-12  # losses nearer than this are equal
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of the parameter. Errors are shares of wrong rows, costs a row, or root mean squared errors."""
+
+    value: float
+    leaves: float
+    training: float
+    validation: float | None
+    standard_error: float | None  # of the validation error
+    true: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Shown):
+    """What ``treewise.curve`` found, from the simplest tree to the largest. ``print`` it, or take its ``points``."""
+
+    table: str
+    target: str
+    over: str
+    measure: str  # "error", "cost" or "rmse"
+    n: int
+    judged_by: str
+    points: tuple[Point, ...]
+    best: Point  # least validation error (true error where only that is known), of equals the simplest
+    one_se: Point  # the simplest whose error is within one standard error of the best
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        over: str,
+        values: Sequence[float],
+        leaves: Floats,
+        sums: tuple[Sums, Sums, Sums],
+        by: str,
+    ) -> Curve:
+        """Put the sums of losses together."""
+        measure = "error" if problem.asked.get("cost") is None else "cost"
+        measure = "rmse" if problem.target.task == "regression" else measure
+        training, judged, true = (figures(some, measure) if some.weight else [None] * len(values) for some in sums)
+        spread = errors_of(sums[1], measure) if sums[1].weight else [None] * len(values)
+        points = tuple(map(Point, values, leaves.tolist(), training, judged, spread, true))
+        judges = sums[1] if sums[1].weight else sums[2]
+        best, simplest = chosen(judges, allowance=bool(sums[1].weight))
+        name, target = problem.table_name, problem.target.name
+        return cls(name, target, over, measure, len(problem), by, points, points[best], points[simplest])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        head = {name: getattr(self, name) for name in ("table", "target", "over", "measure", "n", "judged_by")}
+        return {
+            **head,
+            "best": asdict(self.best),
+            "one_se": asdict(self.one_se),
+            "points": [asdict(point) for point in self.points],
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the points, from the simplest tree to the largest."""
+        unit = " %" if self.measure == "error" else ""
+        headings = [Heading(self.over, "number", write=said), Heading("leaves", "number", write=figure)]
+        for name in ("training", "validation", "standard_error", "true"):
+            unknown = all(getattr(point, name) is None for point in self.points)
+            shown = name.replace("_", " ") + unit
+            headings.append(Heading(name, "number", shown, self.number, only="data" if unknown else None))
+        rows = [tuple(asdict(point).values()) for point in self.points]
+        return Sheet(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), of="point")
+
+    def draw(self, ax: Axes | None = None) -> Axes:
+        """Draw training against validation error, with the best value and the simplest within a standard error.
+
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        axes: ``.figure.savefig("curve.png")``.
+
+        >>> import treewise as tw
+        >>> tw.curve("penguins", over="max_leaf_nodes", folds=5).draw().get_xlabel()
+        'leaves'
+        """
+        from treewise.show.plots.curve import draw_curve
+
+        return draw_curve(self, ax)
+
+    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+        """Return a chart, some of the points, and what they say."""
+        return drawn(self)
+
+    def in_words(self, point: Point) -> str:
+        """Say a point: its value, how many leaves, and its error."""
+        value = f"{self.over} = {said(point.value)}"
+        value += "" if self.over == "max_leaf_nodes" else f" ({leaves_in_words(point.leaves)})"
+        error = point.true if point.validation is None else point.validation
+        assert error is not None
+        about = "" if point.standard_error is None else f" ± {self.number(point.standard_error)}"
+        return f"{value}: {self.measure} {self.number(error)}{about}{' %' if self.measure == 'error' else ''}"
+
+    def number(self, error: float) -> str:
+        """Write an error: a share in percent, a cost or a deviation with the digits that its standard error allows."""
+        return f"{100 * error:.1f}" if self.measure == "error" else f"{error:,.{self.decimals}f}"
+
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimals a cost or a deviation has: two digits of its standard error, or four of itself."""
+        largest = max(point.training for point in self.points) or 1.0
+        return max(0, 1 - exponent(self.best.standard_error) if self.best.standard_error else 3 - exponent(largest))
+
+    @property
+    def title(self) -> str:
+        """What was done, in a line."""
+        what = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
+        return f"{what}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
+
+
+def figures(sums: Sums, measure: str) -> list[float]:
+    """Return mean losses as they are shown."""
+    return [sqrt(loss) if measure == "rmse" else float(loss) for loss in sums.mean]
+
+
+def errors_of(sums: Sums, measure: str) -> list[float]:
+    """Return the standard errors of what is shown; that of a root by its slope."""
+    pairs = zip(sums.standard_error.tolist(), sums.mean.tolist(), strict=True)
+    if measure == "rmse":
+        return [error / (2 * sqrt(mean)) if mean > 0 else 0.0 for error, mean in pairs]
+    return [error for error, _ in pairs]
+
+
+def chosen(judges: Sums, allowance: bool) -> tuple[int, int]:
+    """Return the place of the least loss, and that of the first within one standard error of it."""
+    mean = judges.mean
+    least = float(mean.min())
+    best = int(np.argmax(mean <= least + EQUAL * max(1.0, least)))
+    limit = mean[best] + (judges.standard_error[best] if allowance else 0.0)
+    return best, int(np.argmax(mean <= limit + EQUAL * max(1.0, least)))
+
+
+def exponent(number: float) -> int:
+    """Return the place of a number's first digit.
+
+    >>> exponent(0.033), exponent(1092.2)
+    (-2, 3)
+    """
+    return floor(log10(number))
+
+
+def said(value: float) -> str:
+    """Write a value of a parameter: whole numbers whole, alphas in short."""
+    return f"{int(value):,}" if isinstance(value, int) else number(value)
+
+
+def leaves_in_words(leaves: float) -> str:
+    """Say how many leaves; an average over folds has a decimal."""
+    return plural(int(leaves), "leaf", "leaves") if float(leaves).is_integer() else f"{leaves:.1f} leaves"

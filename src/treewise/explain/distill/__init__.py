@@ -1,0 +1,1 @@
+"""Train a tree to imitate any teacher model (`tw.distill`)."""

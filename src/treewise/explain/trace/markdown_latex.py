@@ -1,0 +1,232 @@
+r"""The trace on paper: Markdown tables and LaTeX, with the results or, for an exercise, with blanks for them.
+
+Stands at the end of the trace, after ``words.py``. A name can hold anything, so whatever comes from the table
+is escaped: ``\`` before a Markdown mark, commands for LaTeX's specials. LaTeX needs ``amsmath``; a whole
+trace is a document, one node is a part to put into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from treewise.explain.trace.formula import BLANK, Formula, Term
+from treewise.explain.trace.nodes import NodeTrace
+from treewise.explain.trace.words import (
+    ROUNDED,
+    Entry,
+    conclusion,
+    entries,
+    impurity_in_words,
+    in_full,
+    left_out,
+    legend,
+    rows_in_words,
+    settled_in_words,
+)
+from treewise._lib.text import escape_markdown
+
+# -- Markdown -----------------------------------------------------------------------------------------------
+
+
+def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = ()) -> str:
+    """Return a heading, a table and a conclusion for each node."""
+    lines: list[str] = []
+    last: NodeTrace | None = None
+    for node in nodes:
+        if last is not None and not (last.settled and node.settled):
+            lines.append("")
+        lines += markdown_node(node, blanks)
+        last = node
+    if last is None:
+        return "nothing to trace\n"
+    ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+    return "\n".join([*lines, "", "  \n".join(map(escape_markdown, ends))]) + "\n"
+
+
+def markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
+    """Yield the lines of one node."""
+    rows, words = escape_markdown(rows_in_words(node)), escape_markdown(node.words)
+    if node.settled:
+        yield f"- node {node.id}: {words} · {rows} · {settled_in_words(node)}"
+        return
+    yield f"### node {node.id}: {words}"
+    yield ""
+    yield f"{rows} · {escape_markdown(impurity_in_words(node, blanks))}"
+    yield ""
+    yield "| candidate | branches | computation | result |"
+    yield "|---|---|---|---:|"
+    for entry in entries(node, blanks, every=in_full(node)):
+        yield markdown_entry(entry, blanks)
+    yield ""
+    for said in left_out(node):
+        yield said
+        yield ""
+    yield escape_markdown(conclusion(node, blanks))
+
+
+def markdown_entry(entry: Entry, blanks: bool) -> str:
+    """Return one line of the table."""
+    if entry.formula is None:
+        return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | |"
+    computation = "".join(entry.formula.pieces(blanks=blanks))
+    if not entry.dead:
+        computation += " = " + "".join(entry.formula.pieces(numbers=True, blanks=blanks))
+    if entry.note:
+        computation += f" ({entry.note})"
+    result = escape_markdown(entry.result)
+    result = f"**{result}** {entry.mark}" if entry.mark else result
+    cells = map(escape_markdown, (entry.label, entry.branches, computation))
+    return f"| {' | '.join(cells)} | {result} |"
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------
+
+OPEN = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}  % names outside the Latin alphabet: compile with lualatex or xelatex
+\usepackage{amsmath,textcomp}
+\allowdisplaybreaks
+\begin{document}
+"""
+CLOSE = r"\end{document}"
+LATEX_BLANK = r"\underline{\hspace{3em}}"
+TERMS_A_LINE, GROUPS_A_LINE = 4, 2
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "→": r"$\rightarrow$",
+    "−": "$-$",
+    "·": r"$\cdot$",
+    "…": r"\dots{}",
+    "²": "$^2$",
+    "Σ": r"$\Sigma$",
+    **{chr(ord("₀") + digit): f"$_{digit}$" for digit in range(10)},
+}
+
+
+def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
+    """Return a section a node, its computations in ``align*``: a whole document, or a part of one."""
+    parts, last = [], None
+    for last in nodes:
+        parts.append("\n".join(latex_node(last, blanks)))
+    if last is not None:
+        ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, ends)))
+    body = "\n\n".join(parts)
+    return f"{OPEN}\n{body}\n\n{CLOSE}\n" if document else f"{body}\n"
+
+
+def latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
+    """Yield the lines of one node."""
+    rows, words = escape_latex(rows_in_words(node)), escape_latex(node.words)
+    if node.settled:
+        yield rf"\noindent Node {node.id}: {words}; {rows}; {settled_in_words(node)}.\par"
+        return
+    yield rf"\subsection*{{Node {node.id}: {words}}}"
+    term = node.lens.whole_term()
+    result = LATEX_BLANK if blanks else in_math(term.value)
+    yield rf"\noindent {rows}; $\displaystyle {latex_term(term)} = {result}$ {node.lens.shown_unit}".rstrip() + "."
+    listed = list(entries(node, blanks, every=in_full(node)))
+    computed = [e for e in listed if e.formula is not None]
+    if computed:
+        yield r"\begin{align*}"
+        yield " \\\\[1ex]\n".join(latex_entry(e, e.formula, blanks) for e in computed if e.formula is not None)
+        yield r"\end{align*}"
+    for e in listed:
+        if e.formula is None:
+            yield rf"\par\noindent {escape_latex(e.label)}: {escape_latex(e.note)}."
+    for said in (*left_out(node), conclusion(node, blanks)):
+        yield rf"\par\noindent {escape_latex(said)}"
+    yield r"\par"
+
+
+def latex_entry(entry: Entry, formula: Formula, blanks: bool) -> str:
+    """Return the lines of one candidate: formula, arithmetic, result."""
+    result = LATEX_BLANK if entry.result == BLANK else in_math(entry.result)
+    remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
+    steps = [rf"\text{{{escape_latex(entry.label)}}}\quad & {latex_formula(formula, numbers=False, blanks=blanks)}"]
+    for i in range(0, len(entry.groups), GROUPS_A_LINE):
+        steps.append(rf"& \quad\text{{{escape_latex('; '.join(entry.groups[i : i + GROUPS_A_LINE]))}}}")
+    if not entry.dead:
+        steps.append(f"& = {latex_formula(formula, numbers=True, blanks=blanks)}")
+    steps.append(f"& = {result}" + (rf"\quad\text{{({escape_latex(remark)})}}" if remark else ""))
+    return " \\\\\n".join(steps)
+
+
+def latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str:
+    """Write a formula, with its numbers put in or not; long sums are broken."""
+    terms = [latex_numbers(t, blanks) if numbers else latex_term(t) for t in formula.terms]
+    lines = [" + ".join(terms[i : i + TERMS_A_LINE]) for i in range(0, len(terms), TERMS_A_LINE)]
+    inside = " \\\\\n& \\qquad + ".join(lines)
+    before = in_math(formula.before.value)
+    if blanks:
+        before = LATEX_BLANK if numbers else latex_term(formula.before)
+    said = rf"{before} - \bigl[{inside}\bigr]"
+    if formula.less:
+        price = re.sub(r"log₂", r"\\log_2 ", formula.less[0]).replace("ln(", r"\ln (")
+        said += f" - {(LATEX_BLANK if blanks else in_math(formula.less[1])) if numbers else price}"
+    if not formula.divisor:
+        return said
+    under = formula.divisor
+    if isinstance(under, Term):
+        divisor = latex_numbers(under, blanks) if numbers else latex_term(under)
+        return rf"\bigl({said}\bigr) \big/ " + (rf"\bigl[{divisor}\bigr]" if under.weight else divisor)
+    return rf"\bigl({said}\bigr) \big/ {under}"
+
+
+def latex_term(term: Term) -> str:
+    r"""Write one summand.
+
+    >>> print(latex_term(Term("4/12", "H", ("3/5",), 1, "0.97095")))
+    \tfrac{4}{12}\,H\bigl(\tfrac{3}{5}\bigr)
+    """
+    letter = term.letter if len(term.letter) == 1 else rf"\operatorname{{{term.letter}}}"
+    if term.shares:
+        letter += rf"\bigl({', '.join(map(fraction, term.shares))}\bigr)"
+    else:
+        letter += f"_{{{term.place}}}" if term.place else r"(\text{node})"
+    return rf"{fraction(term.weight)}\,{letter}" if term.weight else letter
+
+
+def latex_numbers(term: Term, blanks: bool) -> str:
+    """Write one summand with its number put in."""
+    value = LATEX_BLANK if blanks else in_math(term.value)
+    return f"{fraction(term.weight)}({value})" if term.weight else value
+
+
+def in_math(number: str) -> str:
+    """Write a number with thousands separators so that TeX puts no space behind them.
+
+    >>> in_math("5,625.0")
+    '5{,}625.0'
+    """
+    return number.replace(",", "{,}")
+
+
+def fraction(said: str) -> str:
+    """Write ``4/12`` as a small fraction."""
+    above, slash, below = said.partition("/")
+    return rf"\tfrac{{{above}}}{{{below}}}" if slash else said
+
+
+def escape_latex(said: str) -> str:
+    r"""Write LaTeX's special characters as commands; blanks become rules to write on.
+
+    >>> print(escape_latex("50% of a_b & {c}"))
+    50\% of a\_b \& \{c\}
+    """
+    parts = said.split(BLANK)
+    return LATEX_BLANK.join("".join(SPECIAL.get(ch, ch) for ch in part) for part in parts)

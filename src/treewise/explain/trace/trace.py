@@ -1,0 +1,274 @@
+"""The computations of a whole tree, node by node, and of a first node before there is a tree.
+
+The front of the trace. A ``Trace`` holds the tree, the table and which rows reach which node; a node is
+computed when it is asked for (``contest.py``), and printed in the format asked for (``render.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treewise.data import encoding as encode
+from treewise.train.criteria import logarithm
+from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
+from treewise.train.true_labels import with_levels_of
+from treewise.explain.trace.ranking import trace_node
+from treewise.explain.trace.display import displayed
+from treewise.explain.trace.nodes import NodeTrace, Place, View
+from treewise.explain.trace.render import Printing, render
+from treewise.train.grow import problem_for, problem_like
+from treewise.tree.arrays import STOPS
+from treewise.train.candidates import Rows
+from treewise.predict.predict import find_nodes, subtree_sizes
+from treewise.train.training_set import Problem
+from treewise.data.table import read
+from treewise.data.column import brief
+from treewise.tree.tree import Tree
+from treewise._lib.text import count, plural, safe
+
+REMEMBERED = 32  # nodes kept after they were computed
+SAID = 5  # conditions of a path that are said; a node may be 100,000 deep
+SHOWN = 12  # nodes in a notebook
+
+
+def trace(
+    tree: Tree,
+    data: Any,
+    *,
+    node: int | None = None,
+    unit: str = "bits",
+    per: str = "row",
+    column: str | None = None,
+    top: int | None = None,
+    sample_weight: Any = None,
+) -> Trace:
+    """Return every computation of every node (or of one ``node``) of a tree on a table.
+
+    The table need not be the one the tree was grown on: the trace shows what each node sees in this one.
+    ``unit`` is bits or nats, ``per`` row or total (the notes' m·H). Every candidate is computed. Printed are all
+    of them where they are few; where they are many, each column's best test and how many were tried. ``column``
+    prints one column with all its candidates, ``top`` the best few columns; ``render("csv")`` lists everything.
+    ``sample_weight`` is a column's name or an array: needed where the tree was grown with weights in an array.
+
+    >>> import treewise as tw
+    >>> t = trace(tw.grow("admissions", preset="id3"), "admissions", per="total")
+    >>> t[2].words, t[2].winner, round(t[2].impurity, 3)
+    ('GPA = 3.7', 'Published', 4.855)
+    >>> t[2]["Recommendation"].gain, t[2]["Recommendation"].note
+    (0.0, 'all 5 rows are good: no split')
+    """
+    if node is not None:
+        try:
+            node = tree.number(node)
+        except (IndexError, TypeError) as error:
+            raise ParameterError(f"{error}.") from None
+    view = check_view(View(unit, per, column, top), tree.columns)
+    if not tree.history:
+        data = read(data)
+        tree = with_levels_of(tree, data)
+    return Trace(tree, problem_like(tree, data, sample_weight), view, None if node is None else [node])
+
+
+def candidates(
+    data: Any,
+    target: Any = None,
+    *,
+    unit: str = "bits",
+    per: str = "row",
+    column: str | None = None,
+    top: int | None = None,
+    **grow_options: Any,
+) -> NodeTrace:
+    """Return every candidate for a first split, before there is a tree; the options are those of ``grow``.
+
+    >>> import treewise as tw
+    >>> root = candidates(tw.datasets.four_points(), "y")  # ID3 notes: "We have 3 candidate decision rules"
+    >>> [test.words for column in root.columns.values() for test in column.tests]
+    ['x1 <= 0.5', 'x1 <= 1.5', 'x2 <= 0.5']
+    """
+    problem = problem_for(data, target, **grow_options)
+    view = check_view(View(unit, per, column, top), [e.name for e in problem.encodings])
+    return trace_node(problem, np.arange(len(problem)), view)
+
+
+class Trace:
+    """The computations of a tree, node by node. ``trace[3]`` is node 3; iteration goes down the page.
+
+    Iterating skips nodes with nothing to compute (pure, or without rows); ``trace[1]`` gives those too.
+
+    >>> import treewise as tw
+    >>> t = tw.grow("admissions", preset="id3").trace("admissions", per="total")
+    >>> [(node.id, node.winner) for node in t]
+    [(0, 'GPA'), (2, 'Published'), (3, 'University')]
+    >>> t[1].settled
+    'pure'
+    """
+
+    def __init__(self, tree: Tree, problem: Problem, view: View, nodes: Iterable[int] | None = None) -> None:
+        self.tree, self.view, self._given = tree, view, problem
+        self.problem, self.notes = without_unseen(problem)
+        self.notes += grown_otherwise(tree, problem) or other_weights(tree, problem)
+        self._whole = nodes is None
+        self._asked = range(len(tree)) if nodes is None else tuple(nodes)
+        self._computed: dict[int, NodeTrace] = {}
+        # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
+        ends = find_nodes(tree, problem.columns, len(problem))
+        self._order = np.argsort(ends, kind="stable")
+        self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
+        self._size = subtree_sizes(tree)
+        mixed = impure(tree, problem, ends)
+        self._worth_it = [i for i in self._asked if mixed[i]]
+
+    def rows(self, node: int) -> Rows:
+        """Return the rows of the table that pass through a node."""
+        return np.sort(self._order[self._start[node] : self._start[node + self._size[node]]])
+
+    def __getitem__(self, node: int) -> NodeTrace:
+        node = self.tree.number(node)
+        if node not in self._computed:
+            while len(self._computed) >= REMEMBERED:
+                del self._computed[next(iter(self._computed))]
+            self._computed[node] = trace_node(self.problem, self.rows(node), self.view, self._place(node))
+        return self._computed[node]
+
+    def _place(self, node: int) -> Place:
+        tree = self.tree
+        split = tree.split_at(node)
+        path = list(tree.path(node))
+        used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
+        said = [tree.words(n) for n in path[1:][-SAID:]] or ["all rows"]
+        words = " and ".join(["…"] * (len(path) - 1 > SAID) + said)
+        place = Place(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
+        if split is None:
+            return place
+        stay = self._order[self._start[node] : self._start[node + 1]]
+        parts = (*(self.rows(child) for child in tree.children(node)), *([stay] if len(stay) else []))
+        column = int(tree.arrays.column[node])
+        gone = encode.is_missing(tree.encodings[column], self._given.columns[column][self.rows(node)])
+        return replace(place, parts=parts, missing_rows=int(gone.sum()))
+
+    def every(self) -> Iterator[NodeTrace]:
+        """Go through all nodes asked for, also those at which nothing can be computed."""
+        return (self[i] for i in self._asked)
+
+    def exercise(self) -> Trace:
+        """Return what goes on an exercise sheet: one node, for the paths of the next would tell its answer."""
+        if not self._whole or len(self.tree) == 1:
+            return self
+        sheet = copy(self)
+        sheet._asked, sheet._worth_it, sheet._whole = (0,), self._worth_it[:1], False
+        sheet.notes = (*self.notes, "an exercise has one node, here node 0; node=2 (--node 2) asks for another")
+        return sheet
+
+    def __iter__(self) -> Iterator[NodeTrace]:
+        return (self[i] for i in self._worth_it)
+
+    def __len__(self) -> int:
+        """Return the number of nodes at which something is computed."""
+        return len(self._worth_it)
+
+    def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
+        """Return the trace as text, Markdown, LaTeX (a whole document), CSV or JSON.
+
+        CSV and JSON list every candidate; the others, where there are many, the best of each column.
+        ``blanks`` leaves the results open, for an exercise sheet of one node: node 0 unless the trace is of another.
+        ``ascii`` is for terminals without more.
+
+        >>> import treewise as tw
+        >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
+        >>> print(t.render("csv").splitlines()[1])
+        3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0.0,,used above (all rows 3.7)
+        """
+        shown = self.exercise() if blanks else self
+        return render(shown.every(), Printing(format, width, blanks, ascii), shown.notes)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        rows, nodes = plural(len(self.problem), "row"), plural(len(self), "node")
+        return f"<Trace of {safe(self.tree.target.name)} · {rows} · {nodes}>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        shown = [self[i] for i in self._asked[:SHOWN]]
+        more = len(self._asked) - len(shown)
+        left = (f"… {plural(more, 'more node')}: print(trace), or trace[node]",) if more > 0 else ()
+        return {"text/plain": repr(self), **displayed(shown, (*left, *self.notes))}
+
+
+def check_view(view: View, columns: Sequence[str]) -> View:
+    """Refuse what cannot be shown."""
+    logarithm(view.unit)
+    if not isinstance(view.per, str) or view.per not in ("row", "total"):
+        raise ParameterError(f'per={shown(view.per)}: must be "row" or "total".')
+    if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
+        raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
+    if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
+        said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
+        hint = did_you_mean(view.column, columns)
+        raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
+    return view
+
+
+def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
+    """Tell for each node whether the rows that pass through it differ in their target."""
+    y = problem.raw if problem.target.task == "regression" else problem.y.astype(np.float64)
+    low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
+    np.minimum.at(low, ends, y)
+    np.maximum.at(high, ends, y)
+    parent, lowest, highest = tree.arrays.parent.tolist(), low.tolist(), high.tolist()
+    for n in range(len(tree) - 1, 0, -1):
+        lowest[parent[n]] = min(lowest[parent[n]], lowest[n])
+        highest[parent[n]] = max(highest[parent[n]], highest[n])
+    return [a < b for a, b in zip(lowest, highest, strict=True)]
+
+
+def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
+    """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
+    made = next((step["ensemble"] for step in tree.history if "ensemble" in step), None)
+    asked, settings, every = made or {}, problem.settings, len(problem.columns)
+    if made is None:
+        how = []
+    elif asked.get("method") == "adaboost":
+        how = ["on rows drawn for its round" if asked.get("resample") else "on the weights of its round"]
+    else:
+        share = asked.get("max_samples")
+        all_rows = share is None or (isinstance(share, float) and share == 1)
+        how = ["on its own bag"] if asked.get("bootstrap", True) or not all_rows else []
+    if settings.features_of(every) < every:
+        how.append("looking at a few columns a node")
+    elif asked.get("max_features", every) != every or asked.get("bootstrap_features"):
+        how.append("on columns drawn for it")
+    if settings.splitter == "random":
+        how.append("with cuts drawn at random")
+    if not how:
+        return ()
+    counted = "every test is listed" if made is None else f"counted on all rows of {safe(problem.table_name)}"
+    return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
+
+
+def other_weights(tree: Tree, problem: Problem) -> tuple[str, ...]:
+    """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
+    grown, here = float(tree.arrays.weight[0]), math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
+    if int(tree.arrays.rows[0]) != len(problem) or math.isclose(grown, here, rel_tol=1e-9):
+        return ()
+    if here == len(problem):
+        return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
+    return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
+
+
+def without_unseen(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
+    """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
+    columns, notes = list(problem.columns), []
+    for i, (encoding, values) in enumerate(zip(problem.encodings, problem.columns, strict=True)):
+        if encoding.categorical and (unseen := values == encode.UNSEEN).any():
+            columns[i] = np.where(unseen, -1, values).astype(values.dtype)
+            many = plural(int(unseen.sum()), "row")
+            notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")
+    return (replace(problem, columns=tuple(columns)), tuple(notes)) if notes else (problem, ())

@@ -1,0 +1,1 @@
+"""Exports: one file per format, registered in `export.py`."""

@@ -1,0 +1,1 @@
+"""The model file: JSON with a checksum, written atomically, validated on load."""

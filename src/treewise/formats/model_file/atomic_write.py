@@ -1,0 +1,144 @@
+"""Bytes onto the disk, whole or not at all; and off it.
+
+Stands below ``treewise.formats.model_file.model_file`` and knows nothing of trees. A file is written beside its place and moved there when all
+of it is safely on the disk, so a crash, a full disk or a kill at any moment leaves the old file or the new one:
+
+    open a new file beside the old one     its name is ours alone
+    write, fsync                           the bytes are on the disk
+    replace                                one step: readers see the old file or the new one
+    fsync the folder                       the step itself is on the disk
+
+Whatever fails, the new file is removed and the error says that nothing was saved. Only a kill leaves it behind: a file
+``.m.json.….tmp`` that may be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+from treewise._lib.text import safe
+
+# A folder cannot be synced on every file system; where it cannot, replacing is all there is.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that it is complete when it appears; links are followed and permissions kept.
+
+    Something that is not a plain file (a pipe, ``/dev/stdout``) is written to as it is.
+    """
+    place = Path(os.fsdecode(path))
+    try:
+        there = os.stat(place)
+    except FileNotFoundError:
+        there = None
+    except OSError as error:
+        raise unsaved(place, error) from None
+    if there is not None and stat.S_ISDIR(there.st_mode):
+        raise IsADirectoryError(f"{safe(place)} is a folder: give the name of a file in it. Nothing was saved.")
+    try:
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            write_through(place, data)
+        else:
+            replace_file(Path(os.path.realpath(place)), data, there)
+    except OSError as error:
+        raise unsaved(place, error) from None
+
+
+def replace_file(place: Path, data: bytes, there: os.stat_result | None) -> None:
+    """Write beside a file, then put the new one in its place."""
+    token = os.urandom(6).hex()
+    beside = place.with_name(f".{os.fsdecode(os.fsencode(place.name)[:200])}.{token}.tmp")
+    mode = 0o666 if there is None else stat.S_IMODE(there.st_mode)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        try:
+            if there is not None:
+                keep_owner_and_mode(handle, there)
+            write_all(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(beside, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    sync_folder(place.parent)
+
+
+def keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
+    """Give a new file the owner and permissions of the one it will replace, as far as we may."""
+    if not hasattr(os, "fchmod"):
+        return
+    mine = os.fstat(handle)
+    if (mine.st_uid, mine.st_gid) != (there.st_uid, there.st_gid):
+        with contextlib.suppress(OSError):
+            os.fchown(handle, there.st_uid, there.st_gid)
+    if stat.S_IMODE(mine.st_mode) != stat.S_IMODE(there.st_mode):
+        os.fchmod(handle, stat.S_IMODE(there.st_mode))
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write everything, in as many turns as it takes."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest[: 1 << 20]) :]
+
+
+def write_through(place: Path, data: bytes) -> None:
+    """Write to something that is not a plain file: nothing can be moved onto it."""
+    handle = os.open(place, os.O_WRONLY)
+    try:
+        write_all(handle, data)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """See that a new name in a folder survives a power failure, where the system can promise that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:  # a folder we may write to, but not read
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+def unsaved(place: Path, error: OSError) -> OSError:
+    """Say in one sentence why a file was not saved; the error keeps its type and number."""
+    folder = os.path.dirname(os.path.realpath(place))
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):
+        said = f'there is no folder "{safe(folder)}"'
+    elif isinstance(error, PermissionError) and not os.access(folder, os.W_OK):
+        said = f'the folder "{safe(folder)}" may not be written to'
+    else:
+        said = (error.strerror or str(error)).lower()
+    told = type(error)(f"cannot save {safe(place)}: {said}. Nothing was saved.")
+    told.errno = error.errno  # and no more: with a strerror, the sentence would not be shown
+    return told
+
+
+def read_whole(path: str | os.PathLike[str], beginning: bytes) -> bytes:
+    """Read a file; of one that does not begin as it should, only so much that this can be seen."""
+    place = Path(os.fsdecode(path))
+    try:
+        with open(place, "rb") as file:
+            head = file.peek(len(beginning))[: len(beginning)]
+            return file.read() if head == beginning else bytes(head)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no file {safe(place)}. Nothing was loaded.") from None
+    except OSError as error:
+        said = "is a folder" if isinstance(error, IsADirectoryError) else f"cannot be read: {error.strerror}"
+        raise type(error)(f"{safe(place)} {said}. Nothing was loaded.") from None

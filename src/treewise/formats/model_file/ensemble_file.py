@@ -1,0 +1,250 @@
+"""Many trees as one model file, and back, to the last bit: format 3.
+
+Stands beside ``treewise.formats.model_file.model_file``, whose parts it is made of: the header's values and checks, packed arrays, the
+checksum, the disk. ``docs/format.md`` describes the file.
+
+    ensemble ──soundness──▶ lines (header, members) ──▶ text ──disk──▶ file
+    file ──disk──▶ bytes ──lines──▶ soundness ──▶ ensemble
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise._version import __version__
+from treewise.data.encoding import Encoding
+from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
+from treewise.ensemble.model import Ensemble, Method
+from treewise.ensemble.results import OutOfBag
+from treewise.formats.model_file.validate_ensemble import check_members
+from treewise.errors import ModelFormatError
+from treewise.formats.model_file.model_file import COMPACT_ABOVE
+from treewise.formats.model_file.atomic_write import write_whole
+from treewise.formats.model_file.header import (
+    check_criterion,
+    check_fields,
+    check_list,
+    column_to,
+    columns_from,
+    history_from,
+    notes_from,
+    plain,
+    shown,
+    target_from,
+    target_to,
+    text,
+)
+from treewise.formats.model_file.layout import FORMAT, block, line_of, sealed
+from treewise.formats.model_file.packing import read_array, write_list, write_packed
+from treewise.formats.model_file.read import Lines, check_ending, read_empty_branch
+from treewise.formats.model_file.validate import refuse
+from treewise.tree.arrays import LEAF, Target
+
+Array = npt.NDArray[Any]
+
+METHODS = get_args(Method)
+LENGTHS = ("size", "kind", "decreases", *LISTS)  # as long as they are: never one number for all
+ONLY_OF_CLASSES = ("n_counts", "count_class", "count_weight")
+ONLY_OF_NUMBERS = ("weight", *FIGURES)
+DOUBLES = ("cut", "count_weight", *ONLY_OF_NUMBERS)
+MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
+WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
+
+
+def save(ensemble: Ensemble, path: str | os.PathLike[str], compact: bool | None = None) -> None:
+    """Write an ensemble to a file: whole or not at all."""
+    write_whole(path, dumps(ensemble, compact).encode())
+
+
+def dumps(ensemble: Ensemble, compact: bool | None = None) -> str:
+    """Return the text of a model file."""
+    check(ensemble)
+    packed = len(ensemble.members.kind) > COMPACT_ABOVE if compact is None else compact
+    return sealed(lines_of(ensemble, packed))
+
+
+def check(ensemble: Ensemble) -> None:
+    """Refuse to save what could not be loaded."""
+    try:
+        target_from(target_to(ensemble.target))
+        columns_from(map(column_to, ensemble.encodings))
+        check_criterion(ensemble.criterion, ensemble.task)
+        history_from([plain(step, f"history[{i}]") for i, step in enumerate(ensemble.history)], ensemble.target)
+        notes_from(list(ensemble.notes))
+        check_whole(ensemble)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"the ensemble cannot be saved: {error}. Nothing was saved.") from None
+
+
+def check_whole(ensemble: Ensemble) -> None:
+    """See that history, members, votes and decreases are sound, and go together."""
+    for i, step in enumerate(ensemble.history):
+        if step.get("cost") is not None:
+            raise ModelFormatError(f"history[{i}] has costs: many trees vote by shares of classes, not by costs")
+    check_members(ensemble.members, ensemble.encodings, ensemble.target)
+    votes, decreases, trees = ensemble.votes, ensemble.decreases, len(ensemble)
+    if votes.shape != (trees,) or decreases.shape != (trees, len(ensemble.encodings)):
+        raise ModelFormatError("votes and decreases must have an entry for each tree")
+    refuse(~((votes > 0) & (votes <= MOST_SAY)), "votes", votes, "a vote is a number above 0, and none so large")
+    if ensemble.method != "adaboost":
+        refuse(votes != 1, "votes", votes, f"each tree of {ensemble.method} has a vote of 1")
+    elif ensemble.task == "regression":
+        raise ModelFormatError("the target is numbers: adaboost predicts classes")
+    if not np.all(decreases >= 0):
+        raise ModelFormatError(f"nodes.decreases[{np.argmin(decreases.ravel() >= 0)}]: it cannot be negative")
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def lines_of(ensemble: Ensemble, compact: bool) -> Iterator[str]:
+    """Yield the lines before the checksum."""
+    steps = [plain(step, f"history[{i}]") for i, step in enumerate(ensemble.history)]
+    yield "{"
+    yield f'"format": {FORMAT},'
+    yield f'"treewise": {line_of(__version__, "the version")},'
+    yield f'"ensemble": {line_of(ensemble.method, "ensemble")},'
+    yield f'"target": {line_of(target_to(ensemble.target), "target")},'
+    yield f'"criterion": {line_of(ensemble.criterion, "criterion")},'
+    yield f'"empty_branch": {line_of(ensemble.empty_branch, "empty_branch")},'
+    yield '"columns": ['
+    yield from block([line_of(column_to(e), f"columns[{i}]") for i, e in enumerate(ensemble.encodings)])
+    yield "],"
+    yield '"history": ['
+    yield from block([line_of(step, f"history[{i}]") for i, step in enumerate(steps)])
+    yield "],"
+    yield f'"notes": {line_of(list(ensemble.notes), "notes")},'
+    yield f'"oob": {line_of(None if ensemble.oob is None else asdict(ensemble.oob), "oob")},'
+    yield '"nodes": {'
+    yield f'"trees": {len(ensemble)},'
+    yield f'"count": {len(ensemble.members.kind)},'
+    arrays = arrays_of(ensemble)
+    yield from block([f'"{name}": {written(name, array, compact)}' for name, array in arrays.items()])
+    yield "},"
+
+
+def stored_arrays(target: Target, criterion: str) -> list[str]:
+    """Return the names of the arrays of nodes that a file holds, in order."""
+    left_out = {*(ONLY_OF_NUMBERS if target.task == "classification" else ONLY_OF_CLASSES)}
+    if criterion in NOT_BY_NODE:
+        left_out.add("impurity")
+    return [name for name in NAMES if name not in left_out]
+
+
+def arrays_of(ensemble: Ensemble) -> dict[str, Array]:
+    """Return the arrays of a file in their order: of trees, then of nodes."""
+    members = ensemble.members
+    found = {"size": np.diff(members.start), "votes": ensemble.votes, "decreases": ensemble.decreases.ravel()}
+    return found | {name: getattr(members, name) for name in stored_arrays(ensemble.target, ensemble.criterion)}
+
+
+def written(name: str, array: Array, compact: bool) -> str:
+    """Write one array, packed or as a list; doubles with a point."""
+    if name in (*DOUBLES, "votes", "decreases"):
+        array = array.astype(np.float64)
+    return write_packed(array, name not in LENGTHS) if compact and len(array) else write_list(array)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def ensemble_of(content: bytes) -> Ensemble:
+    """Read a model file of many trees, or raise ModelFormatError with what is wrong; the caller says in which file."""
+    lines = Lines(content, check_ending(content))
+    ensemble = read_ensemble(lines)
+    lines.expect_end()
+    check_whole(ensemble)
+    return ensemble
+
+
+def read_ensemble(lines: Lines) -> Ensemble:
+    """Take the fields in their order and put the ensemble together."""
+    lines.expect("{")
+    lines.expect(f'"format": {FORMAT},')
+    text(lines.value("treewise"), "treewise")
+    method = lines.value("ensemble")
+    if method not in METHODS:
+        raise ModelFormatError(f"ensemble is {shown(method)}: it must be one of {', '.join(METHODS)}")
+    target = target_from(lines.value("target"))
+    criterion = check_criterion(lines.value("criterion"), target.task)
+    empty_branch = read_empty_branch(lines)
+    encodings = columns_from(lines.block("columns"))
+    history = history_from(lines.block("history"), target)
+    notes = notes_from(lines.value("notes"))
+    oob = value_from(lines.value("oob"), OutOfBag, "oob")
+    start, votes, decreases, arrays = read_nodes(lines, encodings, target, criterion)
+    how: dict[str, Any] = {"history": history, "notes": notes, "oob": oob}
+    members = tidy(start, arrays)
+    return Ensemble(method, encodings, target, members, votes, decreases, criterion, empty_branch, **how)
+
+
+def value_from(found: Any, kind: Any, where: str) -> Any:
+    """Read a dataclass of plain values by its annotations; nothing stays None."""
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise ModelFormatError(f"{where} is {shown(found)}: it must be names and values")
+    wanted = get_type_hints(kind)
+    check_fields(found, {f.name for f in fields(kind)}, where)
+    for name, value in found.items():
+        check_type(value, wanted[name], f"{where}.{name}")
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in found.items()})
+
+
+def check_type(value: Any, wanted: Any, where: str) -> None:
+    """Refuse a value of another type than int, float, str, bool, or tuples of these."""
+    if parts := get_args(wanted):
+        check_list(value, where)
+        for i, item in enumerate(value):
+            check_type(item, parts[0], f"{where}[{i}]")
+    elif type(value) is not wanted:
+        raise ModelFormatError(f"{where} is {shown(value)}: it must be of type {wanted.__name__}")
+
+
+def read_nodes(
+    lines: Lines, encodings: tuple[Encoding, ...], target: Target, criterion: str
+) -> tuple[npt.NDArray[np.int64], Array, Array, dict[str, Array]]:
+    """Take the arrays; ``size`` and ``kind`` come first and really have as many entries as are announced."""
+    lines.expect('"nodes": {')
+    trees, count = lines.value("trees"), lines.value("count")
+    for name, number in (("trees", trees), ("count", count)):
+        if type(number) is not int or number < 1:
+            raise ModelFormatError(f"nodes.{name} is {shown(number)}: there is a tree at least, and a root in it")
+
+    def take(name: str, dtype: npt.DTypeLike, length: int, comma: bool = True) -> Array:
+        value = lines.field(name, comma=comma)
+        if value == b"[]" and name in ("cut_int", "other", "n_codes", "missing_rows"):
+            return np.empty(0, np.int64)
+        return read_array(value, dtype, length, f"nodes.{name}", name not in LENGTHS)
+
+    start = np.append(0, np.cumsum(take("size", np.int32, trees), dtype=np.int64))
+    votes, decreases = take("votes", np.float64, trees), take("decreases", np.float64, trees * len(encodings))
+    found: dict[str, Array] = {name: np.empty(0, np.uint8) for name in NAMES}
+    names = stored_arrays(target, criterion)
+    inner = 0
+    for name in names:
+        length = length_of(name, found, count, inner, criterion)
+        dtype = np.float64 if name in DOUBLES else np.int64 if name in WIDE else np.int32
+        found[name] = take(name, dtype, length, comma=name != names[-1])
+        if name == "kind":
+            inner = int(np.count_nonzero(found["kind"] != LEAF))
+    lines.expect("},")
+    return start, votes, decreases.reshape(trees, len(encodings)), found
+
+
+def length_of(name: str, found: dict[str, Array], count: int, inner: int, criterion: str) -> int:
+    """Return how many entries an array must have."""
+    if name in LISTS:
+        many = found[LISTS[name]]
+        if np.any(many < 0):
+            raise ModelFormatError(f"nodes.{LISTS[name]}[{np.argmax(many < 0)}] is negative")
+        return int(many.sum(dtype=np.int64))
+    if name == "kind" or (name in FIGURES and criterion not in NOT_BY_NODE):
+        return count
+    return inner if name in INNER else count - inner

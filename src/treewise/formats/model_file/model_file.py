@@ -1,0 +1,129 @@
+"""Model files: a tree, or many, as one JSON file, and back, to the last bit.
+
+Beside the exports, above the tree. ``docs/format.md`` describes the format for those who read files without us.
+
+    tree ──soundness──▶ layout (header + packing) ──▶ text ──disk──▶ file     whole or not at all
+    file ──disk──▶ bytes ──reading (header + packing)──▶ soundness ──▶ tree   or one sentence why not
+
+Many trees are written and read beside the rest of them, in ``treewise.formats.model_file.ensemble_file``, by the same parts.
+
+Numbers are exact, fields stand in a fixed order, there is no time stamp: equal trees are equal files. Nothing in a file
+is ever executed, and a file that is not a sound tree never becomes one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treewise.errors import ModelFormatError, ParameterError, shown
+from treewise.formats.model_file.atomic_write import read_whole, write_whole
+from treewise.formats.model_file.header import (
+    check_criterion,
+    column_to,
+    columns_from,
+    history_from,
+    notes_from,
+    plain,
+    quartiles_from,
+    target_from,
+    target_to,
+)
+from treewise.formats.model_file.layout import FORMAT, OF_A_TREE, plain_quartiles, text_of
+from treewise.formats.model_file.read import check_format, tree_of
+from treewise.formats.model_file.validate import check_nodes
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
+
+if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
+
+__all__ = ["COMPACT_ABOVE", "FORMAT", "dumps", "load", "loads", "save"]
+
+COMPACT_ABOVE = 10_000  # trees of more nodes are packed, unless asked otherwise
+
+
+def save(tree: Tree, path: str | os.PathLike[str], compact: bool | None = None) -> None:
+    """Write a tree to a file: whole or not at all.
+
+    ``compact`` packs the nodes' arrays, which saves and loads several times as fast; by default trees of more than
+    10,000 nodes are packed.
+    """
+    write_whole(path, dumps(tree, compact).encode())
+
+
+def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
+    """Read what was saved: a tree from a file made by ``tree.save``, many trees from one made by ``ensemble.save``.
+
+    >>> load("no/such/m.json")
+    Traceback (most recent call last):
+    FileNotFoundError: no file no/such/m.json. Nothing was loaded.
+    >>> load('{"format": 1, …')
+    Traceback (most recent call last):
+    treewise.errors.ParameterError: load takes the name of a file, not the text in it. treewise.files.loads(text) ...
+    """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise ParameterError(f"load takes the name of a file, not {shown(path)}.")
+    text = os.fsdecode(path)
+    if (text.lstrip().startswith("{") or "\n" in text) and not os.path.exists(text):
+        saved = text.lstrip().startswith("{")
+        reads = "treewise.formats.model_file.model_file.loads(text) reads a saved one" if saved else "treewise.parse(text) reads words"
+        raise ParameterError(f"load takes the name of a file, not the text in it. {reads}.")
+    return loads(read_whole(path, b"{"), safe(Path(os.fsdecode(path)).name))
+
+
+def dumps(tree: Tree, compact: bool | None = None) -> str:
+    """Return the text of a model file.
+
+    >>> import treewise as tw
+    >>> print(dumps(tw.grow("xor"))[:33])
+    {
+    "format": 2,
+    "treewise": "0...
+    """
+    check(tree)
+    return text_of(tree, len(tree) > COMPACT_ABOVE if compact is None else compact)
+
+
+def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
+    """Read the text of a model file; ``name`` is what errors call it.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("xor")
+    >>> loads(dumps(tree)) == tree
+    True
+    >>> loads(dumps(tree).replace("entropy", "entropx"), "m.json")
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: m.json is damaged: checksum differs (the last line says ...). Nothing was loaded.
+    """
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    number = check_format(content, name)
+    try:
+        if number <= OF_A_TREE:
+            return tree_of(content, number)
+        from treewise.formats.model_file.ensemble_file import ensemble_of
+
+        return ensemble_of(content)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{name} is damaged: {error}. Nothing was loaded.") from None
+
+
+def check_quartiles(tree: Tree) -> None:
+    """Refuse quartiles that could not be loaded."""
+    if tree.quartiles:
+        quartiles_from(plain_quartiles(tree), tree.encodings)
+
+
+def check(tree: Tree) -> None:
+    """Refuse to save what could not be loaded."""
+    try:
+        target_from(target_to(tree.target))
+        columns_from(map(column_to, tree.encodings))
+        check_quartiles(tree)
+        check_criterion(tree.criterion, tree.task)
+        history_from([plain(step, f"history[{i}]") for i, step in enumerate(tree.history)], tree.target)
+        notes_from(list(tree.notes))
+        check_nodes(tree.arrays, tree.encodings, tree.target)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"the tree cannot be saved: {error}. Nothing was saved.") from None

@@ -1,0 +1,213 @@
+"""One array of a model file: as a JSON list, or packed as base64 of its bytes; and back.
+
+Stands below ``layout.py``, which writes whole files, and ``reading.py``, which reads them.
+
+    [0.5,NaN,1e+300]         a list: each number by its shortest repr, which reads back to the same bits
+    {"int16":"AAD//w=="}     packed: little-endian, in the narrowest type that holds every number exactly
+    {"fill":-1}              packed: the same number for every node
+
+Nothing is compressed, so what a file can make us allocate is bounded by its size. What is read has exactly the length
+that was announced, and is looked at in its wide type before it is narrowed to the tree's.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import ModelFormatError
+from treewise._lib.text import plural, safe
+
+Array = npt.NDArray[Any]
+
+INTEGER_TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")  # the narrower first
+FLOAT_TYPES = ("float32", "float64")
+EXACT = 2**53  # up to here every whole number is a double
+PIECE = 1 << 18  # lists are read in pieces of about so many bytes, to need little memory beyond the array itself
+
+_PACKED = re.compile(rb'\{"(u?int(?:8|16|32|64)|float32|float64)":"([A-Za-z0-9+/]*={0,2})"\}')
+_FILL = re.compile(rb'\{"fill":([-+.0-9A-Za-z]{1,30})\}')
+_NUMBERS = re.compile(rb"[-+.,0-9eEINafinty]*+")  # digits, and the letters of NaN, Infinity and 1e+300
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_list(array: Array) -> str:
+    """Write an array as a JSON list.
+
+    >>> write_list(np.array([0.1, np.nan, -np.inf, 1e300]))
+    '[0.1,NaN,-Infinity,1e+300]'
+    """
+    return json.dumps(array.tolist(), separators=(",", ":"))
+
+
+def write_packed(array: Array, may_fill: bool) -> str:
+    """Write an array packed.
+
+    >>> write_packed(np.array([0.0, 1.0, -1.0]), may_fill=True), write_packed(np.full(9, np.nan), may_fill=True)
+    ('{"int8":"AAH/"}', '{"fill":NaN}')
+    """
+    array = plain_nan(array)
+    if may_fill and len(array) and np.all(bits(array) == bits(array)[0]):
+        return f'{{"fill":{json.dumps(array[0].item())}}}'
+    narrow = narrowest(array)
+    data = narrow.astype(narrow.dtype.newbyteorder("<"), copy=False).tobytes()
+    return f'{{"{narrow.dtype.name}":"{binascii.b2a_base64(data, newline=False).decode()}"}}'
+
+
+def plain_nan(array: Array) -> Array:
+    """Make all NaNs the same NaN: their sign and payload mean nothing and must not show in a file."""
+    if array.dtype.kind != "f" or not np.isnan(array).any():
+        return array
+    return np.where(np.isnan(array), np.nan, array)
+
+
+def bits(array: Array) -> Array:
+    """Return the numbers as bit patterns, in which -0.0 is not 0.0."""
+    return array.view(np.int64) if array.dtype.kind == "f" else array
+
+
+def narrowest(array: Array) -> Array:
+    """Return the array in the narrowest type that holds every number to the bit.
+
+    >>> [narrowest(np.array(a)).dtype.name for a in ([3, 200], [-1, 200], [3.0, 7.0], [0.5, np.inf], [0.1], [-0.0])]
+    ['uint8', 'int16', 'uint8', 'float32', 'float64', 'float32']
+    """
+    if not len(array):
+        return array.astype(np.uint8)
+    if array.dtype.kind == "f":
+        if np.all(np.abs(array) <= EXACT):
+            whole = array.astype(np.int64)
+            if np.array_equal(bits(whole.astype(np.float64)), bits(array)):
+                return narrowest(whole)
+        with np.errstate(over="ignore"):
+            short = array.astype(np.float32)
+        return short if np.array_equal(bits(short.astype(np.float64)), bits(array)) else array
+    low, high = int(array.min()), int(array.max())
+    limits = ((np.iinfo(name), name) for name in INTEGER_TYPES)
+    return array.astype(next(name for limit, name in limits if limit.min <= low and high <= limit.max))
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_fill: bool = False) -> Array:
+    """Read an array in any of its forms, of exactly this length.
+
+    >>> read_array(b"[3,4]", np.int32, 2, "nodes.codes")
+    array([3, 4], dtype=int32)
+    >>> read_array(b"[3,400]", np.uint8, 2, "nodes.stop")
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: nodes.stop[1] is 400: out of range
+    """
+    wanted = np.dtype(dtype)
+    if text.startswith(b"["):
+        return read_list(text, wanted, length, where)
+    if packed := _PACKED.fullmatch(text):
+        return unpack(packed[1].decode(), packed[2], wanted, length, where)
+    if fill := _FILL.fullmatch(text):
+        if not may_fill:
+            raise ModelFormatError(f"{where} cannot be one number for all")
+        one = read_list(b"[" + fill[1] + b"]", wanted, 1, where)
+        return np.full(length, one[0], wanted)
+    raise ModelFormatError(f"{where} is neither a list, nor packed, nor a fill: {excerpt(text)}")
+
+
+def read_list(text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+    """Read a JSON list of numbers, piece by piece."""
+    if not text.endswith(b"]"):
+        raise ModelFormatError(f"{where} is a list that does not end")
+    pieces, found, at, end = [], 0, 1, len(text) - 1
+    while at < end:
+        stop = text.find(b",", min(at + PIECE, end), end)
+        stop = end if stop < 0 else stop
+        pieces.append(read_piece(text[at:stop], wanted, where, found))
+        found += len(pieces[-1])
+        if found > length:
+            break
+        at = stop + 1
+    if found != length or (length and text[end - 1 : end] == b","):
+        more = " or more" if found > length else ""
+        raise ModelFormatError(f"{where} has {plural(found, 'number')}{more}: {length:,} are needed")
+    return np.concatenate(pieces) if pieces else np.empty(0, wanted)
+
+
+def read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> Array:
+    """Read some numbers of a list, the first of which is number ``first``."""
+    if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
+        raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}")
+    if longest_run(text):
+        raise ModelFormatError(f"{where} holds a number of too many digits, after number {first:,}")
+    try:
+        values = json.loads(b"[" + text + b"]")
+    except ValueError:
+        raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}") from None
+    whole = wanted.kind != "f"
+    if set(map(type, values)) - {int if whole else float}:
+        at = next(i for i, v in enumerate(values) if type(v) is not (int if whole else float))
+        kind = "a whole number" if whole else "a number with a point or exponent"
+        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: it must be {kind}")
+    if whole:
+        return narrow_to(wide_integers(values, where, first), wanted, where, first)
+    array = np.array(values, np.float64)
+    if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
+        raise ModelFormatError(f"{where} holds a number too large for a double, after number {first:,}")
+    return array
+
+
+def longest_run(text: bytes) -> bool:
+    """Tell whether some number has more digits than any double or 64-bit integer we write."""
+    return re.search(rb"[0-9]{25}", text) is not None
+
+
+def wide_integers(values: list[int], where: str, first: int) -> Array:
+    """Return integers as int64; larger ones are refused."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        at = next(i for i, v in enumerate(values) if not -(2**63) <= v < 2**63)
+        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: out of range") from None
+
+
+def narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -> Array:
+    """Give integers the type the tree has for them, after seeing that they fit."""
+    limit = np.iinfo(wanted)
+    outside = (array < limit.min) | (array > limit.max)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise ModelFormatError(f"{where}[{first + at}] is {array[at]}: out of range")
+    return array.astype(wanted, copy=False)
+
+
+def unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+    """Read packed numbers: sizes first, then bytes, then ranges."""
+    if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and wanted.kind != "f"):
+        raise ModelFormatError(f"{where} is packed as {name}, which it cannot be")
+    stored = np.dtype(name).newbyteorder("<")
+    needed = length * stored.itemsize
+    if len(text) != 4 * ((needed + 2) // 3):
+        raise ModelFormatError(f"{where} has {len(text):,} letters of base64: {length:,} numbers need another number")
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except binascii.Error as error:
+        raise ModelFormatError(f"{where} is not base64: {error}") from None
+    if len(data) != needed:
+        raise ModelFormatError(f"{where} has {len(data):,} bytes: {needed:,} are needed")
+    array = np.frombuffer(data, stored)
+    if wanted.kind != "f":
+        return narrow_to(array, wanted, where)
+    if name == "int64" and np.any((array > EXACT) | (array < -EXACT)):
+        raise ModelFormatError(f"{where} holds whole numbers past 2^53, which are not exact as doubles")
+    with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
+        return array.astype(np.float64)
+
+
+def excerpt(text: bytes) -> str:
+    """Show the beginning of what was found instead."""
+    return safe(text[:40].decode("utf-8", "replace")) + ("…" if len(text) > 40 else "")

@@ -1,0 +1,314 @@
+"""Is this a tree? Every invariant the nodes of a sound tree have, checked over whole arrays at once.
+
+Stands on ``tree/arrays.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind this door
+(the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must be a tree:
+
+    shape        one root; a parent comes before its children; nodes are numbered in pre-order
+    splits       a split fits its column; its levels exist, each named once; it has as many children as branches
+    leaves       no children, no split, and a known reason to stop
+    statistics   numbers that can be counts; children add up to their parent
+
+A node whose impurity is not known (NaN) was written by hand or read from a printed tree: what it says about rows is
+rounded or absent, so its sums are not held against it.
+
+Everything is linear in the number of nodes or n·log n, without recursion and without a loop over nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data.encoding import Encoding
+from treewise.errors import ModelFormatError
+from treewise.tree.arrays import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+MOST_ROWS = 2**53 - 1  # sums of doubles are exact up to here
+TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
+NO_ROWS = STOPS.index("no_rows")
+
+
+def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target) -> None:
+    """Raise ModelFormatError, saying what and where, unless the arrays are a sound tree.
+
+    >>> import treewise as tw
+    >>> from dataclasses import replace
+    >>> tree = tw.grow("xor")
+    >>> check_nodes(tree.arrays, tree.encodings, tree.target)
+    >>> turned = replace(tree.arrays, parent=np.array([-1, 0, 1, 1, 0, 6, 4]))
+    >>> check_nodes(turned, tree.encodings, tree.target)
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: nodes.parent[5] is 6: a parent comes before its children
+    """
+    check_lengths(arrays, target)
+    check_starts("code_start", arrays.code_start, len(arrays.codes))
+    check_starts("count_start", arrays.count_start, len(arrays.count_class))
+    check_parents(arrays.parent)
+    check_leaves(arrays, len(encodings))
+    check_columns(arrays, encodings)
+    check_levels(arrays, encodings)
+    check_branches(arrays)
+    check_order(arrays.parent)
+    check_cuts(arrays, encodings)
+    check_figures(arrays, target)
+    if target.task == "classification":
+        check_counts(arrays, len(target.classes))
+    check_sums(arrays)
+
+
+def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], why: str) -> None:
+    """Raise for the first entry that is bad."""
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ModelFormatError(f"nodes.{name}[{at}] is {values[at]}: {why}")
+
+
+# -- shape ------------------------------------------------------------------------------------------------------------
+
+
+def check_lengths(a: Arrays, target: Target) -> None:
+    """All arrays go together."""
+    n, classes = len(a.parent), target.task == "classification"
+    if n == 0:
+        raise ModelFormatError("nodes are none: a tree has a root at least")
+    needed = {"code_start": n + 1, "count_start": n + 1, "codes": None, "count_class": None, "count_weight": None}
+    needed |= {"label": n if classes else 0, "value": 0 if classes else n, "spread": 0 if classes else n}
+    for name in Arrays.__dataclass_fields__:
+        length = needed.get(name, n)
+        if length is not None and len(getattr(a, name)) != length:
+            raise ModelFormatError(f"nodes.{name} has {len(getattr(a, name)):,} entries: {length:,} are needed")
+    if len(a.count_class) != len(a.count_weight):
+        raise ModelFormatError("nodes.count_weight and nodes.count_class differ in length")
+    if not classes and len(a.count_class):
+        raise ModelFormatError("nodes.count_class has entries: a regression tree counts no classes")
+
+
+def check_starts(name: str, start: Ints, items: int) -> None:
+    """Where each node's list begins: from 0, never back, to the end."""
+    refuse(start[:1] != 0, name, start, "the first list begins at 0")
+    refuse(np.append(False, start[1:] < start[:-1]), name, start, "a list cannot begin before the one before it")
+    if start[-1] != items:
+        raise ModelFormatError(f"nodes.{name}[{len(start) - 1}] is {start[-1]}: the last list ends at {items}")
+
+
+def check_parents(parent: Ints) -> None:
+    """One root, the first node; every parent before its children, so that there is no cycle."""
+    if parent[0] != -1:
+        raise ModelFormatError(f"nodes.parent[0] is {parent[0]}: the first node is the root, whose parent is -1")
+    numbers = np.arange(len(parent))
+    refuse((parent < 0) & (numbers > 0), "parent", parent, "there is one root, the first node")
+    refuse(parent >= numbers, "parent", parent, "a parent comes before its children")
+
+
+def check_order(parent: Ints) -> None:
+    """Nodes are numbered in pre-order: a first child follows its parent, other children their sibling's subtree.
+
+    Where a subtree ends is where the next sibling begins, or, after the last sibling, where the parent's subtree ends.
+    Following last children upwards by doubling finds all ends in log(depth) steps. The numbering is pre-order exactly
+    when each leaf's subtree ends right after it.
+    """
+    n = len(parent)
+    if n == 1:
+        return
+    numbers = np.arange(n)
+    by_parent = np.argsort(parent[1:], kind="stable") + 1  # siblings side by side, in order
+    of = parent[by_parent]
+    next_is_sibling = np.append(of[1:] == of[:-1], False)
+    up = numbers.copy()  # a last child points to its parent, everyone else to himself
+    up[by_parent[~next_is_sibling]] = of[~next_is_sibling]
+    while not np.array_equal(further := up[up], up):
+        up = further
+    ends = np.full(n, n)
+    has_sibling = np.flatnonzero(next_is_sibling)
+    ends[by_parent[has_sibling]] = by_parent[has_sibling + 1]
+    ends = ends[up]
+    inner = np.zeros(n, bool)
+    inner[parent[1:]] = True
+    wrong = ~inner & (ends != numbers + 1)
+    if wrong.any():
+        after = int(np.argmax(wrong))
+        raise ModelFormatError(f"nodes.parent[{min(after + 1, n - 1)}]: nodes are not numbered in pre-order")
+
+
+# -- splits -----------------------------------------------------------------------------------------------------------
+
+
+def check_leaves(a: Arrays, n_columns: int) -> None:
+    """A leaf has a reason to stop and no split; an inner node a split and no reason."""
+    refuse(a.kind > MULTIWAY, "kind", a.kind, "there is no such kind of split")
+    leaf = a.kind == LEAF
+    refuse(a.stop >= len(STOPS), "stop", a.stop, "there is no such reason to stop")
+    refuse(leaf & (a.stop == 0), "stop", a.stop, "a leaf has a reason to stop")
+    refuse(~leaf & (a.stop != 0), "stop", a.stop, "an inner node has no reason to stop")
+    for name in ("column", "missing", "other"):
+        values = getattr(a, name)
+        refuse(leaf & (values != -1), name, values, "a leaf asks nothing: -1")
+    refuse(~leaf & ((a.column < 0) | (a.column >= n_columns)), "column", a.column, f"there are {n_columns:,} columns")
+
+
+def check_columns(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
+    """Numbers and datetimes are compared with a cut, categories are asked for levels."""
+    categorical = np.array([e.categorical for e in encodings] + [False])  # a leaf's -1 is the last
+    inner = a.kind != LEAF
+    levelled = categorical[a.column]
+    refuse(inner & levelled & (a.kind == THRESHOLD), "kind", a.kind, "a column of levels is not cut at a number")
+    refuse(inner & ~levelled & (a.kind != THRESHOLD), "kind", a.kind, "a column of numbers is asked for a cut")
+
+
+def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
+    """The levels a split names: as many as its kind needs, all of its column, none twice."""
+    many = np.diff(a.code_start)
+    none, one = (a.kind == LEAF) | (a.kind == THRESHOLD), (a.kind == ORDINAL) | (a.kind == ONE_VALUE)
+    wrong = (none & (many != 0)) | (one & (many != 1)) | ((a.kind == MULTIWAY) & (many == 0))
+    refuse(wrong, "code_start", a.code_start, "the split at this node does not name so many levels")
+    presence = (a.kind == SUBSET) & (many == 0)
+    refuse(presence & (a.missing != 0), "missing", a.missing, "a set of no levels only asks what is missing: 0")
+    owner = np.repeat(np.arange(len(a)), many)
+    n_levels = np.array([len(e.levels) for e in encodings] + [0])[a.column][owner]
+    refuse((a.codes < 0) | (a.codes >= n_levels), "codes", a.codes, "the column has no such level")
+    order = np.lexsort((a.codes, owner))
+    twice = (np.diff(owner[order]) == 0) & (np.diff(a.codes[order]) == 0)
+    refuse(
+        twice, "codes", a.codes[order], f"node {owner[order][np.argmax(twice)] if twice.any() else 0} names it twice"
+    )
+
+
+def check_branches(a: Arrays) -> None:
+    """Missing and other values have a branch that exists, and every branch has its child."""
+    branches = checked_branches(a)
+    children = np.bincount(a.parent[1:], minlength=len(a))
+    bad = children != branches
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ModelFormatError(f"node {at} has {children[at]:,} children: its split has {branches[at]:,} branches")
+
+
+def checked_branches(a: Arrays) -> Ints:
+    """Return how many branches each node has, once missing and other values have one of them."""
+    multiway, named = a.kind == MULTIWAY, np.diff(a.code_start)
+    refuse(~multiway & (a.other != -1), "other", a.other, "only a multiway split has a branch for other levels")
+    refuse(multiway & (a.other != -1) & (a.other != named), "other", a.other, "it comes after the named levels")
+    own = np.where(multiway, named + (a.other >= 0), 2)
+    inner = a.kind != LEAF
+    refuse(inner & ((a.missing < 0) | (a.missing > own)), "missing", a.missing, "there is no such branch")
+    return np.where(inner, np.maximum(own, a.missing.astype(np.int64) + 1), 0)
+
+
+def check_cuts(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
+    """A cut is a number, and stands where a split has one."""
+    is_double = np.array([e.kind == "number" for e in encodings] + [False])[a.column]
+    threshold = a.kind == THRESHOLD
+    refuse(np.isnan(a.cut), "cut", a.cut, "nothing can be compared with it")
+    refuse(~(threshold & is_double) & (a.cut != 0), "cut", a.cut, "no column of doubles is cut here: 0.0")
+    refuse(~(threshold & ~is_double) & (a.cut_int != 0), "cut_int", a.cut_int, "no column of integers is cut here: 0")
+
+
+# -- statistics -------------------------------------------------------------------------------------------------------
+
+
+def check_figures(a: Arrays, target: Target) -> None:
+    """Each number by itself: counts are 0 or more, weights finite, predictions known or NaN."""
+    regression = target.task == "regression"
+    leaf = a.kind == LEAF
+    for name in ("rows", "missing_rows"):
+        values = getattr(a, name)
+        refuse((values < 0) | (values > MOST_ROWS), name, values, "no table has so many rows")
+    refuse(~((a.weight >= 0) & np.isfinite(a.weight)), "weight", a.weight, "a weight is 0 or more and finite")
+    for name in ("impurity", "spread") if regression else ("impurity",):
+        values = getattr(a, name)
+        refuse(values < 0, name, values, "it cannot be negative")
+    if not regression:
+        refuse(np.isinf(a.impurity), "impurity", a.impurity, "that of classes is finite")
+        bad = (a.label < -1) | (a.label >= len(target.classes))
+        refuse(bad, "label", a.label, f"there are {len(target.classes):,} classes")
+    else:
+        refuse(np.isinf(a.value), "value", a.value, "a predicted number is finite")
+    refuse(np.isinf(a.gain) & ((a.gain < 0) | (not regression)), "gain", a.gain, "no split gains so much")
+    refuse(leaf & (a.gain != 0) & ~np.isnan(a.gain), "gain", a.gain, "a leaf gains nothing")
+    refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf asks nothing: 0")
+    empty = a.stop == NO_ROWS
+    refuse(empty & (a.rows != 0), "rows", a.rows, "the node has no rows, says its stop")
+
+
+def check_counts(a: Arrays, n_classes: int) -> None:
+    """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
+    many = np.diff(a.count_start)
+    owner = np.repeat(np.arange(len(a)), many)
+    check_class_lists(a, owner, n_classes)
+    refuse((many > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
+    refuse((a.stop == NO_ROWS) & (many > 0), "stop", a.stop, "a node without rows has no counts")
+    known = ~np.isnan(a.impurity)
+    refuse(known & (a.rows > 0) & (many == 0), "rows", a.rows, "a node with rows counts their classes")
+    added = np.bincount(owner, weights=a.count_weight, minlength=len(a))
+    refuse(known & (many > 0) & ~near(added, a.weight), "weight", a.weight, "the counts of the node add up to another")
+    check_class_sums(a, owner, known, n_classes)
+
+
+def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
+    """The classes of each node by themselves: there are such, in order, each once, with a positive weight."""
+    classes = a.count_class
+    refuse((classes < 0) | (classes >= n_classes), "count_class", classes, f"there are {n_classes:,} classes")
+    back = np.zeros(len(owner), bool)
+    back[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
+    refuse(back, "count_class", classes, "a node's classes stand in order, each once")
+    positive = (a.count_weight > 0) & np.isfinite(a.count_weight)
+    refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
+
+
+def check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> None:
+    """Class by class, what the children count adds up to what their parent counts."""
+    if len(a) * n_classes >= 2**63:
+        raise ModelFormatError(f"{len(a):,} nodes of {n_classes:,} classes are too many")
+    key = owner * n_classes + a.count_class  # increasing, since nodes and each node's classes are in order
+    below = (owner > 0) & known[a.parent[owner]]
+    wanted = a.parent[owner[below]] * n_classes + a.count_class[below]
+    place = np.searchsorted(key, wanted)
+    place[place == len(key)] = 0
+    absent = np.zeros(len(key), bool)
+    absent[below] = key[place] != wanted
+    refuse(absent, "count_class", a.count_class, "its parent does not count this class")
+    added = np.bincount(place, weights=a.count_weight[below], minlength=len(key))
+    inner = (a.kind[owner] != LEAF) & known[owner]
+    refuse_sums(inner, added, a.count_weight, may_stay(a)[owner], "count_weight")
+
+
+def check_sums(a: Arrays) -> None:
+    """Rows and weights of the children add up to their parent's, and missing rows are among their branch's."""
+    known = ~np.isnan(a.impurity)
+    refuse(known & (a.missing_rows > a.rows), "missing_rows", a.missing_rows, "the node has fewer rows")
+    refuse(known & ((a.rows > 0) != (a.weight > 0)), "weight", a.weight, "rows have weight, and no rows have none")
+    if len(a.value):
+        refuse(known & (a.rows > 0) & np.isnan(a.value), "value", a.value, "a node with rows predicts a number")
+    inner, stay = known & (a.kind != LEAF), may_stay(a)
+    for name in ("rows", "weight"):
+        values = getattr(a, name)
+        added = np.bincount(a.parent[1:], weights=values[1:].astype(np.float64), minlength=len(a))
+        refuse_sums(inner, added, values, stay, name)
+    asks = np.flatnonzero(inner & (a.missing_rows > 0))
+    children = np.argsort(a.parent[1:], kind="stable") + 1
+    first = np.searchsorted(a.parent[children], asks)
+    short = np.zeros(len(a), bool)
+    short[asks] = a.rows[children[first + a.missing[asks]]] < a.missing_rows[asks]
+    refuse(short, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
+
+
+def refuse_sums(where: Mask, added: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
+    """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
+    equal = near(added, values)
+    refuse(where & ~(equal | (stay & (added < values))), name, values, "its children add up to another")
+
+
+def may_stay(a: Arrays) -> Mask:
+    """Tell at which nodes rows may stay: a multiway split without a branch for a level it does not name."""
+    return np.asarray((a.kind == MULTIWAY) & (a.other < 0))
+
+
+def near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
+    """Tell where sums agree: exactly when they are whole numbers, else but for rounding."""
+    whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MOST_ROWS)
+    return np.asarray((one == other) | (~whole & (np.abs(one - other) <= TOLERANCE * np.abs(other))))

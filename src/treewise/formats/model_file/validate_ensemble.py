@@ -1,0 +1,210 @@
+"""Are these trees? Every invariant that packed members have, checked over all trees at once.
+
+Stands on ``members.py`` and on the checks of single trees (``treewise.formats.model_file.validate``), which look at the inner nodes
+of all trees together, and at the leaves; every file that is loaded, and every ensemble before it is saved, passes here.
+What is derived when a member is opened needs no check of its own, if what it is derived from can be:
+
+    shape        each tree's nodes are a tree in pre-order: places for children are opened and taken, to the last
+    statistics   every inner node has rows, and the weights of a tree add up without rounding
+
+Everything is linear in the number of nodes or n·log n, without a loop over nodes or trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data.encoding import Encoding
+from treewise.ensemble.packed_trees import FIGURES, INNER, LEAVES, LISTS, Members
+from treewise.ensemble.unpack import ends_of, heights, shape_of
+from treewise.errors import ModelFormatError
+from treewise.formats.model_file.validate import (
+    MOST_ROWS,
+    check_class_lists,
+    check_columns,
+    check_cuts,
+    check_figures,
+    check_leaves,
+    check_levels,
+    checked_branches,
+    refuse,
+)
+from treewise.train.fixed_point import last_bits
+from treewise.tree.arrays import LEAF, MULTIWAY, STOPS, Arrays, Target
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+
+NO_ROWS = STOPS.index("no_rows")
+
+
+def check_members(members: Members, encodings: tuple[Encoding, ...], target: Target) -> None:
+    """Raise ModelFormatError, saying what and where, unless every member is a sound tree.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("xor")
+    >>> members = Members.of([tree.arrays])
+    >>> check_members(members, tree.encodings, tree.target)
+    >>> from dataclasses import replace
+    >>> check_members(replace(members, column=members.column + 9), tree.encodings, tree.target)
+    Traceback (most recent call last):
+    treewise.errors.ModelFormatError: nodes.column[0] is 9: there are 2 columns
+    """
+    check_lengths(members, target)
+    refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "there is no such kind of split")
+    refuse(members.stop < 0, "stop", members.stop, "there is no such reason to stop")
+    asking = asking_view(members)
+    check_leaves(asking, len(encodings))
+    check_columns(asking, encodings)
+    check_levels(asking, encodings)
+    check_cuts(asking, encodings)
+    branches = np.zeros(len(members.kind), np.int64)
+    branches[members.kind != LEAF] = checked_branches(asking)
+    check_shape(branches, members.start)
+    answering = answering_view(members)
+    check_leaves(answering, len(encodings))
+    check_figures(answering, target)
+    check_answers(members, answering, len(target.classes))
+    check_rows(members, branches)
+    check_exact(members)
+
+
+# -- shape ------------------------------------------------------------------------------------------------------------
+
+
+def check_lengths(m: Members, target: Target) -> None:
+    """All arrays go together, and every tree has a node."""
+    sizes, n = np.diff(m.start), len(m.kind)
+    if not len(sizes):
+        raise ModelFormatError("nodes.size is empty: an ensemble has a tree at least")
+    refuse(sizes < 1, "size", sizes, "a tree has a root at least")
+    if m.start[0] != 0 or m.start[-1] != n:
+        raise ModelFormatError(f"nodes.size adds up to {m.start[-1]:,}: there are {n:,} nodes")
+    inner, classes = int(np.count_nonzero(m.kind != LEAF)), target.task == "classification"
+    if not classes and len(m.n_counts):
+        raise ModelFormatError("nodes.n_counts has entries: a regression counts no classes")
+    for name in (*INNER, *LEAVES, *FIGURES):
+        found, needed = len(getattr(m, name)), inner if name in INNER else n - inner
+        if name in FIGURES and m.by_node:
+            needed = n
+        may_lack = name in ("cut_int", "other", "n_codes", "missing_rows", "impurity") and found == 0
+        only = {"n_counts": classes, "weight": not classes, "value": not classes, "spread": not classes}
+        needed *= only.get(name, True)
+        if found != needed and not may_lack:
+            raise ModelFormatError(f"nodes.{name} has {found:,} entries: {needed:,} are needed")
+    for name, how_many in LISTS.items():
+        many = getattr(m, how_many)
+        refuse(many < 0, how_many, many, "it cannot be negative")
+        if len(getattr(m, name)) != (total := int(many.sum(dtype=np.int64))):
+            raise ModelFormatError(f"nodes.{name} has {len(getattr(m, name)):,} entries: {total:,} are needed")
+
+
+def check_shape(branches: Ints, start: Ints) -> None:
+    """Each tree is whole: there is a place for every node, and all places are taken by its last one."""
+    height = heights(branches, start)
+    after = height + branches - 1  # the place that is taken next
+    last = np.zeros(len(height), bool)
+    last[start[1:] - 1] = True
+    bad = (after != -1) & last | (after < 0) & ~last
+    if bad.any():
+        at = int(np.argmax(bad))
+        tree = int(np.searchsorted(start, at, side="right")) - 1
+        raise ModelFormatError(f"nodes.kind[{at}]: tree {tree} has more or fewer nodes than its splits have branches")
+
+
+# -- the nodes as the checks of one tree want them --------------------------------------------------------------------
+
+
+def view(n: int, **known: Array) -> Arrays:
+    """Make arrays of n nodes that are no tree; what is not given is what a leaf has."""
+    whole, double = np.zeros(n, np.int64), np.zeros(n)
+    none = np.full(n, -1, np.int64)
+    given: dict[str, Any] = {
+        "parent": none, "kind": np.zeros(n, np.uint8), "column": none, "cut": double, "cut_int": whole, "missing": none,
+        "other": none, "code_start": np.zeros(n + 1, np.int64), "codes": np.empty(0, np.int64),
+        "stop": np.zeros(n, np.uint8), "rows": whole, "missing_rows": whole, "weight": double, "impurity": double,
+        "gain": double, "label": whole, "count_start": np.zeros(n + 1, np.int64), "count_class": np.empty(0, np.int64),
+        "count_weight": np.empty(0), "value": double, "spread": double,
+    }  # fmt: skip
+    return Arrays(**{**given, **known})
+
+
+def asking_view(m: Members) -> Arrays:
+    """Return the inner nodes of all trees: what they ask."""
+    kept = {name: m.filled(name) for name in ("cut_int", "other", "missing_rows")}
+    kept |= {"column": m.column.astype(np.int64), "missing": m.missing.astype(np.int64), "cut": m.cut}
+    code_start = np.append(0, np.cumsum(m.filled("n_codes"), dtype=np.int64))
+    return view(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
+
+
+def answering_view(m: Members) -> Arrays:
+    """Return the leaves of all trees: what they say."""
+    leaf, kept = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
+    if len(m.n_counts):
+        count_start = np.append(0, np.cumsum(m.n_counts, dtype=np.int64))
+        return view(
+            len(m.stop), count_start=count_start, count_class=m.count_class, count_weight=m.count_weight, **kept
+        )
+    said = {
+        name: getattr(m, name)[leaf] if m.by_node else getattr(m, name) for name in FIGURES if len(getattr(m, name))
+    }
+    return view(len(m.stop), weight=m.weight, **said, **kept)
+
+
+# -- statistics -------------------------------------------------------------------------------------------------------
+
+
+def check_answers(m: Members, leaves: Arrays, n_classes: int) -> None:
+    """A leaf says something exactly where it has rows; without rows it has nothing, and says that this is why."""
+    empty, rows = leaves.stop == NO_ROWS, leaves.rows
+    refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
+    if n_classes:
+        many = np.diff(leaves.count_start)
+        check_class_lists(leaves, np.repeat(np.arange(len(rows)), many), n_classes)
+        refuse((rows > 0) != (many > 0), "n_counts", many, "a leaf counts the classes of its rows, if it has any")
+        return
+    refuse((rows > 0) != (leaves.weight > 0), "weight", leaves.weight, "rows have weight, and no rows have none")
+    refuse(~np.isfinite(m.value), "value", m.value, "a predicted number is finite")
+    refuse(~(m.spread >= 0), "spread", m.spread, "it cannot be negative")
+    refuse(~(m.impurity >= 0), "impurity", m.impurity, "it cannot be negative")
+
+
+def check_rows(m: Members, branches: Ints) -> None:
+    """Every node but an empty branch has rows, no more than there can be, and those with missing values go down."""
+    leaf, (height, parent, branch) = m.kind == LEAF, shape_of(branches, m.start)
+    counts = np.zeros(len(m.kind))
+    counts[leaf] = m.rows
+    total = np.add.reduceat(counts, m.start[:-1])
+    refuse((total < 1) | (total > MOST_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many")
+    # A node without rows has children without rows; so if there is one, there is one whose children all are leaves.
+    below = parent >= 0
+    deeper = np.bincount(parent[below & ~leaf], minlength=len(leaf)) > 0
+    reached = np.bincount(parent[below & leaf], counts[below & leaf], len(leaf)) > 0
+    refuse(~leaf & ~deeper & ~reached, "kind", m.kind, "no row reaches this test")
+    if not len(m.missing_rows):
+        return
+    refuse(m.missing_rows < 0, "missing_rows", m.missing_rows, "no table has so many rows")
+    number = np.cumsum(~leaf) - 1  # of inner nodes
+    ask = number[parent.clip(0)]
+    taken = below & (m.missing[ask] == branch)
+    before = np.append(0, np.cumsum(counts))
+    rows = before[ends_of(height, m.start)] - before[:-1]
+    short = np.zeros(len(m.missing_rows), bool)
+    short[ask[taken]] = m.missing_rows[ask[taken]] > rows[taken]
+    refuse(short, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
+
+
+def check_exact(m: Members) -> None:
+    """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
+    name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
+    weights = getattr(m, name).astype(np.float64)
+    unit = np.where(weights > 0, last_bits(weights), 2000)
+    total, finest = np.add.reduceat(weights, start[:-1]), np.minimum.reduceat(unit, start[:-1])
+    with np.errstate(over="ignore"):
+        bad = np.ldexp(total, -finest) > 2.0**53
+    if bad.any():
+        tree = int(np.argmax(bad))
+        raise ModelFormatError(f"nodes.{name}: the weights of tree {tree} do not add up without rounding")

@@ -1,0 +1,1 @@
+"""Prediction with one tree: rows to leaves to answers, leaf probabilities, confidence intervals, misclassification costs."""

@@ -1,0 +1,108 @@
+"""Intervals of confidence for what a node says: Wilson's for a share, Student's for a mean.
+
+Stands at the bottom, beside ``train/criteria.py``: formulas on numbers, for ``predict/predict.py`` and ``evaluate``.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import ParameterError, shown
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_confidence(confidence: object) -> float:
+    """Return a confidence, or say that it is none."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise ParameterError(f"confidence={shown(confidence)}: must be a number between 0 and 1, such as 0.95.")
+    return float(confidence)
+
+
+def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval (1927) for a share: unlike the textbook's plus-minus it stays within 0 and 1.
+
+    >>> [round(bound, 4) for bound in wilson(1, 12)]
+    [0.0149, 0.3539]
+    >>> wilson(0, 10)[0], wilson(10, 10)[1], wilson(0, 0)
+    (0.0, 1.0, (0.0, 1.0))
+    """
+    low, high = wilson_intervals(np.array([hits / n if n else 0.0]), np.array([float(n)]), confidence)
+    return float(low[0]), float(high[0])
+
+
+def wilson_intervals(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Return Wilson's intervals of many shares, each of so many rows; of no rows it is 0 to 1."""
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    some = np.where(n > 0, n, 1.0)
+    spread = z * z / some
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * np.sqrt(share * (1 - share) / some + spread / (4 * some)) / (1 + spread)
+    low = np.where((n > 0) & (share > 0), middle - half, 0.0)
+    high = np.where((n > 0) & (share < 1), middle + half, 1.0)
+    return low, high
+
+
+def student_half_width(spread: float, n: int, confidence: float = 0.95) -> float:
+    """Return how far Student's interval (1908) for a mean reaches to either side; without end for a single row.
+
+    ``spread`` is the standard deviation of the n rows themselves, with n and not n − 1 below the sum.
+
+    >>> student_half_width(2.0, 5)                     # 2.776 · 2/√4, as in every table of t
+    2.7764451...
+    """
+    if n < 2:
+        return math.inf
+    return student_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n - 1)
+
+
+@lru_cache(maxsize=4096)
+def student_quantile(share: float, freedom: float) -> float:
+    """Return the t below which a share of Student's distribution lies, for a share above a half.
+
+    By Newton's steps from the normal quantile, on logarithms: the logarithm of the tail bends downwards in that of t,
+    so that every step but the first comes nearer from above.
+
+    >>> round(student_quantile(0.975, 1), 3), round(student_quantile(0.975, 30), 3)
+    (12.706, 2.042)
+    """
+    both_tails, t = 2 * (1 - share), NormalDist().inv_cdf(share)
+    log_front = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    for trial in range(100):
+        tails = beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+        density = math.exp(log_front - (freedom + 1) / 2 * math.log1p(t * t / freedom))
+        step = math.log(tails / both_tails) * tails / (2 * t * density)
+        t *= math.exp(step)
+        if abs(step) < 1e-14 or (trial > 0 and step >= 0):  # the second: nothing is left but rounding
+            break
+    return t
+
+
+def beta_share(x: float, a: float, b: float) -> float:
+    """Return the share of the beta distribution below x: the regularised incomplete beta function.
+
+    By its continued fraction, evaluated from the front (Lentz 1976), on the side where that is quick.
+    """
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - beta_share(1 - x, b, a)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    numerator, denominator = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
+    fraction = denominator
+    for i in range(1, 100_000):
+        even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i))
+        odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1))
+        for term in (even, odd):
+            denominator = 1 / ((1 + term * denominator) or tiny)
+            numerator = (1 + term / numerator) or tiny
+            fraction *= denominator * numerator
+        if abs(denominator * numerator - 1) < 1e-15:
+            break
+    return math.exp(log_front) * fraction / a

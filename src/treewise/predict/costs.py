@@ -1,0 +1,227 @@
+"""What mistakes cost: a matrix of costs, and trees that predict the class of least expected cost.
+
+Stands beside ``predict/predict.py``, below everything that prunes or judges. Costs change no split and no count: they decide
+which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads labels (text,
+files, single rows) follows. The matrix itself stays in the tree's history, for whoever prunes, refits or evaluates.
+(To let costs change the splits, give the classes weights or ``priors``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.predict.leaf_probabilities import Estimate, class_counts, nodes_that_answer, shares
+from treewise.tree.history import Step
+from treewise.tree.arrays import Label
+from treewise.tree.tree import Tree
+from treewise._lib.text import number, safe
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MOST_CLASSES = 1000
+LARGEST = 1e100  # so that no sum of costs is infinite
+EQUAL = 1e-12  # costs nearer than this, relatively, are equal, and the earlier class is taken
+BLOCK = 1 << 22  # counts that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class CostMatrix:
+    """``matrix[i, j]`` is what it costs to predict class j for a row of class i; 0 where i is j.
+
+    >>> costs = CostMatrix.of({"bad": {"good": 5}}, ("good", "bad"))       # every other mistake costs 1
+    >>> costs.matrix.tolist()
+    [[0.0, 1.0], [5.0, 0.0]]
+    >>> costs.predict_class([80, 20]), costs.risk([80, 20])                # 100 for "good", 80 for "bad"
+    (1, 80.0)
+    """
+
+    classes: tuple[Label, ...]
+    matrix: Floats
+
+    @classmethod
+    def of(cls, given: Any, classes: tuple[Label, ...]) -> CostMatrix:
+        """Read costs as one gives them.
+
+        A dict of dicts, ``{"bad": {"good": 5}}`` (the true class, then the predicted one), where a mistake that is not
+        named costs 1; a dataframe with the true classes down and the predicted ones across; or an array or list of
+        lists in the order of the classes.
+        """
+        if len(classes) > MOST_CLASSES:
+            raise ParameterError(
+                f"cost=…: there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most."
+            )
+        if isinstance(given, CostMatrix):
+            given = given.to_dict()
+        if hasattr(given, "columns"):
+            if not hasattr(given, "index"):
+                raise ParameterError(
+                    'cost=…: a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}}.'
+                )
+            given = given.to_dict(orient="index")
+        matrix = from_names(given, classes) if isinstance(given, Mapping) else from_rows(given, classes)
+        matrix.flags.writeable = False
+        return cls(classes, matrix)
+
+    def expected(self, counts: Any) -> Floats:
+        """Return what predicting each class costs for these counts, or shares; the last axis is the class."""
+        total: Floats = np.asarray(counts, np.float64) @ self.matrix
+        return total
+
+    def predict_class(self, counts: Any) -> Any:
+        """Return the number of the class of least cost, the first of equals; one for each row of counts."""
+        costs = self.expected(counts)
+        least = costs.min(axis=-1, keepdims=True)
+        chosen = np.argmax(costs <= least * (1 + EQUAL), axis=-1)
+        return int(chosen) if costs.ndim == 1 else chosen
+
+    def risk(self, counts: Any) -> Any:
+        """Return the least cost for rows with these counts: that of ``predict_class``."""
+        least = self.expected(counts).min(axis=-1)
+        return float(least) if least.ndim == 0 else least
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return the costs that are not the usual 0 and 1, by name: true class, predicted class.
+
+        >>> CostMatrix.of([[0, 1], [5, 0]], ("good", "bad")).to_dict()
+        {'bad': {'good': 5.0}}
+        """
+        found: dict[str, dict[str, float]] = {}
+        for i, j in np.argwhere(self.matrix != 1 - np.eye(len(self.classes))).tolist():
+            found.setdefault(str(self.classes[i]), {})[str(self.classes[j])] = float(self.matrix[i, j])
+        return found
+
+    def __str__(self) -> str:
+        said = [
+            f"{safe(i)} taken for {safe(j)} costs {number(c)}"
+            for i, row in self.to_dict().items()
+            for j, c in row.items()
+        ]
+        return listing(said, most=6) + ("; every other mistake 1" if said else "every mistake costs 1")
+
+
+def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
+    """Read a dict of dicts; a mistake that is not named costs 1."""
+    places = {str(label): i for i, label in enumerate(classes)}
+    matrix = 1 - np.eye(len(classes))
+    for true, row in given.items():
+        if not isinstance(row, Mapping):
+            raise ParameterError(
+                f"cost of {shown(true)} is {shown(row)}: must name the predicted classes,"
+                ' as in cost={"bad": {"good": 5}}: a bad one taken for good costs 5.'
+            )
+        for predicted, cost in row.items():
+            i, j = place_of(true, places), place_of(predicted, places)
+            matrix[i, j] = checked(cost, classes[i], classes[j])
+    return matrix
+
+
+def place_of(label: object, places: Mapping[str, int]) -> int:
+    """Find a class by name."""
+    place = places.get(str(label))
+    if place is None:
+        known = listing([safe(name) for name in places])
+        raise ParameterError(
+            f'cost names the class "{safe(label)}"; the classes are {known}.{did_you_mean(str(label), places)}'
+        )
+    return place
+
+
+def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
+    """Read an array in the order of the classes: true ones down, predicted ones across."""
+    k, order = len(classes), listing([safe(label) for label in classes])
+    try:
+        matrix = np.array(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.empty(0)
+    if matrix.shape != (k, k):
+        raise ParameterError(
+            f"cost={shown(given)}: must be {k} rows of {k} numbers, true classes down and predicted ones across in the"
+            f' order {order}; or by name, {{"{safe(classes[-1])}": {{"{safe(classes[0])}": 5}}}}.'
+        )
+    for (i, j), cost in np.ndenumerate(matrix):
+        checked(float(cost), classes[i], classes[j])
+    return matrix
+
+
+def checked(cost: object, true: Label, predicted: Label) -> float:
+    """Return a cost, or say that it is none."""
+    what = f"cost of {safe(true)} taken for {safe(predicted)} is {shown(cost)}"
+    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
+        raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
+    if true == predicted and cost != 0:
+        raise ParameterError(f"{what}: a right answer costs nothing, so leave it out, and price mistakes only.")
+    return float(cost)
+
+
+def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: CostMatrix | None) -> Floats:
+    """Return what each answer loses: 1 for a wrong class, or its price; the squared error of a number."""
+    if task == "regression":
+        return np.asarray((said - truth) ** 2, np.float64)
+    if cost is None:
+        return np.asarray(said != truth, np.float64)
+    prices = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class nobody priced costs 1
+    return np.asarray(prices[np.minimum(truth, len(cost.classes)), said], np.float64)
+
+
+# -- trees with costs -------------------------------------------------------------------------------------------------
+
+
+def cost_of(tree: Tree) -> CostMatrix | None:
+    """Return the costs a tree predicts by; None where every mistake counts 1."""
+    for step in reversed(tree.history):
+        if "cost" in step:
+            return None if step["cost"] is None else CostMatrix.of(step["cost"], tree.classes)
+    return None
+
+
+def with_cost(tree: Tree, cost: Any) -> Tree:
+    """Return the tree that predicts the class of least expected cost at every node; None counts mistakes again."""
+    if tree.task == "regression":
+        raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
+    matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
+    step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
+    return labelled(replace(tree, history=(*tree.history, step)))
+
+
+def labelled(tree: Tree) -> Tree:
+    """Return the tree with the class that each node's counts, under the tree's costs, make it predict."""
+    a = tree.arrays
+    answering = nodes_that_answer(tree)
+    counted = np.flatnonzero(np.diff(a.count_start)[answering] > 0)
+    labels = a.label.copy()
+    labels[counted] = best_classes(tree, counted)
+    labels.flags.writeable = False
+    return replace(tree, arrays=replace(a, label=labels))
+
+
+def best_classes(tree: Tree, nodes: Ints, estimate: Estimate | None = None) -> Ints:
+    """Return the class of least expected cost at some nodes, by their counts or by estimated probabilities."""
+    cost = cost_of(tree)
+    k = len(tree.classes)
+    answering = nodes_that_answer(tree)[nodes]
+    found = np.empty(len(nodes), np.int64)
+    step = max(1, BLOCK // k)
+    for first in range(0, len(nodes), step):
+        some = slice(first, first + step)
+        table = shares(tree, nodes[some], estimate) if estimate else class_counts(tree, answering[some], 0, k)
+        found[some] = least_costly(table, cost)
+    return found
+
+
+def least_costly(table: Floats, cost: CostMatrix | None) -> Ints:
+    """Return the class of least cost for each row of counts or shares; without costs the most frequent one.
+
+    The first of equals, to twelve digits.
+    """
+    if cost is not None:
+        return np.asarray(cost.predict_class(table), np.int64)
+    most = table.max(axis=1, keepdims=True)
+    return np.asarray(np.argmax(table >= most * (1 - EQUAL), axis=1), np.int64)

@@ -1,0 +1,217 @@
+"""From the counts of a node to what it answers with: shares of classes, or a value, and how sure they are.
+
+Stands between the tree and ``predict/predict.py``. A tree keeps counts, so how probabilities are made of them is chosen when
+one predicts. With n rows at a leaf, c of them of a class, k classes, and p the share of the class in the whole table:
+
+    maximum_likelihood   c/n                  CS221 notes 6; a class that was not there is impossible
+    laplace              (c + 1)/(n + k)      one more row of each class
+    m_estimate           (c + m·p)/(n + m)    m more rows like the whole table; m is 2 unless said
+    shrinkage            every node on the path speaks: s(root) + Σ (s(node) − s(parent)) / (1 + λ/n(parent)),
+                         where s is the node's own share (or mean, of a regression) and λ is 10 unless said
+                         (hierarchical shrinkage: Agarwal, Tan, Ronen, Singh and Yu 2022)
+
+Intervals are Wilson's for a share and Student's for a mean (``predict/confidence_intervals.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.tree.arrays import STOPS
+from treewise.tree.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+ESTIMATES = ("maximum_likelihood", "laplace", "m_estimate", "shrinkage")
+USUAL_STRENGTH = {"m_estimate": 2.0, "shrinkage": 10.0}
+BLOCK = 1 << 22  # numbers that are held at once where there are many classes
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
+
+    >>> Estimate.of("laplace"), Estimate.of("shrinkage=25")
+    (Estimate(name='laplace', strength=0.0), Estimate(name='shrinkage', strength=25.0))
+    """
+
+    name: str = "maximum_likelihood"
+    strength: float = 0.0
+
+    @classmethod
+    def of(cls, given: object) -> Estimate:
+        """Read an estimate as one writes it: by name, and with its strength after an equals sign."""
+        if isinstance(given, Estimate):
+            return given
+        if given is None:
+            return cls()
+        name, equals, written = given.partition("=") if isinstance(given, str) else ("", "", "")
+        name = name.strip().replace("-", "_")
+        if name not in ESTIMATES:
+            known = ", ".join(str(cls(each, USUAL_STRENGTH.get(each, 0.0))) for each in ESTIMATES)
+            raise ParameterError(
+                f"estimate={shown(given)}: must be one of {known}.{did_you_mean(name or None, ESTIMATES)}"
+            )
+        if not equals:
+            return cls(name, USUAL_STRENGTH.get(name, 0.0))
+        try:
+            strength = float(written)
+        except ValueError:
+            strength = math.nan
+        if name not in USUAL_STRENGTH or not 0 <= strength < math.inf:
+            what = (
+                f"{name} takes no number" if name not in USUAL_STRENGTH else "the number must be 0 or more and finite"
+            )
+            raise ParameterError(f"estimate={shown(given)}: {what}.")
+        return cls(name, strength)
+
+    def check(self, tree: Tree) -> None:
+        """Refuse a way of counting classes for a tree that predicts numbers."""
+        if tree.task == "regression" and self.name not in ("maximum_likelihood", "shrinkage"):
+            raise ParameterError(
+                f'estimate="{self.name}" is for classes; a tree that predicts numbers takes shrinkage.'
+            )
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.strength:g}" if self.name in USUAL_STRENGTH else self.name
+
+
+def shares(tree: Tree, nodes: Ints, estimate: Estimate, first: int = 0, last: int | None = None) -> Floats:
+    """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row a node.
+
+    A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
+    by hand, which knows only its class, with certainty; a node that knows nothing with zeros.
+    """
+    k = len(tree.classes)
+    last = k if last is None else last
+    speakers = nodes_that_answer(tree)[nodes]
+    if estimate.name == "shrinkage":
+        weight = weights_counted(tree)
+        found = shrunk(tree, speakers, lambda some: own_shares(tree, some, first, last), weight, estimate.strength)
+        found = np.clip(found, 0.0, 1.0)  # differences added up may miss by the last bit
+    else:
+        counts, total = class_counts(tree, speakers, first, last), weights_counted(tree)[speakers, None]
+        if estimate.name == "laplace":
+            counts, total = counts + 1.0, total + float(k)
+        elif estimate.name == "m_estimate":
+            prior = own_shares(tree, np.zeros(1, np.int64), first, last)
+            counts, total = counts + estimate.strength * prior, total + estimate.strength
+        found = counts / np.where(total > 0, total, 1.0)
+    silent = np.diff(tree.arrays.count_start)[speakers] == 0
+    found[silent] = tree.arrays.label[nodes][silent, None] == np.arange(first, last)
+    return found
+
+
+def values(tree: Tree, nodes: Ints, estimate: Estimate) -> Floats:
+    """Return the numbers that some nodes of a regression answer with."""
+    own, weight = tree.arrays.value, tree.arrays.weight
+    if estimate.name != "shrinkage":
+        return own[nodes]
+    speakers = nodes_that_answer(tree)[nodes]
+    counted = weight[speakers] > 0
+    found = own[speakers].copy()
+    found[counted] = shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
+    if np.isnan(found[counted]).any():
+        raise DataError(
+            "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of its leaves"
+            " only. tree.refit(data) finds them."
+        )
+    return found
+
+
+def shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
+    """Shrink what nodes say towards what their ancestors say.
+
+    With g(t) = 1/(1 + λ/n(t)) the sum of the formula above, s(root) + Σ (s(t) − s(parent)) · g(parent), is taken from
+    the root down, all nodes of a depth at once.
+    """
+    a, depths = tree.arrays, tree.depths
+    needed = with_ancestors(a.parent, nodes)
+    needed = needed[np.argsort(depths[needed], kind="stable")]
+    place = np.empty(len(tree), np.int64)
+    place[needed] = np.arange(len(needed))
+    said = own(needed)
+    weight = weights[needed]
+    trust = weight / np.where(weight + strength > 0, weight + strength, 1.0)
+    up = place[a.parent[needed]]  # of the root: whatever stands last, and is not looked at
+    borders = [*np.flatnonzero(np.diff(depths[needed])) + 1, len(needed)]
+    result = said.copy()
+    for begin, end in pairwise(borders):
+        above = up[begin:end]
+        result[begin:end] = result[above] + (said[begin:end] - said[above]) * trust[above, None]
+    return result[place[nodes]]
+
+
+def with_ancestors(parent: Ints, nodes: Ints) -> Ints:
+    """Return the nodes and all nodes above them, each once, in order of number."""
+    there = np.zeros(len(parent), bool)
+    while len(nodes):
+        there[nodes] = True
+        nodes = np.unique(parent[nodes])
+        nodes = nodes[(nodes >= 0) & ~there[nodes]]
+    return np.flatnonzero(there)
+
+
+def chances(tree: Tree, nodes: Ints, classes: Ints, estimate: Estimate) -> Floats:
+    """Return the probability that each row's node gives to its class; a class number past the tree's has none.
+
+    A block of classes at a time, without a table of rows × classes: there may be 10,000 of each.
+    """
+    reached, place = np.unique(nodes, return_inverse=True)
+    found = np.zeros(len(nodes))
+    width = max(1, BLOCK // max(1, len(reached)))
+    for first in range(0, len(tree.classes), width):
+        last = min(first + width, len(tree.classes))
+        here = np.flatnonzero((classes >= first) & (classes < last))
+        if len(here):
+            found[here] = shares(tree, reached, estimate, first, last)[place[here], classes[here] - first]
+    return found
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+def nodes_that_answer(tree: Tree) -> Ints:
+    """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
+    a, nearest = tree.arrays, np.arange(len(tree))
+    silent = a.rows == 0 if tree.task == "regression" else np.diff(a.count_start) == 0
+    without_rows = silent & (a.stop == STOPS.index("no_rows"))
+    if tree.empty_branch == "root":
+        return np.where(without_rows, 0, nearest)
+    for node in np.flatnonzero(silent[1:]) + 1 if without_rows.any() else ():
+        nearest[node] = nearest[a.parent[node]]
+    return np.where(without_rows, nearest, np.arange(len(tree)))
+
+
+def class_counts(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
+    """Return the weight of the classes from ``first`` up to ``last`` at some nodes, one row a node."""
+    a = tree.arrays
+    many = a.count_start[nodes + 1] - a.count_start[nodes]
+    row = np.repeat(np.arange(len(nodes)), many)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+    item = a.count_start[nodes][row] + within
+    wanted = (a.count_class[item] >= first) & (a.count_class[item] < last)
+    counts = np.zeros((len(nodes), last - first))
+    counts[row[wanted], a.count_class[item[wanted]] - first] = a.count_weight[item[wanted]]
+    return counts
+
+
+def weights_counted(tree: Tree) -> Floats:
+    """Return the weight of all classes together at each node."""
+    a = tree.arrays
+    owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
+    return np.bincount(owner, weights=a.count_weight, minlength=len(tree)).astype(np.float64)
+
+
+def own_shares(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
+    """Return the shares of classes at some nodes, as counted there; zeros where nothing was."""
+    total = weights_counted(tree)[nodes, None]
+    return class_counts(tree, nodes, first, last) / np.where(total > 0, total, 1.0)

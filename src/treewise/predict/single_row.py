@@ -1,0 +1,230 @@
+"""One row down the tree, in plain Python: microseconds where a table takes a hundred.
+
+Stands beside ``predict/predict.py``, which walks tables in the core and remains the judge of everything unusual: ``Walk``
+answers for a dict or list of plain cells and returns None for whatever it does not know, be it text where numbers
+were, a category never seen, or a key the path asks for and the row has not; the table's way then answers, or says what
+is wrong. So the two can differ in time only.
+
+The table's way checks every column the tree asks about, also those this row's path does not, and so does ``Walk``.
+Steps are made when a row first comes by; two threads that make the same one make it twice, alike.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from treewise.data.encoding import INT64_MIN
+from treewise.data.convert import BOOLEANS, EXACT
+from treewise.tree.arrays import LEAF, Label
+from treewise.predict.predict import na_values, refuses_missing
+from treewise.tree.structure import Grown
+from treewise.tree.tree import Tree
+
+NONE = type(None)
+FLOATS = frozenset({float})
+# Cells for certain, whatever column they stand in: what a column the tree does not ask about may hold.
+CELLS = frozenset(
+    {float, int, str, bool, bytes, NONE, dt.date, dt.datetime, np.float64, np.float32, np.int64, np.int32, np.bool_}
+)
+SHORT = frozenset({float, np.float64, np.float32})
+WHOLE = (int, np.int64, np.int32)
+ODD = object()  # a cell that the table's way must judge
+HERE = -1  # instead of a child: the row stays at the node
+
+# A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
+# None and "below" a dict from level to child, filled as levels come by. A leaf's place is HERE.
+Step = tuple[int, Any, Any, int, int]
+
+
+class UnsaidError(Exception):
+    """The path asks for a column that the row does not mention."""
+
+
+class Unsaid:
+    """Stands for a cell the row does not mention: harmless until a test asks for it."""
+
+    def __le__(self, cut: object) -> bool:
+        raise UnsaidError
+
+
+UNSAID = Unsaid()
+
+
+class Reader:
+    """The cells of a single row that a tree, or many, ask about: read by hand, where they are plain."""
+
+    def __init__(self, model: Grown, used: list[int]) -> None:
+        self.used = used
+        self.asked = [(model.encodings[i].kind, frozenset(model.encodings[i].levels)) for i in used]
+        self.numeric = [kind == "number" for kind, _ in self.asked]
+        self.width = len(model.columns)
+        self.names = [model.columns[i] for i in used]
+        self.from_dict, self.from_list = picker(self.names), picker(used)
+        self.only_numbers = all(self.numeric)
+        self.present = refuses_missing(model)  # whether every column must be there
+        self.able = bool(used) and not na_values(model)
+
+    def read(self, row: Any) -> Any:
+        """Return the cells that are asked about: numbers, levels, NaN or None where missing; None for odd ones."""
+        if type(row) is dict:
+            try:
+                cells = self.from_dict(row)
+                others = len(row) > len(cells)
+            except KeyError:
+                cells, others = tuple(row.get(name, UNSAID) for name in self.names), True
+            if others and not (plain_names(row) and CELLS.issuperset(map(type, row.values()))):
+                return None
+        elif type(row) in (list, tuple) and len(row) == self.width:
+            cells = self.from_list(row)
+            if len(row) > len(cells) and not CELLS.issuperset(map(type, row)):
+                return None
+        else:
+            return None
+        if self.only_numbers and not self.present and FLOATS.issuperset(map(type, cells)):
+            return cells
+        return self.convert(cells)
+
+    def convert(self, cells: tuple[Any, ...]) -> list[Any] | None:
+        """Turn cells into values; None if one is not what its column usually holds, or missing where it must not be."""
+        values = list(cells)
+        for i, what in enumerate(map(type, cells)):
+            if self.numeric[i] and what in SHORT:
+                if what is not float:
+                    values[i] = float(cells[i])
+            else:
+                value = values[i] = convert_cell(cells[i], *self.asked[i])
+                if value is ODD:
+                    return None
+        absent = self.present and any(value is None or value is UNSAID or value != value for value in values)
+        return None if absent else values
+
+
+class Walk(Reader):
+    """A tree prepared for single rows.
+
+    >>> import treewise as tw
+    >>> walk = Walk(tw.grow("admissions", preset="id3"))
+    >>> walk.node({"GPA": "3.7", "Published": "no", "University": "top20"}), walk.node({"GPA": "3.2"})
+    (5, None)
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        super().__init__(tree, sorted(set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())))
+        self.place = {column: place for place, column in enumerate(self.used)}
+        self.steps: list[Step | None] = [None] * len(tree)
+        self.answers: list[Label | None] = [None] * len(tree)
+
+    def answer(self, row: Any) -> Label | None:
+        """Return the class or value of a row, or None if the table's way must say."""
+        node = self.node(row)
+        if node is None:
+            return None
+        found = self.answers[node]
+        return self.answer_at(node) if found is None else found
+
+    def answer_at(self, node: int) -> Label | None:
+        """Return what a node says, and remember it; None where it says nothing."""
+        tree = self.tree
+        if tree.task == "regression":
+            self.answers[node] = float(tree.arrays.value[node])
+        elif (label := int(tree.arrays.label[node])) >= 0:
+            self.answers[node] = tree.classes[label]
+        return self.answers[node]
+
+    def node(self, row: Any) -> int | None:
+        """Return the node at which a row ends, or None if the table's way must say."""
+        values = self.read(row) if self.able else None
+        if values is None:
+            return None
+        try:
+            return self.follow(values)
+        except UnsaidError:
+            return None
+
+    def follow(self, values: Any) -> int:
+        """Walk from the root to where these values lead."""
+        node, steps = 0, self.steps
+        while True:
+            place, cut, below, above, gone = steps[node] or self.step(node)
+            if place == HERE:
+                return node
+            value = values[place]
+            if cut is None:
+                child = below.get(value)
+                if child is None:
+                    child = self.child_of_level(node, below, value)
+            elif value <= cut:
+                child = below
+            elif value > cut:
+                child = above
+            else:
+                child = gone
+            if child == HERE:
+                return node
+            node = child
+
+    def step(self, node: int) -> Step:
+        """Make the step of a node, and remember it."""
+        tree = self.tree
+        column = int(tree.arrays.column[node])
+        if int(tree.arrays.kind[node]) == LEAF:
+            made: Step = (HERE, None, None, HERE, HERE)
+        elif tree.encodings[column].categorical:
+            made = (self.place[column], None, {None: self.child(node, None)}, HERE, HERE)
+        else:
+            cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
+            below, above = tree.children(node)[:2]
+            made = (self.place[column], cut.item(), below, above, self.child(node, None))
+        self.steps[node] = made
+        return made
+
+    def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
+        """Return the child a level goes to, and remember it."""
+        if level is UNSAID:
+            raise UnsaidError
+        child = known[level] = self.child(node, level)
+        return child
+
+    def child(self, node: int, value: str | None) -> int:
+        """Return the child a level, or a missing value, goes to: by ``tree/splits.py``, the readable way."""
+        split = self.tree.split_at(node)
+        assert split is not None
+        branch = split.branch(value, self.tree.encodings[int(self.tree.arrays.column[node])])
+        return HERE if branch is None or branch < 0 else self.tree.children(node)[branch]
+
+
+def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
+    """Turn one cell into a number, a level, NaN or None where missing; ODD if it is not what the kind usually holds."""
+    what = type(cell)
+    if cell is UNSAID:
+        return cell
+    if cell is None:
+        return math.nan if kind in ("number", "integer", "datetime") else None
+    if kind == "number":
+        return int(cell) if what in WHOLE and -EXACT < cell < EXACT else ODD
+    if kind == "integer":
+        return int(cell) if what in WHOLE and INT64_MIN < cell < -INT64_MIN else ODD
+    if kind == "boolean":
+        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else ODD
+    return cell if what is str and cell in levels else ODD
+
+
+def picker(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what takes some cells out of a row, always as a tuple."""
+    return itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
+
+
+def plain_names(row: dict[Any, Any]) -> bool:
+    """Tell whether all keys are text, and text that can be written."""
+    try:
+        "".join(row).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return True

@@ -1,0 +1,155 @@
+"""Growing and pruning in one go: ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``.
+
+Above ``train/grow.py``, which asks here when any of them is given; the estimators and the command line come the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.train.resampling import held_out, part
+from treewise.train.grow import Progress, grow_problem
+from treewise.predict.predict import find_nodes
+from treewise.train.training_set import Problem
+from treewise.prune import pessimistic
+from treewise.prune.cost_complexity import by_folds, read_price
+from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
+from treewise.prune.methods import METHODS
+from treewise.prune.reduced_error import judged
+from treewise.prune.validation_counts import count
+from treewise.prune.decision import Bools
+from treewise.tree.tree import Tree
+
+BY_FOLDS = ("risk", "folds", "rule")
+BY_PRICE = ("risk", "ccp_alpha")
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What is to be done with the tree once it is grown."""
+
+    method: str | None = None  # None: nothing; "cv": cost complexity, the size chosen by folds
+    options: dict[str, Any] = field(default_factory=dict)
+    validation: Any = None
+    only_classes: bool = False  # a preset's: a tree of numbers stays as it is
+
+    @classmethod
+    def of(
+        cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
+    ) -> Pruning:
+        """Read and check the parameters, before anything is grown."""
+        ccp_alpha = read_price(ccp_alpha)
+        method, options = read_pruning(pruning)
+        if ccp_alpha > 0:
+            if method not in (None, "cost_complexity"):
+                raise ParameterError(f'ccp_alpha is for pruning="cost_complexity", not "{method}". Leave one out.')
+            method, options = "cost_complexity", {**options, "ccp_alpha": ccp_alpha}
+        if method == "cost_complexity" and "ccp_alpha" not in options:
+            raise ParameterError('pruning="cost_complexity" needs ccp_alpha=…, a price a leaf; pruning="cv" finds one.')
+        if method == "reduced_error" and validation is None:
+            raise ParameterError(
+                'pruning="reduced_error" needs rows the tree has not seen: validation="valid.csv" or validation=0.3.'
+            )
+        if method != "reduced_error" and validation is not None:
+            raise ParameterError('validation is for pruning="reduced_error". Leave it out, or ask for that.')
+        if is_share(validation) and not 0 < validation < 1:
+            raise ParameterError(f"validation={shown(validation)}: must be a table, or a share between 0 and 1.")
+        if "sample_weight" in options and (method != "reduced_error" or is_share(validation)):
+            raise ParameterError("pruning takes the sample_weight of growth: leave it out of the options of pruning.")
+        return cls(method, options, validation, only_classes and ccp_alpha == 0)
+
+
+def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
+    """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
+    options = dict(pruning) if isinstance(pruning, Mapping) else {}
+    method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
+    options = {name: value for name, value in options.items() if value is not None}
+    if method is None or (isinstance(method, str) and method == "none"):
+        if options:
+            raise ParameterError(
+                f'pruning={shown(pruning)}: names no method, as {{"method": "gain", "threshold": 0.02}} does.'
+            )
+        return None, {}
+    known = ("none", "cv", *METHODS)
+    if not isinstance(method, str) or method not in known:
+        raise ParameterError(
+            f"pruning={shown(method)}: must be one of {', '.join(known)}.{did_you_mean(method, known)}"
+        )
+    if method == "cv":
+        check_words(options)
+    else:
+        check_options(method, METHODS[method], options)
+    taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
+    for name in options:
+        if (taken and name not in taken) or name in ("data", "validation"):
+            raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, taken or ())}')
+    return method, options
+
+
+def is_share(validation: Any) -> bool:
+    """Tell a share of the rows from a table."""
+    return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
+
+
+def grow_and_prune(problem: Problem, pruning: Pruning, n_jobs: int | None = None) -> Tree:
+    """Grow a tree on a prepared problem, and prune it as asked."""
+    tree, held = grow_first(problem, pruning, n_jobs)
+    return prune_grown(tree, problem, pruning, held, n_jobs)
+
+
+def grow_first(
+    problem: Problem, pruning: Pruning, n_jobs: int | None = None, progress: Progress | None = None
+) -> tuple[Tree, Bools | None]:
+    """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
+    if pruning.method != "reduced_error" or not is_share(pruning.validation):
+        return grow_problem(problem, progress, n_jobs), None
+    held = held_back(problem, float(pruning.validation))
+    return grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs), held
+
+
+def prune_grown(
+    tree: Tree,
+    problem: Problem,
+    pruning: Pruning,
+    held: Bools | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Prune a tree that was grown on a problem."""
+    if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
+        return tree
+    if held is not None:
+        return prune_by_rows(tree, problem, held, pruning)
+    if pruning.method == "cv":
+        seed = problem.settings.random_state
+        verdict = by_folds(tree, problem, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
+        return carried_out(tree, verdict, "cost_complexity", stop_of("cost_complexity"))
+    if pruning.options.get("raising"):
+        options = {name: value for name, value in pruning.options.items() if name != "raising"}
+        verdict = pessimistic.decided(tree, **options, problem=problem)
+        return carried_out(tree, verdict, "pessimistic", stop_of("pessimistic"))
+    given = {"validation": pruning.validation} if pruning.validation is not None else {}
+    return prune(tree, pruning.method, **pruning.options, **given)
+
+
+def held_back(problem: Problem, share: float) -> Bools:
+    """Choose the rows to hold back for validation: at random, and the same share of each class."""
+    held = np.zeros(len(problem), bool)
+    held[held_out(problem, share, problem.settings.random_state)[1]] = True
+    return held
+
+
+def prune_by_rows(tree: Tree, problem: Problem, held: Bools, pruning: Pruning) -> Tree:
+    """Prune by rows that were held back."""
+    rows = np.flatnonzero(held)
+    ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
+    truth = problem.raw[rows] if problem.target.task == "regression" else problem.y[rows].astype(np.int64)
+    weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
+    name = f"{100 * float(pruning.validation):g} % of {problem.table_name}"
+    verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
+    return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))

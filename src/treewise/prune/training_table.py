@@ -1,0 +1,36 @@
+"""The table a tree was grown on, given again: prepared as then, and refused where it cannot be the same.
+
+Stands below the methods that need the rows themselves (folds, raising), above ``growth.problem_like``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from treewise.errors import DataError
+from treewise.train.grow import problem_like
+from treewise.train.training_set import Problem
+from treewise.tree.tree import Tree
+from treewise._lib.text import number, plural, safe
+
+SAME = 1e-9  # weights that are nearer than this, relatively, are equal
+
+
+def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
+    """Prepare the rows a tree was grown on; other numbers of rows, or another weight, are refused."""
+    problem = problem_like(tree, data, sample_weight)
+    rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
+    name = f"data={safe(problem.table_name)}"
+    if len(problem) != rows:
+        raise DataError(
+            f"{name} has {plural(len(problem), 'row')} that count, and the tree was grown on {rows:,}."
+            " Give the table it was grown on, or tree.refit(data) first."
+        )
+    here = math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
+    if not math.isclose(here, weight, rel_tol=SAME):
+        raise DataError(
+            f"{name}: its rows weigh {number(float(f'{here:.6g}'))} together, and where the tree was grown"
+            f" {number(float(f'{weight:.6g}'))}. Give the same sample_weight=… again."
+        )
+    return problem

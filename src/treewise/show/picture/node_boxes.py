@@ -1,0 +1,232 @@
+"""The boxes of a picture before they have a place: what each says, how large it is, and its small chart.
+
+Stands between ``choice.py``, which says what is shown, and ``compose.py``, which puts the boxes where they belong.
+
+    flipper_length_mm?      2      the question, and the node's number
+    ▇▇▇▇▇▇▇▇▇▇▒▒▒▒░░░░░░░░░        the classes, by weight; a number as mean and spread on the scale of the tree
+    344 rows · Adelie 44.2 %       how many, and what the node would say
+
+A leaf begins with what it predicts, a folded node with how many leaves are below it, in a dashed frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
+from treewise.show.picture.node_selection import Shown
+from treewise.show.picture.histograms import TALL, Histograms
+from treewise.show.picture.fills import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value
+from treewise.show.picture.text_metrics import clip_to, text_width
+from treewise.show.picture.scene import Box, Lines, Shape, Words, filled
+from treewise.show.text_tree.condition_text import Speaker, counted, weighted
+from treewise.tree.arrays import LEAF
+from treewise.tree.tree import Tree
+from treewise._lib.text import count, figure, plural, rough_percent, safe
+from treewise.formats.text_format.notation import UNKNOWN, write_label
+
+LARGE, SMALL, TINY = 13.0, 11.0, 9.0  # sizes of letters
+INSET, CHART, SWATCH = 9.0, 9.0, 10.0
+NARROWEST, WIDEST, LABEL_ROOM = 92.0, 230.0, 96.0  # of a box; of a class among its facts
+LEAST_SEGMENT = 0.75  # pixels of a class in a bar; what is smaller is drawn together
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a box says, line by line, and how it looks."""
+
+    node: int
+    head: str
+    facts: str
+    folded: bool
+    swatch: Ink | None
+    number: str
+    chart: str  # "", "bar", "range" or "histogram"
+    title: str
+
+    @property
+    def width(self) -> float:
+        """How wide the box is: as wide as its longest line, within limits."""
+        wide = max(text_width(self.head, LARGE, bold=True) + self._beside_head, text_width(self.facts, SMALL))
+        return math.ceil(max(NARROWEST, wide + 2 * INSET))
+
+    @property
+    def height(self) -> float:
+        """How tall the box is."""
+        chart = {"": 0.0, "histogram": TALL + 7}.get(self.chart, CHART + 7)
+        return 28 + chart + (16 if self.facts else 0)
+
+    @property
+    def _beside_head(self) -> float:
+        number = text_width(self.number, TINY) + 8 if self.number else 0.0
+        return number + (SWATCH + 5 if self.swatch else 0.0)
+
+
+class Cards:
+    """Makes the cards of one tree."""
+
+    def __init__(self, tree: Tree, histograms: Histograms | None = None) -> None:
+        self.tree, self.histograms = tree, histograms
+        self.speaker = Speaker(tree)
+        self.counted, self.weighted = counted(tree), weighted(tree)
+
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest number that is drawn: values of nodes, and a spread to either side."""
+        if self.histograms is not None:
+            return self.histograms.samples.scale
+        return value_range(self.tree)
+
+    def card(self, shown: Shown) -> Card:
+        """Make the card of one box."""
+        if shown.branches:
+            more = f"+ {plural(shown.branches, 'more branch', 'more branches')}"
+            leaves = plural(shown.leaves, "leaf", "leaves")
+            return Card(shown.node, more, leaves, True, None, "", "", f"{more}, {leaves}")
+        node, leaf = shown.node, self.tree.arrays.kind[shown.node] == LEAF
+        swatch = self.ink(node) if leaf else None
+        if leaf:
+            head = self.prediction(node)
+        elif shown.folded:
+            head = f"+ {plural(shown.leaves, 'more leaf', 'more leaves')}"
+        else:
+            head = f"{safe(self.tree.columns[self.tree.arrays.column[node]])}?"
+        number = str(node)
+        room = WIDEST - 2 * INSET - text_width(number, TINY) - 8 - (SWATCH + 5 if swatch else 0)
+        facts = clip_to(self.facts(node, leaf), WIDEST - 2 * INSET, SMALL)
+        chart = self._chart_of(node, leaf)
+        return Card(node, clip_to(head, room, LARGE, bold=True), facts, shown.folded, swatch, number, chart,
+                    self.title(shown))  # fmt: skip
+
+    def _chart_of(self, node: int, leaf: bool) -> str:
+        if self.histograms is not None and self.histograms.has(node, leaf):
+            return "histogram"
+        if not self.counted or not self.tree.arrays.rows[node]:
+            return ""
+        if self.tree.task == "classification" and not class_weights(self.tree, node).any():
+            return ""
+        return "range" if self.tree.task == "regression" else "bar"
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    def prediction(self, node: int) -> str:
+        """Write what a node predicts."""
+        prediction = self.tree.prediction(node)
+        if prediction is None:
+            return UNKNOWN
+        return figure(float(prediction)) if self.tree.task == "regression" else write_label(prediction)
+
+    def facts(self, node: int, leaf: bool) -> str:
+        """Say how many rows there are, and how sure the node is: at a leaf of its class, elsewhere of which class."""
+        a = self.tree.arrays
+        if not self.counted:
+            return ""
+        rows = plural(int(a.rows[node]), "row")
+        if not a.rows[node]:
+            return rows
+        if self.weighted:
+            weight = f"weight {count(float(a.weight[node]))}"
+            rows = f"{rows}, {weight}" if leaf else weight  # beside a class there is no room for both
+        if self.tree.task == "regression":
+            return f"{rows} · sd {figure(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
+        place = 1 if len(self.tree.classes) == 2 and not leaf else int(a.label[node])
+        weights = class_weights(self.tree, node)
+        if place < 0 or not weights.any():
+            return rows
+        share = f"{rough_percent(float(weights[place] / weights.sum()))} %"
+        label = clip_to(write_label(self.tree.classes[place]), LABEL_ROOM, SMALL)
+        label += "" if isinstance(self.tree.classes[place], str) else ":"  # a class that is a number is no count
+        return f"{share} of {rows}" if leaf else f"{rows} · {label} {share}"
+
+    def title(self, shown: Shown) -> str:
+        """Say everything about a node, in full, for whoever points at it."""
+        tree, node = self.tree, shown.node
+        a = tree.arrays
+        lines = [f"node {node}: {self.speaker.condition(node)}"]
+        if tree.prediction(node) is not None:
+            lines.append(f"predicts {self.prediction(node)}")
+        if self.counted:
+            lines.append(plural(int(a.rows[node]), "row"))
+        if self.weighted:
+            lines.append(f"weight {count(float(a.weight[node]))}")
+        if tree.task == "regression":
+            if a.rows[node]:
+                lines.append(f"mean {figure(float(a.value[node]))}, standard deviation {figure(float(a.spread[node]))}")
+        else:
+            lines += [f"{write_label(label)}: {count(weight)}" for label, weight in tree.counts(node).items()]
+        if shown.folded:
+            lines.append(f"{plural(shown.leaves, 'leaf', 'leaves')} below are not drawn")
+        return "\n".join(lines)
+
+    def ink(self, node: int) -> Ink:
+        """Return the ink of what a node predicts."""
+        if self.tree.task == "regression":
+            return of_value(share_between(float(self.tree.arrays.value[node]), *self.scale))
+        return of_class(int(self.tree.arrays.label[node]))
+
+    # -- shapes ---------------------------------------------------------------------------------------------------
+
+    def painted(self, card: Card, x: float, y: float, lit: bool) -> list[Shape]:
+        """Paint a card with its upper left corner at a place."""
+        leaf = card.swatch is not None
+        fill = card.swatch.pale if card.swatch else PAPER
+        edge = card.swatch.colour if card.swatch and self.tree.task == "classification" else FRAME
+        shapes: list[Shape] = [
+            Box(x, y, card.width, card.height, fill, WORDS if lit else edge, 2.5 if lit else 1.2, 5.0, card.folded)
+        ]
+        at = x + INSET
+        if card.swatch is not None:
+            shapes += filled(at, y + 9, SWATCH, SWATCH, card.swatch)
+            at += SWATCH + 5
+        shapes.append(Words(at, y + 19, card.head, LARGE, True, FACTS if card.folded else WORDS))
+        if card.number:
+            shapes.append(Words(x + card.width - 6, y + 11, card.number, TINY, False, FACTS, "end"))
+        below = y + 28
+        if card.chart:
+            tall = TALL if card.chart == "histogram" else CHART
+            shapes += self._chart(card, x + INSET, below, card.width - 2 * INSET, tall, leaf)
+            below += tall + 7
+        if card.facts:
+            shapes.append(Words(x + INSET, below + 8, card.facts, SMALL, False, WORDS if leaf else FACTS))
+        return shapes
+
+    def _chart(self, card: Card, x: float, y: float, width: float, height: float, leaf: bool) -> Sequence[Shape]:
+        if card.chart == "bar":
+            return self._bar(card.node, x, y, width, height)
+        if card.chart == "histogram":
+            assert self.histograms is not None
+            return self.histograms.histogram(card.node, (x, y, width, height))
+        return self._range(card.node, x, y, width, height)
+
+    def _bar(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
+        """Paint the weights of the classes beside each other, those too small to be seen together at the end."""
+        weights = class_weights(self.tree, node)
+        shares = (weights / weights.sum() * width).tolist()
+        parts: list[Box | Lines] = []
+        at = x
+        for place, share in enumerate(shares):
+            if share >= LEAST_SEGMENT:
+                parts += filled(at, y, share, height, of_class(place))
+                at += share
+        if x + width - at >= LEAST_SEGMENT:
+            parts += filled(at, y, x + width - at, height, REST)
+        return parts
+
+    def _range(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
+        """Paint the mean of a node and its spread, on the scale of the whole tree."""
+        value, spread = float(self.tree.arrays.value[node]), float(self.tree.arrays.spread[node])
+        shares = [share_between(v, *self.scale) for v in (value - spread, value, value + spread)]
+        if not np.isfinite(shares).all():
+            return []
+        left, middle, right = (x + width * share for share in shares)
+        ink = self.ink(node)
+        return [
+            Lines(((x, y + height / 2, x + width, y + height / 2),), FRAME, 1.0),
+            Box(left, y + 1.5, max(right - left, 1.0), height - 3, ink.colour),
+            Box(middle - 1.5, y - 1, 3, height + 2, WORDS, PAPER, 0.8),
+        ]

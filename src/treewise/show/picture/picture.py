@@ -1,0 +1,130 @@
+"""``tree.draw``: checks what is asked for, makes the picture, and saves it where a name was given.
+
+Stands at the top of ``draw/picture``; ``tree/tree.py`` and the command line come in here.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treewise.show.picture.node_selection import Bounds
+from treewise.show.picture.build_scene import Way, compose
+from treewise.show.picture.scene import Scene
+from treewise.show.picture.svg import to_svg
+from treewise.show.samples import Samples
+from treewise.errors import ParameterError, shown
+from treewise.formats.model_file.atomic_write import write_whole
+from treewise.predict.predict import as_row, encoded, find_nodes, na_values, read_for, refuse_unsaid
+from treewise.data.table import Table, read
+from treewise.tree.tree import Tree
+from treewise._lib.text import safe
+
+FORMS = ("svg", "png", "pdf")
+DIRECTIONS = ("down", "right")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Picture:
+    """A drawn tree. A notebook shows it; ``.svg`` is its text, ``.save("tree.pdf")`` writes a file.
+
+    >>> import treewise as tw
+    >>> picture = tw.grow("penguins", max_leaf_nodes=4).draw()
+    >>> picture
+    <Picture 602 × 386>
+    >>> picture.svg[:4], picture.to_bytes("svg") == picture.svg.encode()
+    ('<svg', True)
+    """
+
+    scene: Scene
+
+    @cached_property
+    def svg(self) -> str:
+        """The picture as an SVG document."""
+        return to_svg(self.scene)
+
+    def to_bytes(self, form: str) -> bytes:
+        """Return the picture as a file's content: ``svg``, ``png`` or ``pdf``."""
+        if form == "svg":
+            return self.svg.encode()
+        from treewise.show.picture.render_mpl import printed
+
+        return printed(self.scene, form)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file, whole or not at all; its ending says in which form."""
+        write_whole(path, self.to_bytes(form_of(path)))
+
+    def __repr__(self) -> str:
+        return f"<Picture {self.scene.width:.0f} × {self.scene.height:.0f}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show the picture in a notebook."""
+        html = f'<div style="overflow-x:auto">{self.svg}</div>'
+        return {"text/plain": repr(self), "image/svg+xml": self.svg, "text/html": html}
+
+
+def draw(
+    tree: Tree,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    node: int = 0,
+    max_depth: int | None = None,
+    max_leaves: int = 60,
+    direction: str = "down",
+    highlight: Any = None,
+    data: Any = None,
+) -> Picture:
+    """Draw a tree; ``Tree.draw`` explains the parameters."""
+    if path is not None:
+        form_of(path)
+    for name, value, least in (("max_depth", max_depth, 0), ("max_leaves", max_leaves, 2)):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and (not whole or value < least):
+            raise ParameterError(f"{name}={shown(value)}: must be a whole number of {least} or more.")
+    if direction not in DIRECTIONS:
+        raise ParameterError(f'direction={shown(direction)}: must be "down" or "right".')
+    if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree):
+        raise ParameterError(f"node={shown(node)}: the tree has nodes 0 to {len(tree) - 1}.")
+    if data is not None:
+        data = read(data, na_values=na_values(tree))
+    lit = () if highlight is None else path_of(tree, highlight, data)
+    samples = None if data is None else Samples.of(tree, data)
+    picture = Picture(compose(tree, Bounds(node, max_depth, max_leaves), Way(direction, lit, samples)))
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def form_of(path: str | os.PathLike[str]) -> str:
+    """Tell the form of a picture by the ending of its name."""
+    name = os.fsdecode(path)
+    form = Path(name).suffix.lower().removeprefix(".")
+    if form not in FORMS:
+        raise ParameterError(f"cannot draw {safe(name)}: a picture is saved as .svg, .png or .pdf.")
+    return form
+
+
+def path_of(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
+    """Return the nodes that a single row passes; a number is that of a row of the data."""
+    row = row_of(data, row) if isinstance(row, int | np.integer) else as_row(tree, row)
+    table, single = read_for(tree, row)
+    if not single and len(table) != 1:
+        raise ParameterError(f"highlight: a single row is wanted, a dict or a list of cells, not {len(table):,} rows.")
+    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    refuse_unsaid(tree, row, nodes)
+    return tree.path(int(nodes[0]))
+
+
+def row_of(data: Table | None, number: int | np.integer[Any]) -> Table:
+    """Return one row of a table by its number, counted from 0."""
+    if data is None:
+        raise ParameterError(f"highlight={number}: the number of a row needs its table, data=…; or give the row.")
+    if not 0 <= number < len(data):
+        raise ParameterError(f"highlight={number}: {data.name} has rows 0 to {len(data) - 1:,}.")
+    return data.take(np.array([number]))

@@ -1,0 +1,1 @@
+"""Decision regions over two columns."""

@@ -1,0 +1,1 @@
+"""The text tree: `print(tree)`."""

@@ -1,0 +1,1 @@
+"""Training: settings, criteria, the prepared training set, candidate splits, the reference search, `grow`."""

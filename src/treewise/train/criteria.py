@@ -1,0 +1,442 @@
+"""How good is a split? The criteria: formula, name, unit, and the arithmetic that makes their comparison exact.
+
+Stands below the search: ``train/reference.py`` asks a criterion to measure the branches of a node, the core (``sides.hpp``)
+computes the same integers. The first half of this file is for people (``entropy``, ``gini``, ``information_gain`` in
+plain floats, as the notes define them); the second half is for decisions.
+
+**Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper come out a few
+last digits apart: who wins then depends on rows, threads and compilers. So class weights and targets are integers
+(``problem``), and a branch's *total impurity* (m·H, CS221 notes 6) is one too, in units of 2^-61:
+
+    entropy         m·log2 m − Σ c·log2 c
+    gini            m − Σ c² / m
+    error           m − max c
+    squared error   − S² / m        about the node's mean; Σ y² is the same for all splits of a node and left out
+    poisson         − S·log2(S / m)
+    absolute error  Σ |y − median|
+
+Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by a known, tiny bound
+(``Measure.slack``); gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import accumulate
+from operator import add
+from typing import Literal, NamedTuple
+
+from treewise.errors import ParameterError, did_you_mean, shown
+
+Unit = Literal["bits", "nats"]
+Per = Literal["row", "total"]
+
+# -- for people: the notes' formulas ----------------------------------------------------------------------------------
+
+
+def shares(counts: Sequence[float]) -> list[float]:
+    """Turn counts or probabilities into probabilities, refusing what is neither."""
+    try:
+        values = [float(c) for c in counts]
+    except (TypeError, ValueError, OverflowError):
+        values = []
+    if not values or any(not math.isfinite(v) or v < 0 for v in values) or sum(values) <= 0:
+        raise ParameterError(f"{shown(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
+    total = math.fsum(values)
+    return [v / total for v in values]
+
+
+def number_table(name: str, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Read rows of counts, all of one length, or say that they are none."""
+    try:
+        table = [[float(cell) for cell in row] for row in rows]
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name}={shown(rows)}: must be rows of numbers, such as [[3, 0], [1, 2]].") from None
+    if len({len(row) for row in table}) != 1:
+        raise ParameterError(f"{name}={shown(rows)}: every row must have the same number of cells.")
+    return table
+
+
+def entropy(counts: Sequence[float], unit: Unit = "bits") -> float:
+    """Return the entropy H = −Σ p·log p of counts or probabilities (chapter 8, "Score functions").
+
+    >>> entropy([3, 2])
+    0.9709505944546686
+    >>> round(entropy([0.5, 0.5], unit="nats"), 2)            # ID3 notes: log 2
+    0.69
+    >>> entropy([7, 0])                                       # 0·log 0 = 0
+    0.0
+    """
+    log = logarithm(unit)
+    return math.fsum(-p * log(p) for p in shares(counts) if p > 0) + 0.0
+
+
+def gini(counts: Sequence[float]) -> float:
+    """Return the Gini index 1 − Σ p² of counts or probabilities (chapter 8, "Gini index").
+
+    >>> round(gini([4, 3]), 3)
+    0.49
+    """
+    return 1.0 - math.fsum(p * p for p in shares(counts))
+
+
+def error(counts: Sequence[float]) -> float:
+    """Return the share of rows that are not of the largest class.
+
+    >>> error([6, 2])
+    0.25
+    """
+    return 1.0 - max(shares(counts))
+
+
+def conditional_entropy(
+    joint: Sequence[Sequence[float]], given: Literal["rows", "columns"] = "rows", unit: Unit = "bits"
+) -> float:
+    """Return H(X|Z) = Σ P(Z=z)·H(X|Z=z) of a joint table; ``given`` says whether Z runs over rows or columns.
+
+    >>> round(conditional_entropy([[1/3, 1/3], [1/3, 0]], given="columns", unit="nats"), 3)     # ID3 notes: 2/3 log 2
+    0.462
+    """
+    if not isinstance(given, str) or given not in ("rows", "columns"):
+        raise ParameterError(f'given={shown(given)}: must be "rows" or "columns", whichever holds the known variable.')
+    table = number_table("joint", joint)
+    groups = table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
+    weights = shares([math.fsum(group) for group in groups])
+    return math.fsum(w * entropy(group, unit) for w, group in zip(weights, groups, strict=True) if w > 0)
+
+
+def information_gain(
+    parent: Sequence[float],
+    branches: Sequence[Sequence[float]],
+    per: Per = "row",
+    unit: Unit = "bits",
+    criterion: Literal["entropy", "gini", "error"] = "entropy",
+) -> float:
+    """Return how much impurity a split removes: H(parent) − Σ m_i/m·H(branch i), times m for ``per="total"``.
+
+    >>> round(information_gain([6, 6], [[3, 0], [3, 2], [0, 4]], per="total"), 3)     # CS221 section 5, GPA
+    7.145
+    >>> round(information_gain([3, 4], [[2, 1], [1, 3]], criterion="gini"), 3)        # chapter 8, example 8-3
+    0.085
+    """
+    if not isinstance(per, str) or per not in ("row", "total"):
+        raise ParameterError(f'per={shown(per)}: must be "row" or "total".')
+    shares(parent)  # refuses what are no counts
+    branches = number_table("branches", branches)
+    added = [math.fsum(column) for column in zip(*branches, strict=True)]
+    if len(added) != len(parent) or any(
+        not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
+    ):
+        raise ParameterError(f"branches add up to {added}, but parent is {list(parent)}. Each row goes to one branch.")
+    kinds: dict[str, Callable[[Sequence[float]], float]] = {
+        "entropy": lambda counts: entropy(counts, unit),
+        "gini": gini,
+        "error": error,
+    }
+    if not isinstance(criterion, str) or criterion not in kinds:
+        raise ParameterError(
+            f"criterion={shown(criterion)}: must be one of {', '.join(kinds)}.{did_you_mean(criterion, kinds)}"
+        )
+    impurity = kinds[criterion]
+    total = math.fsum(parent)
+    after = math.fsum(math.fsum(b) * impurity(b) for b in branches if math.fsum(b) > 0)
+    gain = max(0.0, total * impurity(parent) - after)
+    return gain if per == "total" else gain / total
+
+
+def logarithm(unit: str) -> Callable[[float], float]:
+    """Return the logarithm of a unit.
+
+    >>> logarithm("bits")(8.0)
+    3.0
+    """
+    if not isinstance(unit, str) or unit not in ("bits", "nats"):
+        raise ParameterError(f'unit={shown(unit)}: must be "bits" or "nats".')
+    return math.log2 if unit == "bits" else math.log
+
+
+# -- for decisions: integers ------------------------------------------------------------------------------------------
+
+FRACTION = 61  # bits after the point
+TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
+
+
+@lru_cache(maxsize=1 << 20)
+def log2_fixed(n: int) -> int:
+    """Return log2(n) in units of 2^-61, rounded down, by the same integer steps as the core.
+
+    Normalise n to x in [1, 2) with 63 bits; squaring x doubles its logarithm, and whether x² reaches 2 is the next bit.
+
+    >>> log2_fixed(8) == 3 << FRACTION, round(log2_fixed(10) / 2**FRACTION, 12)
+    (True, 3.321928094887)
+    """
+    whole = n.bit_length() - 1
+    x = (n << (63 - whole)) if whole <= 63 else (n >> (whole - 63))
+    result = whole
+    for _ in range(FRACTION):
+        x = (x * x) >> 63
+        if x < TWO:
+            result += result
+        else:
+            result += result + 1
+            x >>= 1
+    return result
+
+
+@lru_cache(maxsize=1 << 20)
+def nlogn(n: int) -> int:
+    """Return n·log2(n) in units of 2^-61, with 0·log 0 = 0.
+
+    >>> nlogn(0), nlogn(4) == 8 << FRACTION
+    (0, True)
+    """
+    return n * log2_fixed(n) if n > 0 else 0
+
+
+class Group(NamedTuple):
+    """The statistics of some rows: all a criterion may know of a branch. Groups add.
+
+    >>> Group(rows=2, weight=2, counts=(1, 1)) + Group(rows=3, weight=3, counts=(3, 0))
+    Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
+    """
+
+    rows: int = 0
+    weight: int = 0
+    counts: tuple[int, ...] = ()  # classification: weight of each class
+    total: int = 0  # regression: Σ w·y
+    low: int = 0  # regression: smallest and largest y
+    high: int = 0
+    targets: tuple[tuple[int, int], ...] = ()  # absolute error: (y, w) of each row
+
+    def __add__(self, other: Group) -> Group:  # type: ignore[override]
+        if not self.rows or not other.rows:
+            return self if self.rows else other
+        return Group(
+            self.rows + other.rows,
+            self.weight + other.weight,
+            tuple(map(add, self.counts, other.counts)),
+            self.total + other.total,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.targets + other.targets,
+        )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A criterion set up for one node: measures its branches in integers."""
+
+    total: Callable[[Group], int]  # total impurity, up to a constant of the node
+    worth: float  # what one unit is, in total impurity of the user's numbers
+    rounding: int = 0  # by how many units a gain may be off …
+    per_branch: int = 0  # … and by how many more for each branch
+    valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
+
+    def slack(self, branches: int) -> int:
+        """Return by how much the gain of a split into so many branches may be off."""
+        return self.rounding + self.per_branch * branches
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion: what it is for, how it is set up for a node, and how it is said. All there is to know is here."""
+
+    name: str
+    task: Literal["classification", "regression"]
+    unit: str  # "bits" can be shown as nats too
+    at: Callable[[Group], Measure]
+    letter: str  # what the impurity of a group is called in formulas …
+    legend: str  # … and what that means, {unit} being the unit asked for
+    legend_of_two: str = ""  # the same for two classes, p being the share of the second
+    rule: str = "gain"  # what the candidates compete by: one of RULES (search.Judge.merit)
+    degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
+    centre: Literal["mean", "median"] = "mean"  # what a node of numbers predicts
+    core: str = ""  # the core's name for its impurity, where that is another criterion's
+
+    @property
+    def by_gain(self) -> bool:
+        """Whether the candidates of a column compete by their gain; C4.5 lets only the columns compete otherwise."""
+        return self.rule in ("gain", "c45")
+
+
+# What candidates compete by, and how that comes about, after the criterion's own legend. The merit of any rule but the
+# first is an integer in units of 2^-60 (search.RATIO_BITS).
+RULES = {
+    "gain": "",
+    "ratio": "divided by H of the branch sizes: the gain ratio",
+    "c45": "divided by H of the branch sizes: the gain ratio",
+}
+
+
+def entropy_at(node: Group) -> Measure:
+    """Each logarithm is off by less than two units, times its count: the counts of all terms add up to 4·m at most."""
+    return Measure(entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
+
+
+def gini_at(node: Group) -> Measure:
+    """Exact but for one quotient a branch, and the node's own."""
+    del node
+    return Measure(gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
+
+
+def error_at(node: Group) -> Measure:
+    """Exact."""
+    del node
+    return Measure(error_total, worth=2.0**-FRACTION)
+
+
+def entropy_total(group: Group) -> int:
+    """m·H = m·log m − Σ c·log c."""
+    return nlogn(group.weight) - sum(map(nlogn, group.counts))
+
+
+def gini_total(group: Group) -> int:
+    """m·(1 − Σ p²) = m − Σ c²/m."""
+    squares = sum(c * c for c in group.counts)
+    return (group.weight << FRACTION) - (squares << FRACTION) // group.weight
+
+
+def error_total(group: Group) -> int:
+    """m − max c."""
+    return (group.weight - max(group.counts)) << FRACTION
+
+
+def squared_error_at(node: Group) -> Measure:
+    """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the node's own: compare −S²/m.
+
+    S is taken about the node's mean; in 126 bits there is room for its square and a fraction, so targets of few digits
+    are measured exactly but for one quotient a branch. Where S is longer than 62 bits its tail is cut, at the node's
+    own scale, so that a node of small differences far from zero is measured as finely as any other.
+    """
+    mean = node.total // node.weight
+    spread = node.high - node.low + 1
+    bits = (node.weight * spread).bit_length()
+    shift = max(0, bits - 62)
+    fraction = min(FRACTION, 126 - 2 * (bits - shift))
+
+    def total(group: Group) -> int:
+        centred = (group.total - group.weight * mean) >> shift
+        return -((centred * centred << fraction) // group.weight)
+
+    off = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a cut tail of S
+    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=off, per_branch=off)
+
+
+def poisson_at(node: Group) -> Measure:
+    """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the node's own."""
+    shift = max(0, node.total.bit_length() - 56)
+
+    def total(group: Group) -> int:
+        s = group.total >> shift
+        return s * log2_fixed(group.weight) - nlogn(s)
+
+    worth = math.log(2) * math.ldexp(1.0, shift - FRACTION)
+    cut = 64 << FRACTION if shift else 0  # what a cut tail of S may weigh, in a branch and in the node
+    return Measure(total, worth, 8 * (node.total >> shift) + cut, per_branch=cut, valid=lambda g: g.total > 0)
+
+
+def absolute_error_at(node: Group) -> Measure:
+    """Σ |y − median|, exact."""
+    del node
+    return Measure(absolute_deviation, worth=1.0)
+
+
+def medians(group: Group) -> tuple[int, int]:
+    """Return the lower and the upper middle value of the weighted targets; equal unless the weight splits evenly.
+
+    >>> medians(Group(rows=2, weight=2, targets=((1, 1), (5, 1))))
+    (1, 5)
+    """
+    ordered = sorted(group.targets)
+    reached = list(accumulate(w for _, w in ordered))
+    lower = next(y for (y, _), r in zip(ordered, reached, strict=True) if 2 * r >= group.weight)
+    upper = next(y for (y, _), r in zip(ordered, reached, strict=True) if 2 * r > group.weight)
+    return lower, upper
+
+
+def absolute_deviation(group: Group) -> int:
+    """Return Σ w·|y − median|."""
+    middle = medians(group)[0]
+    return sum(w * abs(y - middle) for y, w in group.targets)
+
+
+ENTROPY = Criterion(
+    "entropy", "classification", "bits", entropy_at, "H", "H in {unit}, of the class shares", "H(p) in {unit}"
+)
+CRITERIA: dict[str, Criterion] = {
+    c.name: c
+    for c in (
+        ENTROPY,
+        Criterion(
+            "gini",
+            "classification",
+            "",
+            gini_at,
+            letter="G",
+            legend="G = 1 − Σ p², over the class shares p",
+            legend_of_two="G(p) = 1 − p² − (1 − p)²",
+        ),
+        Criterion(
+            "error",
+            "classification",
+            "",
+            error_at,
+            letter="E",
+            legend="E = 1 − max p, over the class shares p",
+            legend_of_two="E(p) = min(p, 1 − p)",
+        ),
+        replace(ENTROPY, name="gain_ratio", rule="ratio", core="entropy"),
+        replace(ENTROPY, name="c45", rule="c45", core="entropy"),
+        Criterion(
+            "squared_error",
+            "regression",
+            "",
+            squared_error_at,
+            letter="Var",
+            legend="Var: variance about the mean; a branch is [rows mean]",
+            degree=2,
+        ),
+        Criterion(
+            "absolute_error",
+            "regression",
+            "",
+            absolute_error_at,
+            letter="Dev",
+            legend="Dev: mean distance from the median; a branch is [rows median]",
+            degree=1,
+            centre="median",
+        ),
+        Criterion(
+            "poisson",
+            "regression",
+            "nats",
+            poisson_at,
+            letter="Dev",
+            legend="Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
+            degree=1,
+        ),
+    )
+}
+
+
+def names_for(task: str) -> str:
+    """List the criteria of a task in words.
+
+    >>> names_for("regression")
+    'squared_error, absolute_error or poisson'
+    """
+    *names, last = [c.name for c in CRITERIA.values() if c.task == task]
+    return f"{', '.join(names)} or {last}"
+
+
+def criterion_named(name: str) -> Criterion:
+    """Return a criterion by name, or say which there are."""
+    if not isinstance(name, str) or name not in CRITERIA:
+        said = f'"{name}"' if isinstance(name, str) and name.isprintable() and len(name) < 60 else shown(name)
+        raise ParameterError(
+            f"criterion={said} is not known.{did_you_mean(name, CRITERIA)} One of: {', '.join(CRITERIA)}."
+        )
+    return CRITERIA[name]

@@ -1,0 +1,322 @@
+"""Changing a tree by hand: split a leaf, cut below nodes, re-estimate on a table, go through the growth step by step.
+
+Above grow and predict. A tree is never changed: each function returns a new one, renumbered in pre-order, and writes
+what it did at the end of its history.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise import _core
+from treewise.data import encoding as encode
+from treewise.predict.costs import cost_of, labelled
+from treewise.errors import ParameterError, ParseError, shown
+from treewise.train.true_labels import settled
+from treewise.train.grow import core_columns, core_settings, core_target, problem_like
+from treewise.tree.history import Step
+from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
+from treewise.predict.predict import find_nodes
+from treewise.train.training_set import Problem
+from treewise.train.quartiles import quartiles_of
+from treewise.tree.splits import Multiway, Split
+from treewise.data.table import read
+from treewise.tree.tree import Tree
+
+BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
+
+
+def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
+    """Re-estimate every node's statistics on a table; the splits stay.
+
+    A tree written by hand finds the column it is meant for as ``evaluate`` does, and learns the classes that are there.
+    """
+    if not tree.history:
+        data = read(data)
+        tree = settled(tree, data)
+    return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
+
+
+def problem_again(tree: Tree, data: Any, sample_weight: Any) -> Problem:
+    """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
+    problem = problem_like(tree, data, sample_weight)
+    if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
+        return problem
+    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
+    return replace(problem, notes=(*problem.notes, note))
+
+
+def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
+    """Fill a tree's statistics from a prepared table, in the core."""
+    a = tree.arrays
+    found = _core.estimate(
+        tree.arrays.for_core, a.parent, core_columns(problem), core_target(problem), core_settings(problem)
+    )
+    kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+    said = "label" if tree.task == "classification" else "value"
+    known = getattr(a, said) >= 0 if said == "label" else ~np.isnan(a.value)
+    empty = (a.kind == LEAF) & (found["rows"] == 0)
+    written = empty & (a.stop == BY_HAND) & known  # no row contradicts what somebody wrote: it stays
+    found[said] = np.where(written, getattr(a, said), found[said])
+    stop = a.stop.copy()
+    stop[empty & ~written] = NO_ROWS
+    stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
+    arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
+    history = (*tree.history, Step({**step, "rows": len(problem)}))
+    fitted = replace(
+        tree, arrays=read_only(arrays), history=history, notes=problem.notes, quartiles=quartiles_of(problem)
+    )
+    return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
+
+
+def follow_the_heavier(before: Tree, after: Tree) -> Tree:
+    """Send missing values with the heavier branch again where that was the reason they went where they did."""
+    missing = after.arrays.missing.copy()
+    silent = (after.arrays.kind != LEAF) & (before.arrays.missing_rows == 0) & (after.arrays.missing_rows == 0)
+    for node in np.flatnonzero(silent).tolist():
+        if missing[node] == before.heavier(node):
+            missing[node] = after.heavier(node)
+    missing.flags.writeable = False
+    return replace(after, arrays=replace(after.arrays, missing=missing))
+
+
+def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: Any = None) -> Tree:
+    """Split a leaf by a condition in words, and re-estimate the tree on a table."""
+    try:
+        node = tree.number(node)
+    except (IndexError, TypeError) as error:
+        raise ParameterError(f"{error}.") from None
+    if not isinstance(condition, str):
+        raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
+    if tree.arrays.kind[node] != LEAF:
+        raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
+    problem = problem_again(tree, data, sample_weight)
+    split, says_missing = read_condition(tree, condition)
+    if not says_missing:
+        split = learn_missing(tree, node, split, problem)
+    grown = add_split(tree, node, split)
+    fitted = estimate(grown, problem, {"did": "split", "node": node, "condition": condition})
+    if fitted.arrays.missing[node] == split.missing:
+        return fitted
+    missing = fitted.arrays.missing.copy()
+    missing[node] = split.missing  # the heavier branch is where they go unless somebody says otherwise
+    missing.flags.writeable = False
+    return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
+
+
+def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Split:
+    """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
+    from treewise.train.candidates import Parting, group_of
+    from treewise.train.reference import Judge, pick, place_missing
+
+    rows = np.flatnonzero(find_nodes(tree, problem.columns, len(problem)) == node)
+    if not len(rows):
+        return split
+    children = find_nodes(add_split(tree, node, split), problem.columns, len(problem))[rows]
+    problem, column = problem.at(rows), tree.columns.index(split.column)
+    gone = encode.is_missing(tree.encodings[column], problem.columns[column][rows])
+    branches = range(split.own_branches)
+    groups = tuple(group_of(problem, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
+    away, judge = group_of(problem, rows[gone]), Judge.of(problem, rows)
+    named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
+    parting = Parting(0, groups, partial(replace, split), tuple(named))
+    ways = [
+        judge.score(parting.make, branch, parts, away.rows, (0, 0, 0, place))
+        for place, (branch, parts) in enumerate(place_missing(parting, away, judge.sets_apart(away)))
+    ]
+    judged = [way for way in ways if way is not None]
+    if judged:
+        return pick(judged, None).split
+    weights = [group.weight for group in groups]  # all rows go one way: nothing to choose by
+    return replace(split, missing=weights.index(max(weights)))
+
+
+def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
+    """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
+    from treewise.formats.text_format.infer_split import split_of
+
+    try:
+        return split_of(condition, tree.encodings)
+    except ParseError as error:
+        raise ParameterError(str(error).removeprefix("line 1: ")) from None
+
+
+def add_split(tree: Tree, node: int, split: Split) -> Tree:
+    """Give a leaf a split and as many empty leaves below it."""
+    k = split.n_branches
+    rows = {name: list(getattr(tree.arrays, name)) for name in per_node(tree)}
+    codes, counts = pieces(tree)
+    column = tree.columns.index(split.column)
+    places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+    asks = {"stop": 0, **split_entries(split, column, places)}
+    codes[node] = np.array(asks.pop("codes", ()), np.int32)
+    for name, value in asks.items():
+        rows[name][node] = value
+    after = node + 1
+    blanks = {
+        "column": -1,
+        "missing": -1,
+        "other": -1,
+        "stop": BY_HAND,
+        "parent": node,
+        "label": -1,
+        "value": np.nan,
+    }
+    for name, entries in rows.items():
+        entries[after:after] = [blanks.get(name, 0)] * k
+    rows["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(rows["parent"])]
+    codes[after:after] = [codes[0][:0]] * k
+    counts[after:after] = [counts[0][:0]] * k
+    return rebuild(tree, rows, codes, counts)
+
+
+def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
+    """Turn nodes into leaves: everything below them goes.
+
+    >>> import treewise as tw
+    >>> cut(tw.grow("admissions", preset="id3"), [2]).n_leaves
+    3
+    """
+    a, n = tree.arrays, len(tree)
+    here = np.zeros(n, bool)
+    here[np.fromiter(at, np.int64)] = True
+    here &= a.kind != LEAF
+    visible = ~a.below(here)
+    kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
+    parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
+    empty = (a.rows[here & visible] == 0) & (a.rows[0] > 0)  # as growth says of a branch that no row comes to
+    stops = stop if stop == NOT_YET else np.where(empty, NO_ROWS, stop)
+    return rearranged(tree, kept, parents, here[kept], stops)
+
+
+def rearranged(
+    tree: Tree,
+    nodes: npt.NDArray[np.int64],
+    parents: npt.NDArray[np.int64],
+    leaves: npt.NDArray[np.bool_],
+    stop: int | npt.NDArray[np.int64] = BY_HAND,
+) -> Tree:
+    """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
+
+    ``stop`` is why these are leaves: one reason, or one for each.
+    """
+    a = tree.arrays
+    blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
+    arrays = {}
+    for name in per_node(tree):
+        values = getattr(a, name)[nodes]
+        if name in blanks or name in ("missing_rows", "gain"):
+            values[leaves] = blanks.get(name, 0)
+        arrays[name] = values
+    arrays["parent"] = parents
+    arrays["code_start"], codes = taken(a.code_start, nodes, empty=leaves)
+    arrays["count_start"], counts = taken(a.count_start, nodes)
+    arrays |= {"codes": a.codes[codes], "count_class": a.count_class[counts], "count_weight": a.count_weight[counts]}
+    unused = {f.name: getattr(a, f.name) for f in fields(Arrays) if f.name not in arrays}
+    return replace(tree, arrays=read_only({**unused, **arrays}))
+
+
+def steps(tree: Tree) -> Iterator[Tree]:
+    """Yield the growth one split at a time (CS221 notes 6: "pick a leaf and split it").
+
+    In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
+    """
+    inner = np.flatnonzero(tree.arrays.kind != LEAF)
+    asked = any(step.get("settings", {}).get("max_leaf_nodes") for step in tree.history)
+    split = np.zeros(len(tree), bool)
+    for node in (best_first(tree) if asked else inner).tolist():
+        waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]
+        yield cut(tree, waiting.tolist(), NOT_YET)
+        split[node] = True
+    yield tree
+
+
+def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
+    """Return the inner nodes in the order of best-first growth: of those that can be split, the largest total gain.
+
+    ``most`` is how many are wanted, where not all are.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+    >>> best_first(tree).tolist(), (tree.arrays.gain * tree.arrays.weight).round(1)[[0, 1, 4]].tolist()
+    ([0, 1, 4], [274.3, 134.8, 43.4])
+    """
+    asks = (tree.arrays.kind != LEAF).tolist()
+    order: list[int] = []
+    start, child = (part.tolist() for part in tree.arrays.child_lists)
+    total = (tree.arrays.gain * tree.arrays.weight).tolist()
+    waiting = [(priority(total[0]), 0)] if asks[0] else []
+    while waiting and (most is None or len(order) < most):
+        _, node = heapq.heappop(waiting)
+        order.append(node)
+        for below in child[start[node] : start[node + 1]]:
+            if asks[below]:
+                heapq.heappush(waiting, (priority(total[below]), below))
+    return np.array(order, np.int64)
+
+
+def priority(total: float) -> tuple[float, float]:
+    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (growth.hpp)."""
+    if not total > 0:
+        return (math.inf, 0.0)
+    mantissa, exponent = math.frexp(total)
+    rounded, carried = math.frexp(round(math.ldexp(mantissa, 40)))
+    return (-(exponent + carried), -rounded)
+
+
+# -- arrays in pieces -------------------------------------------------------------------------------------------------
+
+
+def per_node(tree: Tree) -> list[str]:
+    """Return the names of the arrays with one entry a node."""
+    lists = {"code_start", "codes", "count_start", "count_class", "count_weight"}
+    return [f.name for f in fields(Arrays) if f.name not in lists and len(getattr(tree.arrays, f.name))]
+
+
+def taken(
+    start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], empty: npt.NDArray[np.bool_] | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Take the lists of some nodes, or nothing of those to be empty: where each starts now, and which items stay."""
+    first, size = start[nodes], start[nodes + 1] - start[nodes]
+    if empty is not None:
+        size = np.where(empty, 0, size)
+    starts = np.append(0, np.cumsum(size))
+    items = np.arange(starts[-1]) + np.repeat(first - starts[:-1], size)
+    return starts, items
+
+
+def pieces(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
+    """Return each node's own category codes and its own (class, weight) pairs."""
+    a = tree.arrays
+    pairs = np.empty(len(a.count_class), [("class", np.int32), ("weight", np.float64)])
+    pairs["class"], pairs["weight"] = a.count_class, a.count_weight
+    return np.split(a.codes, a.code_start[1:-1]), np.split(pairs, a.count_start[1:-1])
+
+
+def rebuild(
+    tree: Tree, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
+) -> Tree:
+    """Put the pieces together again."""
+    dtypes = {f.name: getattr(tree.arrays, f.name).dtype for f in fields(Arrays)}
+    arrays = {name: np.array(rows.get(name, ()), dtype) for name, dtype in dtypes.items()}
+    pairs = np.concatenate(counts)
+    arrays["codes"] = np.concatenate(codes).astype(np.int32)
+    arrays["code_start"] = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+    arrays["count_class"], arrays["count_weight"] = pairs["class"].copy(), pairs["weight"].copy()
+    arrays["count_start"] = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    return replace(tree, arrays=read_only(arrays))
+
+
+def read_only(arrays: dict[str, npt.NDArray[Any]]) -> Arrays:
+    """Freeze arrays into a tree's."""
+    for array in arrays.values():
+        array.flags.writeable = False
+    return Arrays(**arrays)

@@ -1,0 +1,305 @@
+"""Growing a tree: what the user asked → settings and problem → the core → a Tree.
+
+The front door of learning. Everything is decided before (``train/settings.py``, ``problem``) or inside the core
+(``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Never
+
+import numpy as np
+
+from treewise import _core
+from treewise._version import __version__
+from treewise.predict.costs import CostMatrix, labelled
+from treewise.errors import ParameterError, refuse_unknown, shown
+from treewise.tree.history import Step
+from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
+from treewise.train.training_set import Problem, conform, prepare
+from treewise.train.column_roles import Roles
+from treewise.train.quartiles import by_name
+from treewise.train.settings import PRESET_PRUNING, Settings, as_written, index
+from treewise.data.table import KindSpec
+from treewise.data.column import brief, option
+from treewise.tree.tree import Tree
+from treewise._lib.text import plural, safe
+
+if TYPE_CHECKING:
+    from treewise.prune.grow_and_prune import Pruning
+
+Progress = Callable[[float], None]
+
+ROLES = (
+    "task",
+    "kinds",
+    "ignore",
+    "columns",
+    "na_values",
+    "positive",
+    "sample_weight",
+    "class_weight",
+    "priors",
+    "drop_missing_target",
+)
+PRUNING = ("pruning", "validation", "ccp_alpha")
+MOST_WORKERS = 1024
+
+
+def grow(
+    data: Any,
+    target: Any = None,
+    *,
+    task: Task | None = None,
+    preset: str | None = None,
+    criterion: str | None = None,
+    categorical: str | None = None,
+    kinds: Mapping[str, KindSpec] | None = None,
+    ignore: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    na_values: Sequence[str] = (),
+    missing: str = "learn",
+    empty_branch: str = "parent",
+    positive: Label | None = None,
+    max_depth: int | None = None,
+    min_samples_split: int | float = 2,
+    min_samples_leaf: int | float | None = None,
+    max_leaf_nodes: int | None = None,
+    min_weight_fraction_leaf: float = 0.0,
+    min_impurity_decrease: float = 0.0,
+    sufficient_accuracy: float = 1.0,
+    max_features: int | float | str | None = None,
+    splitter: str = "best",
+    pruning: Any = None,
+    validation: Any = None,
+    ccp_alpha: float = 0.0,
+    sample_weight: Any = None,
+    class_weight: Mapping[Label, float] | str | None = None,
+    priors: Any = None,
+    cost: Any = None,
+    drop_missing_target: bool = False,
+    ties: str = "first",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    **unknown: Never,
+) -> Tree:
+    """Grow a decision tree on a table.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
+    >>> tree.predict({"GPA": "3.7", "Published": "no", "University": "top20"})
+    'P'
+
+    Parameters
+    ----------
+    data : DataFrame (pandas, polars, Arrow, DuckDB), dict of columns, NumPy array, path of a CSV or Parquet file, or
+        the name of a built-in table.
+    target : the column to predict, by name, or an array of its values.
+    task : ``"classification"`` or ``"regression"``. By default the target decides: text, booleans, categories and
+        whole numbers with at most 20 different values are classes; other numbers are regression.
+    preset : ``"id3"``, ``"cart"`` or ``"c45"``: the books' settings by name; what you give yourself wins over them.
+    criterion : ``"entropy"`` (the default for classes), ``"gini"``, ``"error"``, ``"gain_ratio"``, ``"c45"``;
+        ``"squared_error"`` (the default for numbers), ``"absolute_error"``, ``"poisson"``.
+    categorical : how categories are tested: ``"subset"`` (the default; ordered ones by a cut in their order),
+        ``"multiway"``, ``"one_value"``, ``"ordinal"``, or ``"any"``: all of them compete.
+    kinds : what columns are, where the table does not say: ``{"GPA": "nominal", "Price": ["free", "cheap"] (ordered),
+        "Hunger": {"starving", "full"} (levels)}``; a split kind such as ``"multiway"`` is for that column alone.
+    ignore, columns : columns to leave out, or the only ones to use.
+    na_values : texts that mean "missing".
+    missing : ``"learn"`` tries the rows with a missing value in every branch and keeps the best; ``"branch"`` gives
+        them a branch of their own; ``"error"`` refuses them.
+    empty_branch : what a branch without rows answers with: its ``"parent"``'s distribution or the ``"root"``'s.
+    positive : the class to count as positive (it is moved last).
+    max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
+        limits, as in scikit-learn.
+    sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
+    max_features : how many columns a node may choose among, drawn anew at every node: a whole number, a share,
+        ``"sqrt"`` or ``"log2"`` of their number; None for all. Columns that cannot split a node are replaced by others.
+    splitter : ``"best"``, or ``"random"``: of each column one test is drawn, and the best of these is taken.
+    pruning : ``"cv"`` chooses the size by cross-validation (cost complexity, ten folds, 1-SE rule), ``"reduced_error"``
+        by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``, ``"cost_complexity"``; with
+        options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset prunes (c45).
+    validation : for ``"reduced_error"``: a table the tree has not seen, or the share of the rows to hold back.
+    ccp_alpha : the price of a leaf, as in scikit-learn; above 0 it prunes by cost complexity.
+    sample_weight : a weight for each row: the name of a column, or an array.
+    class_weight : ``{"yes": 5}`` or ``"balanced"``.
+    priors : the share that each class has where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the
+        order of the classes: growth and probabilities are as if the table had these shares (as rpart's).
+    cost : what mistakes cost, true class then predicted one: ``{"bad": {"good": 5}}``; one that is not named costs 1. A
+        dataframe or a matrix in the order of the classes will do. Nodes predict the class of least expected cost;
+        splits do not change.
+    drop_missing_target : leave out rows whose target is missing, instead of refusing them.
+    ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
+    random_state : the seed for columns and tests that are drawn, random ties, folds and rows that are held back.
+    n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
+    **unknown : there are no others; one that is misspelt is refused, with the one that was perhaps meant.
+    """
+    given = {**locals()}
+    refuse_unknown(given.pop("unknown"), given, "help(treewise.grow)")
+    options = {name: value for name, value in given.items() if name not in ("data", "target", "n_jobs", *PRUNING)}
+    wanted = pruning_for(preset, pruning, validation, ccp_alpha)
+    if wanted is None:
+        return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
+    from treewise.prune.grow_and_prune import grow_and_prune
+
+    return grow_and_prune(problem_for(data, target, **options), wanted, n_jobs)
+
+
+def pruning_for(
+    preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
+) -> Pruning | None:
+    """Read what is to be done with the tree once it is grown; None: nothing."""
+    from_preset = pruning is None and validation is None and isinstance(preset, str) and preset in PRESET_PRUNING
+    if pruning is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
+        if not from_preset:
+            return None
+        pruning = PRESET_PRUNING[preset]  # type: ignore[index]
+    from treewise.prune.grow_and_prune import Pruning
+
+    return Pruning.of(pruning, validation, ccp_alpha, only_classes=from_preset)
+
+
+def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
+    """Prepare a table under the options of ``grow``."""
+    roles = {name: options.pop(name) for name in ROLES if name in options}
+    preset, cost = options.pop("preset", None), options.pop("cost", None)
+    refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
+    if isinstance(roles.get("na_values"), str):
+        marker = brief(roles["na_values"])
+        raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
+    asked = Roles(target=target, criterion=options.get("criterion"), **roles)
+    problem = prepare(data, asked, Settings.of(preset, **options))
+    if cost is None:
+        return problem
+    if problem.target.task == "regression":
+        raise ParameterError("cost=…: regression has no classes; leave it out.")
+    matrix = CostMatrix.of(cost, problem.target.classes)
+    return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
+
+
+def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
+    """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
+    made = next((step for step in tree.history if step.get("did") == "grow"), {})
+    asked = {"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})}
+    return conform(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
+
+
+def grow_problem(
+    problem: Problem, progress: Progress | None = None, n_jobs: int | None = None, for_good: bool = True
+) -> Tree:
+    """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf.
+
+    A tree that is not ``for_good``, such as that of a fold, is judged and forgotten: it does without quartiles.
+    """
+    settings = core_settings(problem)
+    settings.n_jobs, settings.quartiles = workers(n_jobs), for_good
+    try:
+        grown = _core.grow(core_columns(problem), core_target(problem), settings, progress)
+    except MemoryError:
+        raise out_of_memory(problem) from None
+    quartiles = by_name(problem.encodings, grown.pop("quartiles")) if for_good else {}
+    for array in grown.values():
+        array.flags.writeable = False
+    asked = problem.settings
+    step = {
+        "did": "grow",
+        "treewise": __version__,
+        "rows": len(problem),
+        "settings": asked.given(),
+        **problem.asked,
+    }
+    assert asked.criterion is not None
+    tree = Tree(
+        problem.encodings,
+        problem.target,
+        Arrays(**grown),
+        asked.criterion,
+        asked.empty_branch,
+        history=(Step(step),),
+        quartiles=quartiles,
+    )
+    if step.get("cost") is not None:
+        tree = labelled(tree)
+    return tree.with_(notes=(*problem.notes, *notes_on(tree)))
+
+
+def workers(n_jobs: int | None) -> int:
+    """Return how many threads that asks for, as scikit-learn counts: -1 is one a processor, -2 one fewer, …
+
+    >>> workers(3)
+    3
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return processors
+    count = index(n_jobs)
+    if count is None or count == 0 or count > MOST_WORKERS:
+        raise ParameterError(
+            f"n_jobs={shown(n_jobs)}: must be a whole number of threads, at most {MOST_WORKERS},"
+            " or -1 for one a processor, -2 for one fewer."
+        )
+    return count if count > 0 else max(1, processors + 1 + count)
+
+
+def out_of_memory(problem: Problem) -> MemoryError:
+    """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
+    needed = 16 * len(problem) * (len(problem.columns) + 1) / 2**20
+    size = f"{plural(len(problem), 'row')} and {plural(len(problem.columns), 'column')}"
+    return MemoryError(
+        f"not enough memory: growing on {size} needs about {needed:,.0f} MB beside the table."
+        " Fewer rows or columns need less."
+    )
+
+
+def notes_on(tree: Tree) -> list[str]:
+    """Say what looks too good to be true: one column that tells all rows apart by itself."""
+    leaves = tree.arrays.rows[1:] > 0
+    deeper = len(tree) == 1 or np.any(tree.arrays.parent[1:] > 0)
+    if deeper or tree.arrays.rows[0] < 20 or not np.all(tree.arrays.impurity[1:][leaves] == 0):
+        return []
+    column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
+    return [
+        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
+        f' ignore=["{column}"] (--ignore {option(column)})'
+    ]
+
+
+def core_columns(problem: Problem) -> list[_core.Column]:
+    """Hand the columns to the core, each with the split kinds it may be tested by."""
+    return [
+        _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
+        for encoding, values, kinds in zip(problem.encodings, problem.columns, problem.splits, strict=True)
+    ]
+
+
+def core_target(problem: Problem) -> _core.Target:
+    """Hand the target and the weights to the core."""
+    n_classes = len(problem.target.classes)
+    scales = (problem.target_scale, problem.weight_scale, problem.target_top)
+    return _core.Target(problem.y, problem.raw, problem.weight, n_classes, *scales)
+
+
+def core_settings(problem: Problem) -> _core.Settings:
+    """Translate the settings into the core's: names into numbers, shares into counts."""
+    asked, core = problem.settings, _core.Settings()
+    core.criterion = _core.Criterion[problem.criterion.core or problem.criterion.name]
+    core.rule = _core.Rule[problem.criterion.rule]
+    core.by_branches = problem.by_branches
+    core.missing_branch = asked.missing == "branch"
+    core.empty_from_root = asked.empty_branch == "root"
+    core.random_ties = asked.ties == "random"
+    core.random_cuts = asked.splitter == "random"
+    core.max_features = asked.features_of(len(problem.columns))
+    core.seed = asked.random_state
+    core.max_depth = -1 if asked.max_depth is None else asked.max_depth
+    core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
+    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(problem))
+    core.min_samples_leaf = problem.least_leaf_rows
+    core.min_leaf_weight = problem.least_leaf_weight
+    core.min_impurity_decrease = asked.min_impurity_decrease
+    enough = as_written(asked.sufficient_accuracy)
+    core.accuracy_over, core.accuracy_under = enough.numerator, enough.denominator
+    return core

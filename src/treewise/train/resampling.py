@@ -1,0 +1,94 @@
+"""Parts of a problem: some of its rows, rows drawn again, and folds that are held out in turn.
+
+Stands on ``problem``, below everything that grows on some of the rows: curves, comparisons with other models,
+resamples, the trees of an ensemble. A part keeps the encodings, units and weights of the whole, so that all its trees
+speak of the same columns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.errors import DataError, ParameterError, shown
+from treewise.train.training_set import Problem
+from treewise.train.settings import index, whole
+
+Ints = npt.NDArray[np.int64]
+
+USUAL_FOLDS = 10
+LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
+
+
+def part(problem: Problem, rows: Ints) -> Problem:
+    """Return the problem of some of the rows."""
+    return replace(
+        problem,
+        columns=tuple(values[rows] for values in problem.columns),
+        y=problem.y[rows],
+        raw=problem.raw[rows] if len(problem.raw) else problem.raw,
+        weight=problem.weight[rows],
+        row_weight=problem.row_weight[rows],
+        repeats=None if problem.repeats is None else problem.repeats.take(rows),
+        rows=np.asarray(problem.rows)[rows],
+    )
+
+
+def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
+    """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
+
+    Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
+    instead: a copy of a row that was grown on is no judge.
+    """
+    if not as_weights:
+        return within_bounds(part(problem, np.repeat(np.arange(len(times)), times)))
+    rows = np.flatnonzero(times)
+    some = part(problem, rows)
+    return within_bounds(replace(some, weight=some.weight * times[rows]))
+
+
+def within_bounds(problem: Problem) -> Problem:
+    """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
+    while float(problem.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
+        weight = np.maximum(1, np.asarray(problem.weight) >> 8)
+        problem = replace(problem, weight=weight, weight_scale=problem.weight_scale - 8)
+    return problem
+
+
+def fold_numbers(problem: Problem, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
+    """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
+    count = index(folds)
+    if count is None or count < 2:
+        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more.")
+    whole("random_state", random_state, least=0, most=2**64 - 1)
+    n = len(problem)
+    if n < count:
+        raise DataError(
+            f"{problem.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
+        )
+    order = np.random.default_rng(random_state).permutation(n)
+    if problem.target.task == "classification":
+        order = order[np.argsort(problem.y[order], kind="stable")]  # dealt out class by class
+    numbers = np.empty(n, np.int64)
+    numbers[order] = np.arange(n) % count
+    return numbers
+
+
+def held_out(problem: Problem, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
+    """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
+    if not 0 < share < 1:
+        raise ParameterError(f"validation={shown(share)}: must be a table, or a share between 0 and 1, such as 0.3.")
+    order = np.random.default_rng(random_state).permutation(len(problem))
+    if problem.target.task == "classification":
+        order = order[np.argsort(problem.y[order], kind="stable")]
+    # Every row advances a counter by the share; where it passes a whole number, the row is held out.
+    passed = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
+    chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
+    if chosen.all() or not chosen.any():
+        raise DataError(
+            f"validation={share:g} of {len(problem)} rows leaves one side without any. Give another share, or a table."
+        )
+    return np.sort(order[~chosen]), np.sort(order[chosen])

@@ -1,0 +1,180 @@
+"""The target of a problem: which rows have one, classification or regression, class numbers or numbers.
+
+Used by ``problem.prepare`` for a new tree, where the column decides, and wherever a table must fit the classes a tree
+already has (``problem.conform``, ``evaluate``, ``predict``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data import encoding as encode
+from treewise.train.criteria import criterion_named
+from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
+from treewise.errors import DataError, ParameterError, did_you_mean, listing
+from treewise.tree.arrays import Label, Target
+from treewise.train.column_roles import Roles
+from treewise.train.settings import Settings
+from treewise.data.table import Column
+from treewise.data.column import brief
+from treewise._lib.text import plural, safe
+
+Ints = npt.NDArray[np.int64]
+Rows = Ints | range  # numbers of rows: as a rule all of them, which need no list
+
+
+def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Rows:
+    """Return the rows with a positive weight and a target; a missing target is an error unless it may be dropped."""
+    counts = weight > 0
+    gone = np.flatnonzero(column.is_missing() & counts)
+    if len(gone) and not roles.drop_missing_target:
+        rows = listing([int(r) + 1 for r in gone], most=5)
+        raise DataError(
+            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).'
+            f" Remove {'it' if len(gone) == 1 else 'them'} first, or drop_missing_target=True (--drop-missing-target)."
+        )
+    counts[gone] = False
+    if not counts.any():
+        raise DataError(
+            f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
+            " Give some rows a weight above 0."
+        )
+    return range(len(counts)) if counts.all() else np.flatnonzero(counts)
+
+
+def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+    """Decide the task and read the target: class numbers, or numbers as they are."""
+    task, numeric = roles.task, column.form in ("int", "float")
+    if task is None and encode.is_quantity(column):
+        task = "regression"
+    if task != "regression" or not numeric:
+        numeric, codes, labels = encode.classes(column)
+        task = task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
+    if task == "regression":
+        if not numeric:
+            raise DataError(
+                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}), so'
+                ' task="regression" does not fit. Leave task out, or give numbers.'
+            )
+        if roles.positive is not None:
+            raise ParameterError("positive=…: regression has no classes; leave it out.")
+        raw = finite_targets(column, kept)
+        return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
+    order = class_order(labels, roles.positive, column.name)
+    if roles.positive is not None:
+        place = np.empty(len(labels), np.int64)
+        place[order] = np.arange(len(labels))
+        codes = place[codes]
+    return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
+
+
+def known_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
+    """Read the target of a tree that is there already: its class numbers, or numbers as they are."""
+    if target.task == "classification":
+        return class_numbers(column, target, table_name, kept), np.empty(0)
+    raw = finite_targets(column, kept)
+    return np.zeros(len(raw), np.int64), raw
+
+
+def target_notes(target: Target, column: Column) -> list[str]:
+    """Note a target whose numbers were taken for classes though most of them occur once."""
+    taken = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
+    if not taken or len(target.classes) < 5:
+        return []
+    return [
+        f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
+        ' classes. For numbers: task="regression" (--task regression)'
+    ]
+
+
+def few_whole_numbers(labels: Sequence[Label]) -> bool:
+    """Tell whether these are whole numbers, few enough to be class numbers."""
+    return len(labels) <= MOST_CLASSES_OF_WHOLE_NUMBERS and all(float(v).is_integer() for v in labels)
+
+
+def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
+    """Order the classes by value, with the positive one last."""
+    order = list(range(len(labels)))
+    if positive is None:
+        return order
+    named = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
+    if not named:
+        words = [safe(v) for v in labels]
+        raise ParameterError(
+            f'positive="{brief(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
+            f"{did_you_mean(positive, words)}"
+        )
+    order.remove(named[0])
+    return [*order, named[0]]
+
+
+def finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
+    """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
+    raw = encode.numbers(column)
+    bad = np.flatnonzero(~np.isfinite(raw))
+    if len(bad):
+        raise DataError(
+            f'target "{safe(column.name)}" is {raw[bad[0]]} in row {kept[bad[0]] + 1:,}. Regression needs finite'
+            " numbers. Leave that row out, or correct it."
+        )
+    return raw
+
+
+def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
+    """Return the class number of each row; a class the tree does not know is an error.
+
+    ``rows`` are the numbers these rows have in the table, where they are not all of it.
+    """
+    rows = range(len(column)) if rows is None else rows
+    gone = np.flatnonzero(column.is_missing())
+    if len(gone):
+        raise DataError(
+            f'{table_name}: target "{safe(column.name)}" is missing in row {rows[gone[0]] + 1:,}. Remove such rows'
+            " first."
+        )
+    _, codes, labels = encode.classes(column)
+    known = {str(c): i for i, c in enumerate(target.classes)}
+    place = np.array([known.get(str(label), -1) for label in labels], np.int64)
+    y = place[codes]
+    strange = np.flatnonzero(y < 0)
+    if len(strange):
+        label = labels[codes[strange[0]]]
+        raise DataError(
+            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[strange[0]] + 1:,}, a class'
+            f" the tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
+        )
+    return y
+
+
+def settle_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
+    """Fill in the criterion of the task; one of the other task is refused if given, and gives way if a preset's."""
+    usual = "entropy" if target.task == "classification" else "squared_error"
+    if settings.criterion is None:
+        return replace(settings, criterion=usual)
+    meant = criterion_named(settings.criterion).task
+    if meant != target.task and given is None:
+        return replace(settings, criterion=usual)
+    if meant != target.task:
+        what = f"has {len(target.classes)} classes" if target.classes else "is a number"
+        if target.classes:
+            what += f" ({listing([safe(c) for c in target.classes], most=4)})"
+        raise ParameterError(
+            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.'
+            f' Use criterion="{usual}", or task="{meant}".'
+        )
+    return settings
+
+
+def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
+    """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
+    if target.task == "regression" and settings.sufficient_accuracy < 1:
+        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
+    if settings.criterion == "poisson" and np.any(raw < 0):
+        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
+        raise DataError(
+            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+        )

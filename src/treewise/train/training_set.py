@@ -1,0 +1,262 @@
+"""The training table as the learner sees it: encoded columns, an integer target and integer weights.
+
+Stands between the table and the two learners that must agree, ``train/reference.py`` (readable) and the core (fast). Everything
+that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
+the order of the classes, which rows count; weights and targets become integers by ``train/fixed_point.py``. The folder's files
+read one part each: ``roles.py`` the columns, ``target.py`` the target, ``weights.py`` the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data import encoding as encode
+from treewise.train.criteria import Criterion, criterion_named
+from treewise.data.encoding import Encoding
+from treewise.errors import DataError, listing
+from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
+from treewise.tree.arrays import Target
+from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
+from treewise.train.target import (
+    Rows,
+    check_target,
+    known_target,
+    read_target,
+    rows_that_count,
+    settle_criterion,
+    target_notes,
+)
+from treewise.train.weights import Repeats, Weighed, repeats, said_class_weight, said_priors, sample_weights, weigh
+from treewise.train.settings import Settings, as_written
+from treewise.data.table import Column, read, read_markers
+from treewise._lib.text import plural, safe
+
+Ints = npt.NDArray[np.int64]
+Cells = TypeVar("Cells", Column, npt.NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table made ready for learning. ``prepare`` makes it; nothing changes it."""
+
+    encodings: tuple[Encoding, ...]
+    columns: tuple[npt.NDArray[Any], ...]  # encoded as encode.py says, one array a column
+    splits: tuple[tuple[str, ...], ...]  # for each column the split kinds it may be tested by
+    target: Target
+    y: Ints  # class number, or scaled target
+    raw: npt.NDArray[np.float64]  # regression: the target as given
+    target_scale: int
+    target_top: int | None  # regression: the exponent of the largest |target|; None when all fit as they are
+    weight: Ints
+    weight_scale: int
+    row_weight: npt.NDArray[np.float64]  # as given for the rows, without what their classes weigh: how rows are judged
+    settings: Settings
+    table_name: str = ""
+    notes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
+    repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
+    rows: Rows = range(0)  # where in the table its rows stand
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion, never None here."""
+        assert self.settings.criterion is not None
+        return criterion_named(self.settings.criterion)
+
+    @cached_property
+    def by_branches(self) -> bool:
+        """Whether kinds compete, so that gains are divided by the number of branches less one."""
+        return self.settings.categorical == "any" or "any" in self.asked.get("splits", {}).values()
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def at(self, rows: Ints) -> Problem:
+        """Return the problem as a node with these rows sees it: with its targets in units fine enough for them.
+
+        The same for the same rows, whatever the tree above them; and this very problem but in extreme tables.
+        """
+        largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
+        if not largest or self.target_top is None:
+            return self
+        scale = scale_beside(self.target_top, largest)
+        if scale == self.target_scale:
+            return self
+        y = np.zeros_like(self.y)
+        y[rows] = in_units(self.raw[rows], scale)
+        return replace(self, y=y, target_scale=scale)
+
+    @cached_property
+    def least_leaf_rows(self) -> int:
+        """The fewest rows of a leaf."""
+        return self.settings.least_rows(self.settings.min_samples_leaf, len(self))
+
+    @cached_property
+    def least_leaf_weight(self) -> int:
+        """The least weight of a leaf, in scaled units."""
+        return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
+
+
+class Feature(NamedTuple):
+    """One column made ready: what it is, its values, and the split kinds it may be tested by."""
+
+    encoding: Encoding
+    values: npt.NDArray[Any]
+    splits: tuple[str, ...]
+
+
+def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
+    """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
+    roles = check_roles(roles)
+    markers = read_markers(roles.na_values)
+    table = read(data, na_values=markers)
+    column = take_target(table, roles.target)
+    weight = sample_weights(table, roles.sample_weight)
+    kept = rows_that_count(column, weight, roles, table.name)
+    target, y, raw = read_target(cells_of(column, kept), roles, kept)
+    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    weighed = weigh(rows, target, roles.class_weight, roles.priors, table.name)
+    settings = settle_criterion(settings, target, roles.criterion)
+    check_target(settings, target, raw, kept)
+    notes = [*table.notes, *target_notes(target, column)]
+    kinds = {**table.kinds, **(roles.kinds or {})}
+    names = choose_columns(table, target.name, roles)
+    if not names:
+        notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
+    table.convert(names)
+    features: list[Feature] = []
+    own_splits: dict[str, str] = {}
+    for name in names:
+        learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
+        if settings.missing == "error":
+            refuse_missing(learned.encoding, learned.values, weighed.rows)
+        notes += learned.notes
+        own_splits |= {name: learned.splits} if learned.splits else {}
+        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical)
+        features.append(Feature(learned.encoding, learned.values, splits))
+    asked = {
+        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
+        "class_weight": said_class_weight(roles.class_weight),
+        "priors": said_priors(roles.priors, target),
+        "splits": own_splits,
+        "drop_missing_target": bool(roles.drop_missing_target),
+        "na_values": list(markers),
+    }
+    asked = {name: value for name, value in asked.items() if value}
+    ready = assemble(weighed, target, settings, features, weight)
+    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
+
+
+def conform(
+    data: Any,
+    encodings: Sequence[Encoding],
+    target: Target,
+    settings: Settings,
+    asked: Mapping[str, Any],
+    sample_weight: Any = None,
+    answers: Any = None,
+) -> Problem:
+    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
+
+    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
+    ``answers``, a column or an array, the table has the target by its name.
+    """
+    table = read(data, na_values=asked.get("na_values", ()))
+    column = take_target(table, target.name if answers is None else answers)
+    name = asked.get("sample_weight")
+    again = name if name in table.columns else None
+    weight = sample_weights(table, again if sample_weight is None else sample_weight)
+    roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
+    kept = rows_that_count(column, weight, roles, table.name)
+    y, raw = known_target(cells_of(column, kept), target, table.name, kept)
+    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    weighed = weigh(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
+    table.convert(e.name for e in encodings)
+    features = [
+        Feature(
+            encoding,
+            cells_of(encode.apply(encoding, table[encoding.name], table.name), weighed.rows),
+            allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
+        )
+        for encoding in encodings
+    ]
+    notes = list(table.notes)
+    if name is not None and again is None and sample_weight is None:
+        lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
+        notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
+    settings = settle_criterion(settings, target, None)
+    ready = assemble(weighed, target, settings, features, weight)
+    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
+
+
+def assemble(
+    weighed: Weighed,
+    target: Target,
+    settings: Settings,
+    features: Sequence[Feature],
+    given: npt.NDArray[np.float64],
+) -> Problem:
+    """Put the parts of a problem together: here weights and targets become integers.
+
+    ``given`` are the weights of the table's rows as they came.
+    """
+    weight, weight_scale = scale_weights(weighed.weight)
+    row_weight = cells_of(given, weighed.rows)
+    if target.task == "regression":
+        y, target_scale, top = scale_targets(weighed.raw)
+    else:
+        y, target_scale, top = weighed.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
+    return Problem(
+        encodings=tuple(f.encoding for f in features),
+        columns=tuple(f.values for f in features),
+        splits=tuple(f.splits for f in features),
+        target=target,
+        y=y,
+        raw=weighed.raw,
+        target_scale=target_scale,
+        target_top=top,
+        weight=weight,
+        weight_scale=weight_scale,
+        row_weight=row_weight,
+        settings=settings,
+        repeats=repeats(row_weight, weighed),
+        rows=weighed.rows,
+    )
+
+
+def cells_of(column: Cells, rows: Rows) -> Cells:
+    """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
+    return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
+
+
+def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
+    """Return the split kinds a column may be tested by, in the order in which ties prefer them.
+
+    Ordered categories are cut in their order unless another kind was asked for.
+    """
+    if not encoding.categorical:
+        return ("threshold",)
+    if categorical == "any":
+        return ("ordinal", "one_value", "subset", "multiway")
+    if categorical == "subset" and encoding.kind == "ordered":
+        return ("ordinal",)
+    return (categorical,)
+
+
+def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
+    """Enforce missing="error"."""
+    gone = np.flatnonzero(encode.is_missing(encoding, values))
+    if len(gone):
+        rows = listing([int(kept[row]) + 1 for row in gone], most=3)
+        raise DataError(
+            f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
+            ' asked for. missing="learn" learns where they go; or fill them first.'
+        )

@@ -1,0 +1,210 @@
+"""The weights of a problem's rows: as given for the rows, times those of their classes, checked.
+
+Used by ``problem.prepare`` and ``problem.conform``; ``train/fixed_point.py`` makes whole numbers of the outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.data import encoding as encode
+from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.tree.arrays import Label, Target
+from treewise.train.column_roles import read_array
+from treewise.train.target import Rows
+from treewise.train.settings import LARGEST
+from treewise.data.table import Table
+from treewise._lib.text import number, safe
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MOST_REPEATS = 10  # a row, on average: weights beyond are no counts
+
+
+def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
+    """Read and check the weights of the rows."""
+    if given is None:
+        return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
+    column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
+    weight = encode.numbers(column)
+    for fault, rows in (
+        ("missing", np.flatnonzero(np.isnan(weight))),
+        ("infinite", np.flatnonzero(np.isinf(weight))),
+        ("negative", np.flatnonzero(weight < 0)),
+    ):
+        if len(rows):
+            value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
+            raise DataError(
+                f"sample_weight is {fault} in row {rows[0] + 1:,}{value}. Weights must be 0 or more and finite;"
+                " 0 leaves a row out."
+            )
+    return weight
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The rows that count: their numbers in the table, targets, and weights."""
+
+    rows: Rows
+    y: Ints
+    raw: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    factor: npt.NDArray[np.float64] | None = None  # what of the weight is the row's class's; None: nothing
+
+    def take(self, alive: Ints) -> Weighed:
+        """Return some of them."""
+        raw = self.raw[alive] if len(self.raw) else self.raw
+        rows = alive if isinstance(self.rows, range) else self.rows[alive]
+        factor = None if self.factor is None else self.factor[alive]
+        return Weighed(rows, self.y[alive], raw, self.weight[alive], factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Rows whose weights are counts: for how many equal rows each stands, and what one of these weighs."""
+
+    times: Ints
+    factor: npt.NDArray[np.float64]
+
+    def take(self, rows: Ints) -> Repeats:
+        """Return some of them."""
+        return Repeats(self.times[rows], self.factor[rows])
+
+
+def repeats(sample: npt.NDArray[np.float64], weighed: Weighed) -> Repeats | None:
+    """Take the weights given for rows as counts, if they are whole and few; None: each row stands for itself.
+
+    Whatever draws rows by chance must know: a row of weight 2 is two rows, each of which may be drawn. Larger weights
+    (more than ten a row, on average) say what rows are worth, not how many there were.
+    """
+    if sample.strides == (0,) or float(sample.sum()) > MOST_REPEATS * len(sample):
+        return None
+    if np.all(sample == 1.0) or not np.array_equal(sample, np.rint(sample)):
+        return None
+    factor = np.broadcast_to(np.float64(1.0), len(sample)) if weighed.factor is None else weighed.factor
+    return Repeats(sample.astype(np.int64), factor)
+
+
+def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_name: str) -> Weighed:
+    """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
+    weighed = rows
+    if class_weight is not None and priors is not None:
+        raise ParameterError("class_weight and priors both weigh the classes. Give one of them.")
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+        if class_weight is not None:
+            weighed = multiplied(rows, class_factors(class_weight, target, rows.y, rows.weight))
+        elif priors is not None:
+            shares = read_priors(priors, target)
+            weighed = multiplied(rows, factors_of_shares(shares, rows.y, rows.weight))
+    wild = np.flatnonzero(~np.isfinite(weighed.weight))
+    if len(wild):
+        raise DataError(
+            f"sample_weight times class_weight is past the largest number in row {weighed.rows[wild[0]] + 1:,}."
+            " Scale the weights down: only their proportions matter."
+        )
+    with np.errstate(over="ignore"):
+        if np.isinf(weighed.weight.sum()):
+            raise DataError(
+                "the weights add up to more than the largest number, 1.8e308. Scale them down: only their proportions"
+                " matter."
+            )
+    if not np.all(weighed.weight):
+        weighed = weighed.take(np.flatnonzero(weighed.weight))
+    if not len(weighed.rows):
+        raise DataError(
+            f"{table_name}: no row has a positive weight; there is nothing to learn from."
+            " Give some class a class_weight above 0."
+        )
+    return weighed
+
+
+def multiplied(rows: Weighed, factor: Floats) -> Weighed:
+    """Return the rows with the factors of their classes multiplied in."""
+    return replace(rows, weight=rows.weight * factor, factor=factor)
+
+
+def class_factors(
+    given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
+    if target.task == "regression":
+        raise ParameterError("class_weight=…: regression has no classes; leave it out.")
+    if isinstance(given, str) and given == "balanced":
+        return factors_of_shares(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
+    if not isinstance(given, Mapping):
+        raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')
+    factors = np.ones(len(target.classes))
+    names = {str(c): i for i, c in enumerate(target.classes)}
+    for label, factor in given.items():
+        if str(label) not in names:
+            raise ParameterError(
+                f"class_weight names {shown(label)}; the classes are {listing([safe(n) for n in names])}."
+                f"{did_you_mean(label, names)}"
+            )
+        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= LARGEST:
+            raise ParameterError(
+                f"class_weight of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+            )
+        factors[names[str(label)]] = factor
+    return factors[y]
+
+
+def factors_of_shares(shares: Floats, y: Ints, weight: Floats) -> Floats:
+    """Return one factor a row that gives each class its share of all weight, which stays as much as it was."""
+    top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
+    scaled = np.ldexp(weight, -top)
+    by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
+    totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
+    factors: Floats = shares[y] * (math.fsum(scaled.tolist()) / totals[y])
+    return factors
+
+
+def read_priors(given: Any, target: Target) -> Floats:
+    """Read the share that each class is said to have: by label, or a list in the order of the classes."""
+    if target.task == "regression":
+        raise ParameterError("priors=…: regression has no classes; leave them out.")
+    names = [str(label) for label in target.classes]
+    order = listing([safe(name) for name in names])
+    if not isinstance(given, Mapping):
+        listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
+        listed = list(given) if listable else []
+        if len(listed) != len(names):
+            raise ParameterError(f"priors={shown(given)}: must be a share for each class, in the order {order}.")
+        given = dict(zip(names, listed, strict=True))
+    said = {str(label): share for label, share in given.items()}
+    for label in said:
+        if label not in names:
+            raise ParameterError(
+                f'priors names the class "{safe(label)}"; the classes are {order}.{did_you_mean(label, names)}'
+            )
+    for label in names:
+        share = said.get(label)
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
+            lacks = "is not given" if share is None else f"is {shown(share)}"
+            raise ParameterError(f'priors=…: the share of "{safe(label)}" {lacks}. It must be above 0 and at most 1.')
+    total = math.fsum(said.values())
+    if abs(total - 1) > 1e-6:
+        raise ParameterError(
+            f"priors add up to {number(float(f'{total:.6g}'))}: the shares of all classes must make 1."
+        )
+    return np.array([said[label] for label in names], np.float64) / total
+
+
+def said_priors(given: Any, target: Target) -> dict[str, float] | None:
+    """Return priors as the tree's history keeps them: classes as text, as in a file."""
+    if given is None:
+        return None
+    return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
+
+
+def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+    """Return class weights as the tree's history keeps them: classes as text, as in a file."""
+    return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given

@@ -1,0 +1,1 @@
+"""The tree itself: splits, node arrays, the `Tree` class, the history of a model, regions of nodes."""

@@ -1,0 +1,355 @@
+"""The five splits: a split maps a value of one column to a branch number.
+
+They stand between the encodings (``encode``: what kind a column is) and the tree (``tree/tree.py``: which split at
+which node). Each is a small immutable value that knows three things: how many branches it has, which branch a value
+takes (missing and never-seen values included), and how each branch is said in words. Text, trace, SQL and pictures all
+quote ``words``; the core's ``predict`` must agree with ``branch``.
+
+    Threshold   age <= 71.5          | age > 71.5                          numbers, wide integers, datetimes
+    Ordinal     size <= medium       | size > medium                       categories in their order
+    OneValue    city = Rome          | otherwise                           (chapter 8, figure 8.2 b)
+    Subset      city in {Bari, Rome} | otherwise                           (figure 8.2 d)
+    Multiway    city = Bari | city = Rome | city = Turin | otherwise       (figure 8.2 a)
+
+Missing values take branch ``missing``. If that number is the one after the split's own branches, missing values have
+a branch of their own. A test on missingness itself needs no sixth type: ``Threshold(x, inf, missing=1)`` and
+``Subset(x, (), missing=0)`` separate present from missing.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import ClassVar
+
+from treewise.data.encoding import INT64_MAX, Encoding
+from treewise._lib.text import safe
+
+Value = float | int | str | None  # one decoded cell; None is missing
+
+MOST_SAID, FEW_SAID = 200, 10  # of a set of more levels than the one, the other is said
+MOST_IN_CELL, FEW_IN_CELL = 6, 5  # the same in a cell of a table
+
+
+@dataclass(frozen=True, slots=True)
+class Split(ABC):
+    """What all splits share: the column asked about, and where missing values go.
+
+    >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
+    >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own
+    >>> split.named, split.own_branches, split.n_branches, split.asks_presence(city)
+    (('Bari', 'Rome'), 2, 3, False)
+    >>> split.branch("Rome", city), split.branch(None, city), split.words(2, city)
+    (0, 2, 'city missing')
+    >>> split.present_branch("Turin", city), split.present_words(1, "city", city)
+    (1, 'city = Turin')
+    """
+
+    column: str
+    missing: int = field(default=0, kw_only=True)  # the branch missing values take
+    kind: ClassVar[str] = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The levels the test names, in order."""
+        return ()
+
+    @property
+    def own_branches(self) -> int:
+        """Branches for present values; a missing branch may follow them."""
+        return 2
+
+    @property
+    def n_branches(self) -> int:
+        """All branches, the one for missing values included when there is one."""
+        return max(self.own_branches, self.missing + 1)
+
+    def branch(self, value: Value, encoding: Encoding) -> int | None:
+        """Return the branch a value takes; None when a never-seen category has none and stays at the node."""
+        return self.missing if value is None else self.present_branch(value, encoding)
+
+    @abstractmethod
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int | None:
+        """Return the branch of a value that is not missing."""
+
+    def words(self, branch: int, encoding: Encoding) -> str:
+        """Say the condition under which a row takes this branch."""
+        name = safe(self.column)
+        if branch >= self.own_branches or self.asks_presence(encoding):
+            return f"{name} missing" if branch == self.missing else f"{name} present"
+        return self.present_words(branch, name, encoding)
+
+    @abstractmethod
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say the condition of one of the split's own branches."""
+
+    @abstractmethod
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """Tell whether this split only separates missing from present values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Split):
+    """``x <= cut`` goes to branch 0, larger values to branch 1.
+
+    >>> age = Encoding("age", "number")
+    >>> t = Threshold("age", 71.5, missing=1)
+    >>> t.branch(71.5, age), t.branch(72, age), t.branch(None, age), t.words(1, age)
+    (0, 1, 1, 'age > 71.5')
+    """
+
+    cut: float | int
+    kind = "threshold"
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
+        """Compare as the column is: float64, or exact integers."""
+        assert not isinstance(value, str)
+        return 0 if value <= self.cut else 1
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say ``age <= 71.5`` or ``age > 71.5``."""
+        return f"{name} {'<=' if branch == 0 else '>'} {encoding.say(self.cut)}"
+
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """A cut above everything leaves only the missing values on the other side."""
+        return self.missing == 1 and self.cut in (math.inf, INT64_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Split):
+    """Levels up to and including ``level`` (in the column's order) go to branch 0, later ones to branch 1.
+
+    >>> size = Encoding("size", "ordered", ("small", "medium", "large"))
+    >>> Ordinal("size", "medium").words(0, size), Ordinal("size", "medium").branch("large", size)
+    ('size <= medium', 1)
+    """
+
+    level: str
+    kind = "ordinal"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The one level."""
+        return (self.level,)
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
+        """A never-seen level has no place in the order: it goes with the missing values."""
+        if value not in encoding.levels:
+            return self.missing
+        return 0 if encoding.levels.index(str(value)) <= encoding.levels.index(self.level) else 1
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say ``size <= medium``, or ``size = large`` for a side with one level."""
+        place = encoding.levels.index(self.level)
+        side = encoding.levels[: place + 1] if branch == 0 else encoding.levels[place + 1 :]
+        if len(side) == 1:
+            return say_equal(name, side[0], encoding)
+        return f"{name} {'<=' if branch == 0 else '>'} {safe(self.level)}"
+
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """A cut at the last level leaves only the missing values on the other side."""
+        return self.missing == 1 and bool(encoding.levels) and self.level == encoding.levels[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class OneValue(Split):
+    """``x = level`` goes to branch 0; whatever else, never-seen levels included, to branch 1.
+
+    >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
+    >>> t = OneValue("city", "Rome")
+    >>> t.words(0, city), t.words(1, city), t.branch("Paris", city)
+    ('city = Rome', 'city otherwise', 1)
+    """
+
+    level: str
+    kind = "one_value"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The one level."""
+        return (self.level,)
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
+        """Literal: equal or not."""
+        return 0 if value == self.level else 1
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say ``city = Rome`` or ``city otherwise``."""
+        listed = (self.level,)
+        return say_set(name, listed, encoding) if branch == 0 else say_rest(name, listed, encoding)
+
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """Never: it names a level."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Subset(Split):
+    """``x in levels`` goes to branch 0; whatever else, never-seen levels included, to branch 1.
+
+    >>> island = Encoding("island", "nominal", ("Biscoe", "Dream", "Torgersen"))
+    >>> t = Subset("island", ("Dream", "Torgersen"), missing=1)
+    >>> t.words(0, island), t.words(1, island), t.branch("Dream", island)
+    ('island in {Dream, Torgersen}', 'island = Biscoe', 0)
+    """
+
+    levels: tuple[str, ...]
+    kind = "subset"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that are listed."""
+        return self.levels
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
+        """Literal: listed or not."""
+        return 0 if value in self.levels else 1
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say the set once; its sibling says ``otherwise``."""
+        say = say_set if branch == 0 else say_rest
+        return say(name, self.levels, encoding)
+
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """With nothing listed, only missing values take branch 0."""
+        return not self.levels and self.missing == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Multiway(Split):
+    """One branch a level, in this order; with ``other`` one more for every level not named.
+
+    Without ``other`` a never-seen level has no branch: the row stays at the node, which answers for it.
+
+    >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
+    >>> t = Multiway("GPA", ("3.5", "3.7", "4.0"))
+    >>> t.n_branches, t.words(2, gpa), t.branch("3.7", gpa), t.branch("2.0", gpa)
+    (3, 'GPA = 4.0', 1, None)
+    """
+
+    levels: tuple[str, ...]
+    other: bool = False
+    kind = "multiway"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that are listed."""
+        return self.levels
+
+    @property
+    def own_branches(self) -> int:
+        """One a level, and the shared one."""
+        return len(self.levels) + self.other
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int | None:
+        """Its own branch, else the shared one, else none."""
+        if value in self.levels:
+            return self.levels.index(str(value))
+        return len(self.levels) if self.other else None
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Say ``GPA = 4.0``; the shared branch says ``otherwise``, or its level when it stands for one."""
+        if branch < len(self.levels):
+            return say_equal(name, self.levels[branch], encoding)
+        return say_rest(name, self.levels, encoding)
+
+    def asks_presence(self, encoding: Encoding) -> bool:
+        """Never: it names levels."""
+        return False
+
+
+KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway)}
+
+
+def say_equal(name: str, level: str, encoding: Encoding) -> str:
+    """Say that a column has a level; booleans in words (Bengio's slides: "x3 is true")."""
+    return f"{name} is {level}" if encoding.kind == "boolean" else f"{name} = {quote(level)}"
+
+
+def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+    """Say that a column is one of several levels; of very many the first few, and how many more there are.
+
+    >>> say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
+    'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, +990}'
+    """
+    if len(levels) == 1:
+        return say_equal(name, levels[0], encoding)
+    return f"{name} in {set_of(levels)}"
+
+
+def set_of(levels: tuple[str, ...], most: int = MOST_SAID, few: int = FEW_SAID) -> str:
+    """Write a set of levels; of very many the first few, and how many more there are."""
+    said = list(map(quote, levels[:most]))
+    if len(levels) > most:
+        said = [*said[:few], f"+{len(levels) - few}"]
+    return f"{{{', '.join(said)}}}"
+
+
+def in_a_cell(words: str, split: Split) -> str:
+    """Shorten what was said of a split so that it fits a cell of a table: of a set the first few levels.
+
+    >>> split = Subset("id", tuple("abcdefgh"))
+    >>> in_a_cell(split.words(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
+    'id in {a, b, c, d, e, +3} or missing'
+    """
+    if not isinstance(split, Subset):
+        return words
+    return words.replace(set_of(split.levels), set_of(split.levels, MOST_IN_CELL, FEW_IN_CELL), 1)
+
+
+def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+    """Say that a column is none of these levels: by name when only one is left."""
+    named = set(levels)
+    rest = list(islice((level for level in encoding.levels if level not in named), 2))
+    return say_equal(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"
+
+
+def quote(level: str) -> str:
+    """Write a level bare when that is unambiguous, else in double quotes.
+
+    >>> quote("top10"), quote("New York"), quote("a, b"), quote("")
+    ('top10', 'New York', '"a, b"', '""')
+    """
+    text = safe(level)
+    plain = text and text == text.strip() and not any(ch in text for ch in ',{}"#→') and "->" not in text
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def midpoint(a: float, b: float) -> float:
+    """Return the threshold between neighbours a < b: the shortest of the numbers near the middle, a <= t < b.
+
+    The core computes the same (``src/core/midpoint.hpp``); both are tested against each other.
+
+    >>> midpoint(42.3, 42.4), midpoint(0.0, 1.0), midpoint(206, 207)
+    (42.35, 0.5, 206.5)
+    >>> midpoint(1.0, 1.0000000000000002)                        # neighbours in float64: nothing lies between
+    1.0
+    >>> midpoint(-math.inf, 5.0), midpoint(5.0, math.inf), midpoint(-1.7e308, 1.7e308)
+    (-1.7976931348623157e+308, 5.0, 0.0)
+    """
+    largest = sys.float_info.max
+    if a == -math.inf:
+        if b == math.inf:
+            return 0.0
+        return -largest if -largest < b else -math.inf
+    if b == math.inf:
+        return a + 0.0
+    t = a + (b - a) / 2 if math.isfinite(b - a) else a / 2 + b / 2
+    if t >= b:
+        t = a
+    short = float(f"{t:.15g}")
+    if a <= short < b:
+        t = short
+    return t + 0.0  # -0.0 becomes 0.0
+
+
+def midpoint_int(a: int, b: int) -> int:
+    """Return the threshold between wide integers a < b: the floor of their mean.
+
+    >>> midpoint_int(2**53, 2**53 + 1) == 2**53
+    True
+    """
+    return (a + b) // 2

@@ -1,0 +1,478 @@
+"""The tree: an immutable value of nodes, splits and statistics, without any rows; and what one can do with it.
+
+Stands in the middle of the flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``, ``written``),
+everything that predicts, explains, prints or saves reads one. What a tree *is* stands below, in ``tree/structure.py``, and
+what it can be asked in ``tree/explaining.py``; the methods here are doors too: their code lives downstream and is imported
+when used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.tree.explaining import Explaining
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+
+    from treewise.predict.costs import CostMatrix
+    from treewise.show.picture.picture import Picture
+    from treewise.show.summary import Summary
+    from treewise.evaluate import Check, Evaluation
+    from treewise.tree.arrays import Label
+    from treewise.prune.cp_table import CpTable
+    from treewise.predict.single_row import Walk
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree(Explaining):
+    """A decision tree. Grow one with ``treewise.grow``, read one with ``treewise.load`` or ``treewise.parse``.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
+    >>> tree
+    <Tree Class: N, P · 12 rows · 6 leaves · depth 3>
+    >>> tree[2].split
+    Multiway(column='Published', missing=0, levels=('no', 'yes'), other=False)
+    """
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The tree prepared for single rows.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").walk.node({"GPA": "4.0", "University": "top10", "Published": "no"})
+        8
+        """
+        from treewise.predict.single_row import Walk
+
+        return Walk(self)
+
+    def predict(self, data: Any, *, estimate: Any = None) -> Any:
+        """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+
+        ``estimate`` is how a leaf's counts are made into what it says (``predict_proba``): with ``"shrinkage"`` a
+        number is shrunk towards the means above it; a class is the one of least expected cost by those probabilities.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tree.predict(tw.datasets.admissions())[:3]
+        array(['P', 'P', 'P'], dtype='<U1')
+        >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
+        'P'
+        """
+        if estimate is None and (answer := self.walk.answer(data)) is not None:
+            return answer
+        from treewise.predict.predict import predict
+
+        return predict(self, data, estimate)
+
+    def predict_proba(self, data: Any, *, estimate: Any = None) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+
+        ``estimate`` says how: ``"maximum_likelihood"`` (the shares themselves, the default), ``"laplace"``,
+        ``"m_estimate"`` (or ``"m_estimate=5"``), ``"shrinkage"`` (or ``"shrinkage=25"``).
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
+        array([0.7  , 0.296, 0.005])
+        """
+        from treewise.predict.predict import predict_proba
+
+        return predict_proba(self, data, estimate)
+
+    def predict_interval(self, data: Any, *, confidence: float = 0.95) -> npt.NDArray[np.float64]:
+        """Return the low and the high end of what each row's leaf says: one pair a class, or one for a number.
+
+        Wilson's interval for the share of a class, Student's for a mean, from the rows of the leaf alone. The tree was
+        chosen by these rows too, so the truth on new rows may lie outside more often than the confidence says.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).predict_interval({"flipper_length_mm": 190}).round(3)[0]
+        array([0.635, 0.757])
+        """
+        from treewise.predict.predict import predict_interval
+
+        return predict_interval(self, data, confidence)
+
+    def interval(self, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
+        """Return the low and the high end of what one node says: of each class's share, or of its mean.
+
+        >>> import treewise as tw
+        >>> low, high = tw.grow("penguins", max_depth=1).interval(1)["Adelie"]          # 149 of 213 rows
+        >>> round(low, 3), round(high, 3)
+        (0.635, 0.757)
+        """
+        from treewise.predict.predict import interval
+
+        return interval(self, node, confidence)
+
+    @property
+    def cost(self) -> CostMatrix | None:
+        """The costs the tree predicts by; None where every mistake counts 1.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").cost is None
+        True
+        """
+        from treewise.predict.costs import cost_of
+
+        return cost_of(self)
+
+    def with_cost(self, cost: Any) -> Tree:
+        """Return the same tree, predicting the class of least expected cost; None counts mistakes again.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=1).with_cost({"Gentoo": {"Adelie": 500}})
+        >>> tree[1].counts, tree[1].prediction
+        ({'Adelie': 149.0, 'Chinstrap': 63.0, 'Gentoo': 1.0}, 'Chinstrap')
+        """
+        from treewise.predict.costs import with_cost
+
+        return with_cost(self, cost)
+
+    def apply(self, data: Any) -> Any:
+        """Return the number of the node each row ends at.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").apply(tw.datasets.admissions()).tolist()
+        [8, 8, 8, 7, 5, 7, 6, 4, 1, 1, 1, 1]
+        """
+        from treewise.predict.predict import apply
+
+        return apply(self, data)
+
+    def log_likelihood(self, data: Any, unit: str = "nats", *, estimate: Any = None) -> float:
+        """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1); ``predict_proba`` explains
+        ``estimate``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("food", preset="id3", columns=["Hunger"])
+        >>> round(tree.log_likelihood("food"), 3)                       # −4·H(3/4), the one impure leaf
+        -2.249
+        """
+        from treewise.predict.predict import log_likelihood
+
+        return log_likelihood(self, data, unit, estimate)
+
+    def evaluate(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        drop_missing_target: bool = False,
+        sample_weight: Any = None,
+        estimate: Any = None,
+        cost: Any = None,
+    ) -> Evaluation:
+        """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
+
+        ``estimate`` is how probabilities are made of counts (``predict_proba``); ``cost`` is what mistakes cost
+        (``treewise.grow``), by default what the tree predicts by; ``sample_weight`` is a column or an array.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
+        13
+        """
+        from treewise.evaluate import evaluate
+
+        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
+        return evaluate(self, data, target, sample_weight=sample_weight, **options)
+
+    def check(
+        self, data: Any, target: Any = None, *, drop_missing_target: bool = False, sample_weight: Any = None
+    ) -> Check:
+        """Hold the tree against a table, leaf by leaf: which disagree with their rows, which no row reaches.
+
+        Also which rows contradict each other: alike in every column the tree may ask, and of different classes. Made
+        for trees written by hand; ``refit`` then mends the leaves that disagree.
+
+        >>> import treewise as tw
+        >>> found = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> P\\nGPA = 3.5 -> P").check("admissions")
+        >>> [leaf.rule for leaf in found.disagreeing], found.errors, found.errors_refitted
+        (['GPA = 3.5'], 6.0, 2.0)
+        """
+        from treewise.evaluate import check
+
+        return check(self, data, target, drop_missing_target=drop_missing_target, sample_weight=sample_weight)
+
+    def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
+        """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
+
+        Missing values go where the condition says (``"x1 <= 0.5 or missing"``), else where they gain most, or with the
+        heavier branch if there are none. ``sample_weight`` is as in ``refit``.
+
+        >>> import treewise as tw
+        >>> data = tw.datasets.four_points()
+        >>> tree = tw.grow(data, "y", max_depth=0).split(0, "x1 <= 0.5", data)      # "suppose we pick x1 <= 0.5"
+        >>> tree.n_leaves
+        2
+        """
+        from treewise.train.edit import split_leaf
+
+        return split_leaf(self, node, condition, data, sample_weight)
+
+    def refit(self, data: Any, *, sample_weight: Any = None) -> Tree:
+        """Keep the splits and re-estimate every node's statistics on a table; returns a new tree.
+
+        ``sample_weight`` is a column or an array; without it a weight column the tree was grown with is used again.
+
+        >>> import treewise as tw
+        >>> tree = tw.parse("x1 <= 0.5 -> 1\\nx1 > 0.5 -> 0", target="y").refit(tw.datasets.four_points())
+        >>> tree[1].counts
+        {0: 1.0, 1: 1.0}
+        """
+        from treewise.train.edit import refit
+
+        return refit(self, data, sample_weight)
+
+    def prune(self, method: str | None = None, **options: Any) -> Tree:
+        """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
+
+        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, or
+        data= and folds=; risk=), ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or
+        without a method ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")
+        >>> print(tree)
+                       predicts   rows   star  % star
+        0  all rows                 20     11    55.0
+        1  ├─ x1 <= 4  → dot         8      0     0.0
+        2  └─ x1 > 4   → star       12     11    91.7
+        """
+        from treewise.prune import prune
+
+        return prune(self, method, **options)
+
+    @property
+    def cp_table(self) -> CpTable:
+        """The trees nested in this one, as rpart's ``printcp`` lists them; with held-out errors where these chose it.
+
+        >>> import treewise as tw
+        >>> print(tw.grow("penguins", max_leaf_nodes=4).cp_table)
+        cp table of species: errors relative to the root's, 0.55814 per row
+              cp  nsplit  leaves  rel_error
+           0.625       0       1     1.0000
+         0.28125       1       2     0.3750
+        0.026042       2       3     0.0938
+               0       3       4     0.0677
+        """
+        from treewise.prune.cp_table import cp_table
+
+        return cp_table(self)
+
+    def steps(self) -> Iterator[Tree]:
+        """Go through the growth one split at a time, from the root alone to the whole tree.
+
+        >>> import treewise as tw
+        >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
+        [1, 3, 4, 6]
+        """
+        from treewise.train.edit import steps
+
+        return steps(self)
+
+    def summary(self) -> Summary:
+        """Say in a few lines how large the tree is, why its leaves stopped, what it needs and how it was made.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=3, min_samples_leaf=10)
+        >>> tree.summary().stops
+        {'pure': 2, 'max_depth': 3, 'min_samples_leaf': 1}
+        """
+        from treewise.show.summary import Summary
+
+        return Summary(self)
+
+    def show(
+        self,
+        max_lines: int = 60,
+        max_depth: int | None = None,
+        node: int = 0,
+        width: int | None = None,
+        *,
+        bars: bool = False,
+        data: Any = None,
+    ) -> None:
+        """Print the tree, bounded: same-class subtrees folded, long lists shortened, with a header and notes.
+
+        With ``bars`` each line ends with a small bar of its classes, or of where its number lies; with ``data``, a
+        table with the numbers that are predicted, in a small histogram of these.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3", max_depth=1).show(bars=True)
+        Class: N, P · 12 rows · 3 leaves · depth 1 · training error 16.7 %
+                         predicts   rows      P    % P  ░ N  █ P
+        0  all rows                   12      6   50.0  ░░░░░░██████
+        1  ├─ GPA = 3.5  → N           4      0    0.0  ░░░░░░░░░░░░
+        2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
+        3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
+        """
+        from treewise.show.text_tree.text_tree import samples_of, view
+
+        how: dict[str, Any] = {"bars": bars or data is not None, "samples": samples_of(self, data)}
+        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
+
+    def draw(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        node: int = 0,
+        max_depth: int | None = None,
+        max_leaves: int = 60,
+        direction: str = "down",
+        highlight: Any = None,
+        data: Any = None,
+    ) -> Picture:
+        """Draw the tree as ``.svg``, which needs nothing, or ``.png`` or ``.pdf`` (``pip install "treewise[plot]"``).
+
+        Returns the picture; a notebook shows it. Every box says everything about its node to whoever points at it.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+        >>> tree.draw(direction="right", highlight={"flipper_length_mm": 190, "bill_length_mm": 40})
+        <Picture 881 × 379>
+
+        Parameters
+        ----------
+        path : a file to write, whole or not at all; without it the picture is only returned.
+        node : draw from this node down.
+        max_depth : most levels; what is below is folded into "+ n more leaves".
+        max_leaves : most boxes at the ends; of a larger tree the heaviest nodes are drawn, and the picture says so.
+        direction : ``"down"`` or ``"right"``.
+        highlight : a single row (a dict of cells, a list, or the number of a row of ``data``), whose path is lit.
+        data : a table with the tree's columns and its target, for small histograms in the boxes.
+        """
+        from treewise.show.picture.picture import draw
+
+        how: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
+        return draw(self, path, node=node, highlight=highlight, data=data, **how)
+
+    def draw_regions(
+        self,
+        data: Any,
+        x: str,
+        y: str,
+        *,
+        held: Mapping[str, Any] | None = None,
+        target: str | None = None,
+        numbers: bool | None = None,
+        with_tree: bool = False,
+        ax: Axes | None = None,
+        path: Any = None,
+    ) -> Axes:
+        """Draw what is predicted over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
+
+        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says; ``with_tree``
+        draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
+        of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_leaf_nodes=4)
+        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", held={"island": "Dream"})
+        >>> [label.get_text() for label in ax.get_yticklabels()]                      # the range, and the threshold
+        ['172', '206.5', '231']
+        """
+        from treewise.show.regions.regions import draw_regions
+
+        how: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
+        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, **how)
+        return drawn
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        data: Any,
+        *,
+        test: Any = None,
+        rows: str = "none",
+        computations: bool | None = None,
+        title: str | None = None,
+        target: Any = None,
+        test_target: Any = None,
+    ) -> None:
+        """Write one HTML file to look at, ask, print and send; it needs no network.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = pathlib.Path(folder) / "report.html"
+        ...     tw.grow("penguins", max_leaf_nodes=4).report(page, "penguins")
+        ...     page.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+
+        Parameters
+        ----------
+        path : the file to write, whole or not at all.
+        data : the table the tree was grown on.
+        test : a table it has not seen: the errors on it are the ones to expect.
+        rows : which rows of ``data`` are in the file: ``"none"``, ``"sample"`` or ``"all"``.
+        computations : every node's candidates; by default where the table is small enough.
+        title : what stands at the top.
+        target, test_target : the answers of the two tables, where these have no column of the target's name: arrays, or
+            the name of another column.
+        """
+        from treewise.show.report.report import Wanted, report
+
+        report(self, path, data, test, Wanted(rows, computations, title, target, test_target))
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickle and copy as the text of a model file, which is checked when it comes back."""
+        from treewise.formats.model_file.model_file import dumps, loads
+
+        return loads, (dumps(self),)
+
+    def __str__(self) -> str:
+        from treewise.show.text_tree.text_tree import render
+
+        return render(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from treewise.show.notebook import bundle
+
+        return bundle(self)
+
+    def export(self, format: str = "text") -> str:
+        """Write the tree in another form.
+
+        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
+
+        >>> import treewise as tw
+        >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
+        # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
+        if flipper_length_mm <= 206.5:
+            predict Adelie  # 149 of 213 rows
+        else:
+            predict Gentoo  # 123 of 131 rows
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tw.parse(tree.export("text")) == tree
+        True
+        """
+        from treewise.formats.export.export import export
+
+        return export(self, format)
+
+    def save(self, path: Any, compact: bool | None = None) -> None:
+        """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
+
+        ``compact`` packs the numbers of the nodes, which saves and loads several times as fast but cannot be read by
+        eye; by default trees of more than 10,000 nodes are packed. ``docs/format.md`` describes the file.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(pathlib.Path(folder) / "m.json")
+        ...     tw.load(pathlib.Path(folder) / "m.json") == tree
+        True
+        """
+        from treewise.formats.model_file.model_file import save
+
+        save(self, path, compact)
