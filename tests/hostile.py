@@ -21,8 +21,8 @@ import numpy as np
 
 import treewise as tw
 from treewise.data.encoding import INT64_MIN
-from treewise.tree.arrays import STOPS
 from treewise.predict.predict import find_nodes
+from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
 Parts = dict[str, Any]

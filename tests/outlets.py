@@ -10,9 +10,9 @@ import numpy as np
 
 import treewise as tw
 from tests.ensemble.made import of_trees
-from treewise.show.text_tree.text_tree import header, view
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
+from treewise.show.text_tree.text_tree import header, view
 
 
 def boosted(tree, data):

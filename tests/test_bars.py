@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.cli.render import COLOURS, STYLES, coloured
-from treewise.show.text_tree.bars import CELLS, Bars, in_cells
-from treewise.show.palette import HUES
-from treewise.show.samples import Samples
-from treewise.show.text_tree.text_tree import render
 from treewise._lib.text import display_width
+from treewise.cli.render import COLOURS, STYLES, coloured
+from treewise.show.palette import HUES
+from treewise.show.samples import NodeSamples
+from treewise.show.text_tree.bars import CELLS, DistributionBars, in_cells
+from treewise.show.text_tree.text_tree import render
 
 from . import handmade
 from .tables import quick
@@ -32,7 +32,7 @@ def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
     barred = render(tree, ascii=ascii, bars=True).split("\n")
     assert len(barred) == len(plain)
     assert all(line.startswith(before) or "below" in before for line, before in zip(barred, plain, strict=True))
-    assert all(display_width(Bars(tree, ascii).of(i)) in (0, CELLS) for i in range(len(tree)))
+    assert all(display_width(DistributionBars(tree, ascii).of(i)) in (0, CELLS) for i in range(len(tree)))
     if ascii:
         assert "\n".join(barred).isascii()
 
@@ -58,7 +58,7 @@ def test_bars_keep_to_a_width_and_take_nothing_away_unasked(tree, width):
 
 def test_a_number_is_shown_on_the_scale_of_the_tree():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [0.0, 0.0, 12.0, 12.0]}, "y", task="regression")
-    bars = Bars(tree)
+    bars = DistributionBars(tree)
     assert [bars.of(i) for i in range(3)] == ["▒▒▒▒▒▒█▒▒▒▒▒", "█···········", "···········█"]
     assert bars.heading == "0 ▒█▒ 12"
 
@@ -66,20 +66,20 @@ def test_a_number_is_shown_on_the_scale_of_the_tree():
 def test_where_the_rows_are_at_hand_their_numbers_are_a_histogram(capsys):
     table = {"x": [1] * 6 + [2] * 6, "y": [0.0, 0.0, 0.0, 0.0, 6.0, 6.0] + [11.9] * 5 + [12.0]}
     tree = tw.grow(table, "y", task="regression", max_depth=1)
-    bars = Bars(tree, samples=Samples.of(tree, tw.read(table)))
+    bars = DistributionBars(tree, samples=NodeSamples.of(tree, tw.read(table)))
     assert [bars.of(i) for i in range(3)] == ["▆·····▃····█", "█·····▄·····", "···········█"]
     assert bars.heading == "0 ▂▇▂ 12"
-    assert Bars(tree, ascii=True, samples=bars.samples).of(1) == "#-----+-----"
+    assert DistributionBars(tree, ascii=True, samples=bars.samples).of(1) == "#-----+-----"
     tree.show(data=table)
     assert "█·····▄·····" in capsys.readouterr().out
-    few = Samples.of(tree, tw.read({"x": [1], "y": [3.0]}))
-    assert [Bars(tree, samples=few).of(i) for i in range(3)] == ["······█·····", "······█·····", ""]
+    few = NodeSamples.of(tree, tw.read({"x": [1], "y": [3.0]}))
+    assert [DistributionBars(tree, samples=few).of(i) for i in range(3)] == ["······█·····", "······█·····", ""]
 
 
 def test_many_classes_share_the_last_mark():
     tree = tw.grow({"x": list(range(12)), "y": list("abcdef" * 2)}, "y", max_depth=0)
-    assert Bars(tree).of(0) == "██▓▓▒▒░░····"
-    assert Bars(tree).heading.endswith("░ d  · others")
+    assert DistributionBars(tree).of(0) == "██▓▓▒▒░░····"
+    assert DistributionBars(tree).heading.endswith("░ d  · others")
 
 
 def test_a_tree_without_rows_has_no_bars():

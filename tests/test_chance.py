@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise._lib.rng import columns_in_turn, random_integer, random_number, random_subset, stir
+from treewise._lib.rng import columns_in_turn, mix64, random_integer, random_number, random_subset
 from treewise.errors import ParameterError
-from treewise.train.grow import grow_problem, problem_for
+from treewise.train.grow import grow_training_set, prepare
 
 random_bits = st.integers(0, 2**64 - 1)
 numbers = st.floats(allow_nan=False)
@@ -35,7 +35,7 @@ def test_a_random_subset_names_some_levels_and_not_all(random, n):
 
 
 def test_every_column_is_as_likely_at_every_turn():
-    drawn = np.array([list(columns_in_turn(stir(0, node), 5)) for node in range(5000)])
+    drawn = np.array([list(columns_in_turn(mix64(0, node), 5)) for node in range(5000)])
     for turn in range(5):
         times = np.bincount(drawn[:, turn], minlength=5)
         assert abs(times - 1000).max() < 150  # five standard deviations
@@ -44,14 +44,14 @@ def test_every_column_is_as_likely_at_every_turn():
 def test_columns_that_cannot_be_used_call_for_another():
     data = {f"x{i}": [1.0] * 8 for i in range(9)} | {"x": range(8), "y": list("aabbaabb")}
     for seed in range(20):
-        tree = grow_problem(problem_for(data, "y", max_features=2, random_state=seed))
+        tree = grow_training_set(prepare(data, "y", max_features=2, random_state=seed))
         assert tree[0].split.column == "x"
 
 
 def test_a_limit_on_leaves_counts_as_not_usable():
     data = {"rare": [0.0] * 7 + [1.0], "x": range(8), "y": list("aabbaabb")}
     for seed in range(20):
-        tree = grow_problem(problem_for(data, "y", max_features=1, min_samples_leaf=2, random_state=seed))
+        tree = grow_training_set(prepare(data, "y", max_features=1, min_samples_leaf=2, random_state=seed))
         assert tree[0].split.column == "x"
 
 
@@ -62,7 +62,7 @@ def test_the_order_of_rows_does_not_matter(splitter):
     y = np.where(x[:, 0] + rng.normal(size=300) > 0, "a", "b")
     options = {"max_features": "sqrt", "splitter": splitter, "random_state": 5}
     trees = [
-        grow_problem(problem_for({**{f"x{i}": x[rows, i] for i in range(6)}, "y": y[rows]}, "y", **options))
+        grow_training_set(prepare({**{f"x{i}": x[rows, i] for i in range(6)}, "y": y[rows]}, "y", **options))
         for rows in (np.arange(300), order)
     ]
     assert trees[0] == trees[1]
@@ -73,12 +73,12 @@ def test_the_order_of_rows_does_not_matter(splitter):
 def test_how_many_columns_cannot_be_anything(value):
     says = r"max_features=.*: must be \"sqrt\" or \"log2\", or a whole number of columns, or a share of"
     with pytest.raises(ParameterError, match=says):
-        problem_for({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", max_features=value)
+        prepare({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", max_features=value)
 
 
 def test_a_splitter_is_best_or_random():
     with pytest.raises(ParameterError, match=r"splitter='worst': must be one of best, random\."):
-        problem_for({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", splitter="worst")
+        prepare({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", splitter="worst")
 
 
 WAYS = [{"max_features": 2}, {"splitter": "random"}, {"max_features": "sqrt", "splitter": "random"}]
@@ -87,7 +87,7 @@ WAYS = [{"max_features": 2}, {"splitter": "random"}, {"max_features": "sqrt", "s
 @pytest.mark.parametrize("how", WAYS)
 def test_a_single_tree_may_draw_its_columns_and_tests(how):
     tree = tw.grow("penguins", random_state=3, **how)
-    assert tree == grow_problem(problem_for("penguins", random_state=3, **how))
+    assert tree == grow_training_set(prepare("penguins", random_state=3, **how))
     assert tree != tw.grow("penguins", random_state=4, **how)
     assert tree != tw.grow("penguins")
     assert tw.files.loads(tw.files.dumps(tree)) == tree

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.handmade import N_P, Made, leaf, make, node, splits
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.explain.compare.compare import Judge
 from treewise.explain.compare.answers import read_answers
-from treewise.explain.compare.space import Space
-from treewise.tree.arrays import LEAF, STOPS, Target
+from treewise.explain.compare.compare import LeafComparer
+from treewise.explain.compare.space import InputSpace
 from treewise.predict.predict import find_nodes
+from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
 NAMES = ("first", "second")
@@ -113,7 +113,7 @@ def answers_on(tree, which, names, grid, what="prediction"):
 @given(pairs_of_trees())
 def test_verdict_counts_and_places_agree_with_trying_everything(pair):
     a, b = pair
-    space = Space.of(a, b, NAMES)
+    space = InputSpace.of(a, b, NAMES)
     names = [axis.name for axis in space.axes]
     grid = grid_of(pair, names)
     if grid is None:
@@ -129,7 +129,7 @@ def test_verdict_counts_and_places_agree_with_trying_everything(pair):
     if found.cases is not None:
         assert found.cases == sum(complete)
         assert found.differ_on == sum(d and c for d, c in zip(differ, complete, strict=True))
-    judge = Judge(a, b, space, read_answers(a, b, "prediction", 0.0, NAMES), NAMES, False)
+    judge = LeafComparer(a, b, space, read_answers(a, b, "prediction", 0.0, NAMES), NAMES, False)
     check_places(judge, space, grid, differ)
     if not found.equivalent and not found.equivalent_on_complete_rows:
         wanted = [d and c for d, c in zip(differ, complete, strict=True)]
@@ -182,7 +182,7 @@ def check_witness(a, b, found):
 @given(pairs_of_trees())
 def test_probabilities_are_compared_where_asked_for(pair):
     a, b = pair
-    names = [axis.name for axis in Space.of(a, b, NAMES).axes]
+    names = [axis.name for axis in InputSpace.of(a, b, NAMES).axes]
     grid = grid_of(pair, names)
     if grid is None:
         return

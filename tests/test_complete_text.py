@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 import treewise as tw
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
+from treewise.formats.text_format.parse import parse
 from treewise.tree.splits import Multiway, Threshold
 from treewise.tree.tree import Tree
-from treewise.formats.text_format.parse import parse
 
 from .handmade import OFFICIALS, chain, trees
 

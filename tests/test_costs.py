@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise import TreeClassifier
-from treewise.predict.costs import CostMatrix, with_cost
 from treewise.errors import ModelFormatError, ParameterError
 from treewise.formats.model_file.model_file import dumps, loads
+from treewise.predict.costs import CostMatrix, with_cost
 
 CREDIT = {  # ten borrowers: savings tell the bad ones, but not surely
     "savings": [0, 0, 0, 0, 0, 0, 1, 1, 1, 1],

@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from treewise.data.csv_file import CsvFormat, cut_fast, cut_slowly, read_csv, without_blank_lines
 from treewise.errors import DataError, ParameterError
-from treewise.data.csv_file import Form, cut_fast, cut_slowly, read_csv, without_blank_lines
 
 
 def columns(text: str | bytes, markers=(), separator=None):
     data = text.encode() if isinstance(text, str) else text
-    return read_csv(data, "t.csv", markers, Form(separator))[0]
+    return read_csv(data, "t.csv", markers, CsvFormat(separator))[0]
 
 
 def cells(text: str, markers=()):
@@ -118,13 +118,13 @@ def test_headers():
 
 @pytest.mark.parametrize("stray", ["", 'say "no"'])  # a stray quote is for the slow way
 def test_without_a_header_the_first_line_is_data(stray):
-    found, notes = read_csv(f"7,0.27,a\n\n8,0.3,{stray}\n".encode(), "t.csv", (), Form(header=False))
+    found, notes = read_csv(f"7,0.27,a\n\n8,0.3,{stray}\n".encode(), "t.csv", (), CsvFormat(header=False))
     assert list(found) == ["x1", "x2", "x3"]
     assert found["x1"].values.tolist() == [7, 8]
     assert found["x3"].labels == (("a", stray) if stray else ("a",))
     assert notes == ("t.csv: 1 blank line between rows left out",)
     with pytest.raises(DataError, match="line 2 has 1 cell, but the first has 2 cells"):
-        read_csv(b"1,2\n3\n", "t.csv", (), Form(header=False))
+        read_csv(b"1,2\n3\n", "t.csv", (), CsvFormat(header=False))
 
 
 @pytest.mark.parametrize("stray", ["", '"no'])
@@ -132,12 +132,12 @@ def test_a_decimal_comma(stray):
     text = f'gpa;"price";town\n3,7;1.234,5;"Rome, Italy"\n-,5;12;Bari\n4,;1.234.567;{stray}\n'
     if stray:
         text = text.replace('"no', 'say "no"')
-    found, notes = read_csv(text.encode(), "t.csv", (), Form(decimal=","))
+    found, notes = read_csv(text.encode(), "t.csv", (), CsvFormat(decimal=","))
     assert found["gpa"].values.tolist() == [3.7, -0.5, 4.0]
     assert found["price"].values.tolist() == [1234.5, 12.0, 1234567.0]
     assert "Rome, Italy" in found["town"].labels
     assert notes == ('t.csv: cells are taken to be separated by ";", since the first line has ";"',)
-    first = read_csv(b"1,5;2,5\n3,5;4\n", "t.csv", (), Form(decimal=",", header=False))[0]
+    first = read_csv(b"1,5;2,5\n3,5;4\n", "t.csv", (), CsvFormat(decimal=",", header=False))[0]
     assert [first[name].values.tolist() for name in first] == [[1.5, 3.5], [2.5, 4.0]]
 
 

@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.evaluate.validation_curve.curve import OVER, Judging, curve_of
-from treewise.evaluate.validation_curve.growers import spread
-from treewise.evaluate.validation_curve.scorers import Judges
-from treewise.evaluate.validation_curve.tree_sequence import Ladder
-from treewise.evaluate.validation_curve.result import chosen
-from treewise.train.edit import cut
 from treewise.errors import DataError, ParameterError
+from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_of
+from treewise.evaluate.validation_curve.growers import spread
+from treewise.evaluate.validation_curve.result import chosen
+from treewise.evaluate.validation_curve.scorers import Scorers
+from treewise.evaluate.validation_curve.tree_sequence import LeafSequence
+from treewise.train.edit import cut
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import fold_numbers, held_out, part
-from treewise.train.grow import grow_problem, problem_for
-from treewise.train.loss_stats import Sums
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {
@@ -57,39 +57,39 @@ def problems(draw):
     else:
         options["criterion"] = draw(st.sampled_from(["squared_error", "absolute_error"]))
     try:
-        return problem_for(data, "y", task=task, **options)
+        return prepare(data, "y", task=task, **options)
     except ParameterError:  # a class that did not come up has a cost
-        return problem_for(data, "y", task=task, **{**options, "cost": None})
+        return prepare(data, "y", task=task, **{**options, "cost": None})
 
 
 def grown(problem, over, value, seed=0):
     """The tree for one value, grown for it."""
     if over == "ccp_alpha":
-        return problem, grow_problem(problem).prune("cost_complexity", ccp_alpha=value)
+        return problem, grow_training_set(problem).prune("cost_complexity", ccp_alpha=value)
     if over == "rows":
         rows = np.random.default_rng(seed).permutation(len(problem))[:value]
         problem = part(problem, np.sort(rows))
     else:
         problem = replace(problem, settings=replace(problem.settings, **{over: value}))
-    return problem, grow_problem(problem)
+    return problem, grow_training_set(problem)
 
 
 def loss_of(rows, tree):
-    return float(Judges.of(rows).judge(tree).mean[0])
+    return float(Scorers.of(rows).judge(tree).mean[0])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(), st.sampled_from(OVER), st.integers(2, 4))
 def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
     values = VALUES[over]
-    found = curve_of(problem, over, Judging(folds=folds, seed=1), values)
+    found = curve_of(problem, over, Validation(folds=folds, seed=1), values)
     assert sorted(point.value for point in found.points) == values
     number = fold_numbers(problem, folds, 1)
     for point in found.points:
-        sums, own, leaves = Sums.nothing(1), [], []
+        sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
             mine, tree = grown(part(problem, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(Judges.of(part(problem, np.flatnonzero(number == fold))).judge(tree))
+            sums.add(Scorers.of(part(problem, np.flatnonzero(number == fold))).judge(tree))
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -118,7 +118,7 @@ def cut_to(ladder, value):
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.sampled_from(NESTED))
 def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
-    ladder = Ladder(grow_problem(problem), over)
+    ladder = LeafSequence(grow_training_set(problem), over)
     for value in VALUES[over]:
         _, wanted = grown(problem, over, value)
         got = cut_to(ladder, value)
@@ -132,8 +132,8 @@ def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
 @pytest.mark.parametrize("over", NESTED[1:])
 def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
-    problem = problem_for("penguins", max_leaf_nodes=6)
-    found = curve_of(problem, over, Judging(validation=0.3), VALUES[over])
+    problem = prepare("penguins", max_leaf_nodes=6)
+    found = curve_of(problem, over, Validation(validation=0.3), VALUES[over])
     train = part(problem, held_out(problem, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves
@@ -152,7 +152,7 @@ def test_more_leaves_fit_better_and_ties_go_to_the_simplest():
 
 
 def test_the_choice_by_hand():
-    sums = Sums(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
+    sums = LossStats(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
     # least 3/30 at place 2; its standard error is √(0.1·0.9/30) = 0.0548: 0.1548 lets 4/30 in, not 5/30
     assert sums.standard_error[2] == pytest.approx(math.sqrt(0.09 / 30))
     assert chosen(sums, allowance=True) == (2, 1)
@@ -174,7 +174,7 @@ def test_validation_tables_and_shares():
 
 
 def test_a_share_is_of_every_class():
-    problem = problem_for("penguins")
+    problem = prepare("penguins")
     train, test = held_out(problem, 0.25, 3)
     assert np.array_equal(np.sort(np.append(train, test)), np.arange(344))
     assert np.bincount(problem.y[test]).tolist() == [38, 17, 31]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewise import datasets
-from treewise.errors import ParameterError, TreewiseError
 from treewise.data.table import Table, read
+from treewise.errors import ParameterError, TreewiseError
 
 SIZES = {
     "food": (6, "Eat"),

@@ -9,10 +9,10 @@ from hypothesis import given
 
 import treewise as tw
 from treewise.explain.distill import distill as distilling
-from treewise.train.resampling import fold_numbers, part
-from treewise.train.grow import grow_problem, problem_for
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_nodes
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.resampling import fold_numbers, part
 
 from .tables import drawn, quick
 
@@ -65,10 +65,10 @@ def test_folds_by_hand(penguins):
     found = tw.distill(teacher, penguins, folds=4, random_state=3, max_depth=2)
     answers = teacher.predict(penguins)
     frame = penguins.to_polars().with_columns(species=pl.Series(answers.tolist()))
-    problem = problem_for(tw.read(frame), "species", max_depth=2)
+    problem = prepare(tw.read(frame), "species", max_depth=2)
     number, same = fold_numbers(problem, 4, 3), []
     for fold in range(4):
-        student = grow_problem(part(problem, np.flatnonzero(number != fold)))
+        student = grow_training_set(part(problem, np.flatnonzero(number != fold)))
         held = part(problem, np.flatnonzero(number == fold))
         same += (student.arrays.label[find_nodes(student, held.columns, len(held))] == held.y).tolist()
     assert found.held_out.agreement == np.mean(same)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treewise.data import encoding as encode
-from treewise.data.encoding import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
-from treewise.errors import DataError, ParameterError
-from treewise.data.table import read
 from treewise.data.column import Column
+from treewise.data.encoding import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
+from treewise.data.table import read
+from treewise.errors import DataError, ParameterError
 
 
 def column(values, name="x", **more) -> Column:

@@ -67,7 +67,7 @@ def drawn(criterion, seed):
     if rng.random() < 0.5:
         most = rng.choice([4, 1000, 10**9])
         options["sample_weight"] = rng.integers(1, most, n)
-    return growth.problem_for(data, "y", **options), f"{criterion}, seed {seed}: {options}"
+    return growth.prepare(data, "y", **options), f"{criterion}, seed {seed}: {options}"
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -86,7 +86,7 @@ def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
         x = np.where(np.isnan(gaps), 0, gaps) + rng.normal(size=300)
         y = np.where(np.isnan(gaps), 0, np.exp(x))
         data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
-        problem = growth.problem_for(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
+        problem = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
         plain = nodes(problem, plain=True)
         for way, tuning in WAYS.items():
             assert not difference(plain, nodes(problem, **tuning)), f"{way}, seed {seed}"

@@ -250,7 +250,7 @@ def test_predict_takes_some_rows_at_a_time(monkeypatch):
     whole = model.predict(X)
     asked = []
     monkeypatch.setattr(voting, "BLOCK", 30)
-    monkeypatch.setattr(voting.Voting, "sums", recording(voting.Voting.sums, asked))
+    monkeypatch.setattr(voting.ForestPredictor, "sums", recording(voting.ForestPredictor.sums, asked))
     assert np.array_equal(model.predict(X), whole)
     assert max(asked) == 10  # rows, of three classes
 

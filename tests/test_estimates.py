@@ -13,8 +13,8 @@ from scipy import stats
 import treewise as tw
 from tests.handmade import chain
 from treewise.errors import DataError, ParameterError
-from treewise.predict.leaf_probabilities import Estimate, chances, shares
 from treewise.predict.confidence_intervals import student_half_width, student_quantile, wilson
+from treewise.predict.leaf_probabilities import LeafProbabilities, chances, shares
 
 EVERY = ("maximum_likelihood", "laplace", "m_estimate", "m_estimate=0", "shrinkage", "shrinkage=0", "shrinkage=1000")
 
@@ -82,7 +82,7 @@ def slowly(tree, node, estimate):
 @given(trees(), st.sampled_from(EVERY))
 def test_estimates_are_the_readable_formula(made, name):
     tree, data = made
-    estimate = Estimate.of(name)
+    estimate = LeafProbabilities.of(name)
     nodes = np.arange(len(tree))
     found = shares(tree, nodes, estimate)
     wanted = np.array([[float(p) for p in slowly(tree, node, estimate)] for node in range(len(tree))])
@@ -156,7 +156,7 @@ def test_no_rows_no_estimates():
 
 def test_deep_trees_are_shrunk_without_recursion():
     tree = chain(3000)
-    found = shares(tree, np.arange(len(tree)), Estimate.of("shrinkage"))
+    found = shares(tree, np.arange(len(tree)), LeafProbabilities.of("shrinkage"))
     assert found.sum(axis=1) == pytest.approx(np.ones(len(tree)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import treewise as tw
-from treewise.evaluate import ClassEvaluation, NumberEvaluation, evaluate
+from treewise.evaluate import ClassificationEvaluation, RegressionEvaluation, evaluate
 from treewise.evaluate.paths import paths
 from treewise.evaluate.routes import LONGEST
 from treewise.predict.confidence_intervals import wilson
@@ -29,7 +29,7 @@ def penguins():
 
 def test_penguins_figures_follow_from_the_tree(penguins):
     found = penguins.evaluate("penguins")
-    assert isinstance(found, ClassEvaluation)
+    assert isinstance(found, ClassificationEvaluation)
     assert (found.n, found.errors, found.classes) == (344, 13, ("Adelie", "Chinstrap", "Gentoo"))
     assert found.confusion.tolist() == [[145, 7, 0], [5, 63, 0], [0, 1, 123]]
     assert found.baseline_error == pytest.approx(192 / 344)
@@ -155,7 +155,7 @@ def test_numbers_agree_with_scikit_learn():
     new_x, new_y = rng.normal(size=50), rng.normal(size=50)
     found = tree.evaluate({"x": new_x, "y": new_y})
     said = tree.predict({"x": new_x})
-    assert isinstance(found, NumberEvaluation)
+    assert isinstance(found, RegressionEvaluation)
     assert found.rmse == pytest.approx(metrics.root_mean_squared_error(new_y, said))
     assert found.mae == pytest.approx(metrics.mean_absolute_error(new_y, said))
     assert found.r2 == pytest.approx(metrics.r2_score(new_y, said))
@@ -340,7 +340,7 @@ def test_a_row_of_weight_2_counts_as_two_and_one_of_weight_0_not_at_all():
         expected = tree.evaluate(twice, drop_missing_target=True)
         assert found.scores == {name: pytest.approx(value) for name, value in expected.scores.items()}
         assert found.n < expected.n
-    assert isinstance(found, NumberEvaluation)
+    assert isinstance(found, RegressionEvaluation)
 
 
 def test_weights_in_a_confusion_matrix_and_its_interval():

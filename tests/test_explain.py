@@ -282,7 +282,7 @@ def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):
 
     made = []
 
-    class Counted(survey.Descent):
+    class Counted(survey.RegionTraversal):
         def __init__(self, tree):
             made.append(tree)
             super().__init__(tree)

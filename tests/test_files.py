@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests import handmade
 from tests.hostile import chain
-from treewise.formats.model_file.ensemble_file import dumps as dumps_many
 from treewise.formats.model_file import atomic_write as disk
-from treewise.formats.model_file.model_file import dumps, loads
+from treewise.formats.model_file.ensemble_file import dumps as dumps_many
 from treewise.formats.model_file.layout import checksum
+from treewise.formats.model_file.model_file import dumps, loads
 from treewise.tree.arrays import STOPS
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))

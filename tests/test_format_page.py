@@ -8,11 +8,11 @@ import pytest
 
 import treewise as tw
 from treewise.ensemble import packed_trees as many
-from treewise.formats.model_file.ensemble_file import METHODS
 from treewise.ensemble.packed_trees import NAMES
-from treewise.formats.model_file.model_file import dumps
+from treewise.formats.model_file.ensemble_file import METHODS
 from treewise.formats.model_file.header import KINDS, MOST_CHARACTERS, UNITS, column_to, target_to
 from treewise.formats.model_file.layout import FORMAT, LISTS, OF_A_TREE, ONLY_IN, stored_arrays
+from treewise.formats.model_file.model_file import dumps
 from treewise.formats.model_file.packing import FLOAT_TYPES, INTEGER_TYPES
 from treewise.formats.model_file.read import DTYPES, MOST_NESTED
 from treewise.tree.arrays import KIND_NUMBERS

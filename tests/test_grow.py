@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.train.grow import grow_problem, problem_for
+from treewise.train.grow import grow_training_set, prepare
 
 CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45"]
 
@@ -238,7 +238,7 @@ def test_progress_is_told_and_never_goes_back():
     rng = np.random.default_rng(0)
     data = {**{f"x{i}": rng.normal(size=20000) for i in range(8)}, "y": rng.integers(0, 2, 20000).astype(str)}
     told = []
-    grow_problem(problem_for(data, "y"), told.append)
+    grow_training_set(prepare(data, "y"), told.append)
     assert told == sorted(told)
     assert all(0 <= t <= 1 for t in told)
 
@@ -370,7 +370,7 @@ def test_a_long_scan_of_one_column_is_heard_of():
     rng = np.random.default_rng(0)
     data = {"x": rng.normal(size=600_000), "y": rng.normal(size=600_000)}
     told = []
-    grow_problem(problem_for(data, "y", criterion="absolute_error", max_depth=1), told.append)
+    grow_training_set(prepare(data, "y", criterion="absolute_error", max_depth=1), told.append)
     assert len(told) > 4
 
 

@@ -16,8 +16,9 @@ import pytest
 
 import treewise as tw
 from tests.hostile import Raw, chain, check_answers, check_slowly, mutants, rendered, sealed, taken_apart
+from treewise.formats.model_file import header
+from treewise.formats.model_file import validate as soundness
 from treewise.formats.model_file.model_file import dumps, loads
-from treewise.formats.model_file import header, validate as soundness
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 8

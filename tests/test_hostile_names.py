@@ -9,10 +9,10 @@ import shlex
 import pytest
 
 import treewise as tw
+from treewise._lib.result_table import Displayable
 from treewise.cli.app import VERBS
-from treewise._lib.result_table import Shown
-from treewise.tree.structure import Structure
 from treewise.data.table import read
+from treewise.tree.structure import Structure
 from treewise.tree.tree import Tree
 
 from .cli.conftest import run  # noqa: F401
@@ -143,7 +143,7 @@ def test_every_verb_is_here():
     assert set(COMMANDS) == set(VERBS)
 
 
-def all_results(of=Shown):
+def all_results(of=Displayable):
     for kind in of.__subclasses__():
         yield kind
         yield from all_results(kind)

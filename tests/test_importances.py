@@ -15,10 +15,10 @@ import treewise as tw
 from tests.tables import drawn as drawn_table
 from tests.tables import quick
 from treewise.errors import DataError, ParameterError
-from treewise.predict.leaf_probabilities import Estimate
 from treewise.evaluate.evaluate import compared
 from treewise.evaluate.importances import impurity_decrease
 from treewise.evaluate.permutation import rise, trial_of
+from treewise.predict.leaf_probabilities import LeafProbabilities
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -273,7 +273,7 @@ def test_the_interval_of_one_row_is_unknown(y):
 
 
 def test_shuffles_are_added_up_as_they_come():
-    trial = trial_of(compared(tw.grow("penguins"), "penguins"), None, Estimate.of(None))
+    trial = trial_of(compared(tw.grow("penguins"), "penguins"), None, LeafProbabilities.of(None))
     before, handed = np.zeros(344), []
 
     def after():

@@ -12,7 +12,7 @@ import pytest
 import treewise as tw
 from tests.oracles.readable import build, facts, facts_of
 from treewise import _core
-from treewise.train.grow import grow_problem, problem_for
+from treewise.train.grow import grow_training_set, prepare
 from treewise.tree.splits import midpoint
 
 MAX = 1.7976931348623157e308
@@ -20,8 +20,8 @@ MAX = 1.7976931348623157e308
 
 def the_same_in_both(data, **options):
     """Grow with the core and with the readable search, and return the one tree they agree on."""
-    problem = problem_for(data, "y", **options)
-    tree = grow_problem(problem)
+    problem = prepare(data, "y", **options)
+    tree = grow_training_set(problem)
     assert facts_of(tree) == facts(problem, build(problem))
     return tree
 
@@ -319,8 +319,8 @@ def test_rows_of_a_class_of_weight_0_do_not_count():
 
 def test_a_never_seen_level_has_no_place_in_an_order():
     data = {"size": ["s", "m", "l", None], "y": ["n", "p", "p", "p"]}
-    problem = problem_for(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
-    tree = grow_problem(problem)
+    problem = prepare(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
+    tree = grow_training_set(problem)
     split = tree[0].split
     assert split.missing == 1
     assert split.branch("xxl", problem.encodings[0]) == 1

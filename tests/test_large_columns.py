@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.data import encoding as encode
-from treewise.data.encoding import distinct, is_quantity
-from treewise.train.fixed_point import scale_weights
-from treewise.data import objects
-from treewise.data.table import read
 from treewise._lib.interruptible import LONG
+from treewise.data import encoding as encode
+from treewise.data import objects
+from treewise.data.encoding import distinct, is_quantity
+from treewise.data.table import read
+from treewise.train.fixed_point import scale_weights
 
 N = LONG + 5000
 

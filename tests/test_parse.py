@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from treewise.show.text_tree.text_tree import header, render
 from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
+from treewise.formats.text_format.condition import ANY_OTHER
+from treewise.formats.text_format.infer_split import split_of
+from treewise.formats.text_format.parse import parse
+from treewise.show.text_tree.text_tree import header, render
 from treewise.train.grow import grow
 from treewise.tree.arrays import Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.tree.tree import Tree
-from treewise.formats.text_format.condition import ANY_OTHER
-from treewise.formats.text_format.parse import parse
-from treewise.formats.text_format.infer_split import split_of
 
 from .handmade import N_P, OFFICIALS, leaf, make, node, trees
 

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.show.picture import picture as front, text_metrics as letters
-from treewise.show.picture.node_selection import MOST_LEVELS, Bounds, choose
-from treewise.show.picture.scene import Band, Box, Group, Words, hatched
-from treewise.show.text_tree.text_tree import render
 from treewise.errors import ColumnError, ParameterError
+from treewise.show.picture import picture as front
+from treewise.show.picture import text_metrics as letters
+from treewise.show.picture.node_selection import MOST_LEVELS, SelectionLimits, choose
+from treewise.show.picture.scene import BandShape, BoxShape, ShapeGroup, TextShape, hatched
+from treewise.show.text_tree.text_tree import render
 from treewise.tree.arrays import LEAF
 
 from . import handmade, hostile
@@ -60,7 +61,7 @@ def overlap(one, other):
 
 def frames(group):
     """The box of a node and the one of its condition: those with round corners."""
-    return [part for part in group.parts if isinstance(part, Box) and part.radius]
+    return [part for part in group.parts if isinstance(part, BoxShape) and part.radius]
 
 
 def within(words, box):
@@ -83,7 +84,7 @@ def along(band):
 def check(picture):
     """Nothing overlaps, nothing is cut, and the SVG is well-formed."""
     scene = picture.scene
-    groups = [part for part in scene.parts if isinstance(part, Group)]
+    groups = [part for part in scene.parts if isinstance(part, ShapeGroup)]
     paper = scene.parts[0]
     boxes = [frame for group in groups for frame in frames(group)]
     for i, one in enumerate(boxes):
@@ -93,13 +94,13 @@ def check(picture):
         assert one.y + one.height <= scene.height
         assert not any(overlap(one, other) for other in boxes[i + 1 :])
     for group in groups:
-        for words in (part for part in group.parts if isinstance(part, Words)):
+        for words in (part for part in group.parts if isinstance(part, TextShape)):
             assert any(within(words, frame) for frame in frames(group)), words
     for part in scene.parts:
-        if isinstance(part, Words):
+        if isinstance(part, TextShape):
             assert within(part, paper)
             assert part.y < min(box.y for box in boxes)
-        if isinstance(part, Band):
+        if isinstance(part, BandShape):
             for x, y in along(part):
                 assert not any(b.x < x < b.x + b.width and b.y < y < b.y + b.height for b in boxes)
     parsed(picture.svg)
@@ -130,17 +131,17 @@ def test_built_in_tables(data, direction):
 def test_a_box_says_what_its_node_asks_and_predicts():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     root, *_, last = check(tree.draw())
-    assert [part.text for part in root.parts if isinstance(part, Words)] == [
+    assert [part.text for part in root.parts if isinstance(part, TextShape)] == [
         "flipper_length_mm?", "0", "344 rows · Adelie 44.2 %"
     ]  # fmt: skip
-    assert [part.text for part in last.parts if isinstance(part, Words)] == [
+    assert [part.text for part in last.parts if isinstance(part, TextShape)] == [
         "= Biscoe", "Gentoo", "6", "100.0 % of 123 rows"
     ]  # fmt: skip
     assert last.title == "node 6: island = Biscoe\npredicts Gentoo\n123 rows\nGentoo: 123"
 
 
 def bar_of(group):
-    return [part for part in group.parts if isinstance(part, Box) and not part.radius and part.height == 9]
+    return [part for part in group.parts if isinstance(part, BoxShape) and not part.radius and part.height == 9]
 
 
 def test_bars_are_as_long_as_the_classes_are_heavy():
@@ -152,7 +153,7 @@ def test_bars_are_as_long_as_the_classes_are_heavy():
 
 def test_bands_are_as_wide_as_the_rows_that_take_them():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    widths = [part.width for part in tree.draw().scene.parts if isinstance(part, Band)]
+    widths = [part.width for part in tree.draw().scene.parts if isinstance(part, BandShape)]
     rows = tree.arrays.rows
     assert widths == pytest.approx([max(1.5, 28 * rows[i] / 344) for i in range(1, len(tree))])
 
@@ -169,7 +170,7 @@ def test_long_sets_are_shortened_and_told_in_full():
     levels = [f"level number {i}" for i in range(20)]
     tree = tw.grow({"c": levels * 2, "y": (["a"] * 10 + ["b"] * 10) * 2}, "y")
     groups = check(tree.draw())
-    assert any("+" in part.text for group in groups for part in group.parts if isinstance(part, Words))
+    assert any("+" in part.text for group in groups for part in group.parts if isinstance(part, TextShape))
     told = next(group.title for group in groups if "c in {" in group.title)
     assert sum(level in told for level in levels) == 10
 
@@ -191,7 +192,7 @@ def test_the_path_of_a_row_is_lit():
 def test_histograms_hold_the_rows_of_their_node():
     table = {"x": list(range(40)), "y": ["a"] * 20 + ["b"] * 20}
     root, *_ = check(tw.grow(table, "y").draw(data=table))
-    bars = [p for p in root.parts if isinstance(p, Box) and not p.radius and p.fill in ("#0072B2", "#E69F00")]
+    bars = [p for p in root.parts if isinstance(p, BoxShape) and not p.radius and p.fill in ("#0072B2", "#E69F00")]
     tall = {colour: sum(bar.height for bar in bars if bar.fill == colour) for colour in ("#0072B2", "#E69F00")}
     assert tall["#0072B2"] == pytest.approx(tall["#E69F00"])
     assert max(bar.x for bar in bars if bar.fill == "#0072B2") <= min(bar.x for bar in bars if bar.fill == "#E69F00")
@@ -208,7 +209,7 @@ def test_a_tree_written_by_hand_beside_a_table():
 def test_missing_categories_have_a_bar_of_their_own():
     table = {"c": ["a"] * 4 + ["b"] * 4 + [None] * 8, "y": ["n"] * 4 + ["p"] * 4 + ["n"] * 8}
     root, *_ = check(tw.grow(table, "y").draw(data=table))
-    assert [part.text for part in root.parts if isinstance(part, Words)][2:5] == ["a", "b", "missing"]
+    assert [part.text for part in root.parts if isinstance(part, TextShape)][2:5] == ["a", "b", "missing"]
 
 
 def test_numbers_of_any_size_are_drawn():
@@ -256,15 +257,15 @@ def test_a_large_tree_is_drawn_in_part_and_says_so():
     ends = [group for group in groups if any(frame.dashed for frame in frames(group))]
     assert len(groups) <= 2 * 60 - 1
     assert ends
-    folded = sum(box.leaves for box in choose(tree, Bounds()))
-    leaves = sum(1 for box in choose(tree, Bounds()) if tree.arrays.kind[box.node] == LEAF)
+    folded = sum(box.leaves for box in choose(tree, SelectionLimits()))
+    leaves = sum(1 for box in choose(tree, SelectionLimits()) if tree.arrays.kind[box.node] == LEAF)
     assert folded + leaves == tree.n_leaves
     assert f"dashed boxes stand for {folded:,} of {tree.n_leaves:,} leaves" in tree.draw().svg
 
 
 def test_the_heaviest_nodes_are_opened_first():
     tree = large()
-    boxes = choose(tree, Bounds(max_leaves=20))
+    boxes = choose(tree, SelectionLimits(max_leaves=20))
     opened = {boxes[box.up].node for box in boxes if box.up >= 0}
     shut = [box.node for box in boxes if box.folded]
     assert min(tree.arrays.weight[sorted(opened)]) >= max(tree.arrays.weight[shut])
@@ -487,7 +488,7 @@ def test_the_gallery_shows_what_is_drawn_today():
 def test_boxes_of_weighted_trees_are_not_cut_in_the_middle():
     tree = tw.forest("penguins", n_estimators=1)[0]
     picture = tree.draw()
-    said = [part.text for group in check(picture) for part in group.parts if isinstance(part, Words)]
+    said = [part.text for group in check(picture) for part in group.parts if isinstance(part, TextShape)]
     share = max(tree.counts(0).values()) / 344
     assert f"weight 344 · Adelie {share * 100:.1f} %" in said
     assert not [text for text in said if "…" in text]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.handmade import N_P, leaf, make, node, trees
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.tree.arrays import LEAF
 from treewise.predict.predict import find_nodes
-from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
+from treewise.tree.arrays import LEAF
 from treewise.tree.regions.condition import both
+from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
 CITY = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))

@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 import pytest
 
 import treewise as tw
-from treewise.show.report.report import Wanted, bounded, report_html
 from treewise.show.report.facts import REASONS
 from treewise.show.report.plots import ticks
+from treewise.show.report.report import ReportOptions, bounded, report_html
 from treewise.show.report.sections import answer_in_words
 from treewise.tree.arrays import STOPS
 
@@ -85,7 +85,7 @@ def test_the_policy_allows_our_script_and_style_and_nothing_else(page):
 def test_names_stay_data():
     table = hostile_table()
     tree = tw.grow(table, "</script>")
-    text = report_html(tree, table, table, Wanted(rows="all", title="<b>&</b>"))
+    text = report_html(tree, table, table, ReportOptions(rows="all", title="<b>&</b>"))
     found = Reader(text)
     assert found.open == []
     assert [tag for tag, _ in found.tags].count("script") == 2
@@ -101,7 +101,7 @@ def test_rows_are_in_the_file_only_on_request(tmp_path):
     tree = tw.grow(table, "y", ignore=["id"])
     assert secret not in report_html(tree, table)
     assert facts_in(report_html(tree, table))["rows"] is None
-    everything = facts_in(report_html(tree, table, wanted=Wanted(rows="all")))["rows"]
+    everything = facts_in(report_html(tree, table, wanted=ReportOptions(rows="all")))["rows"]
     assert everything["number"] == list(range(1, 31))
     assert everything["node"] == tree.apply(table).tolist()
     assert secret not in json.dumps(everything)  # a column the tree was never given
@@ -123,13 +123,13 @@ def test_without_rows_no_cell_of_few_rows_is_named():
     assert "Rome 195" in text
     assert "199.000024477" not in text
     assert "patient: 100 of 200 levels" in text
-    assert "Secret7" in report_html(tree, table, wanted=Wanted(rows="all"))
+    assert "Secret7" in report_html(tree, table, wanted=ReportOptions(rows="all"))
 
 
 def test_texts_that_meant_missing_still_do():
     table = {"x": [-999, -999, -999, 1, 2, 3, 4, 5], "y": list("aaabbbaa")}
     tree = tw.grow(table, "y", na_values=["-999"])
-    facts = facts_in(report_html(tree, table, table, Wanted(rows="all")))
+    facts = facts_in(report_html(tree, table, table, ReportOptions(rows="all")))
     assert facts["rows"]["node"] == tree.apply(table).tolist()
     assert facts["test"]["rows"] == tree.arrays.rows.tolist()
 
@@ -144,7 +144,7 @@ def test_a_test_table_with_a_class_of_its_own():
 def test_answers_beside_the_table():
     x, y = [[float(i), 0.0] for i in range(8)], ["a", "b"] * 4
     tree = tw.grow(x, y)
-    text = report_html(tree, x, x, Wanted(target=y, test_target=y))
+    text = report_html(tree, x, x, ReportOptions(target=y, test_target=y))
     assert facts_in(text)["test"]["rows"] == tree.arrays.rows.tolist()
 
 
@@ -154,13 +154,13 @@ def test_every_reason_to_stop_is_said():
 
 def test_names_that_are_patterns():
     table = {"*": [1, 2, 3, 4], "^x.*$": list("aabb"), "x": [1, 1, 1, 2], "y": list("aabb")}
-    rows = facts_in(report_html(tw.grow(table, "y"), table, wanted=Wanted(rows="all")))["rows"]
+    rows = facts_in(report_html(tw.grow(table, "y"), table, wanted=ReportOptions(rows="all")))["rows"]
     assert rows["columns"] == ["*", "^x.*$", "x", "y"]
 
 
 def test_a_sample_is_spread_over_the_table():
     table = {"x": list(range(2000)), "y": [i % 2 for i in range(2000)]}
-    rows = facts_in(report_html(tw.grow(table, "y", max_depth=2), table, wanted=Wanted(rows="sample")))["rows"]
+    rows = facts_in(report_html(tw.grow(table, "y", max_depth=2), table, wanted=ReportOptions(rows="sample")))["rows"]
     assert (len(rows["number"]), rows["number"][0], rows["sampled"]) == (500, 1, True)
     assert rows["number"][-1] == 1997
 
@@ -214,7 +214,7 @@ def test_a_tree_too_large_to_draw_is_cut_and_the_page_says_so():
     tree = chain(7000)
     assert bounded(tree).n_leaves <= 5000
     table = {"x": [1.0, 2.0], "y": tree.classes[:2]}
-    assert "leaves. This page draws it cut to" in report_html(tree, table, wanted=Wanted(computations=False))
+    assert "leaves. This page draws it cut to" in report_html(tree, table, wanted=ReportOptions(computations=False))
 
 
 def test_what_is_refused(tmp_path):
@@ -229,7 +229,7 @@ def test_what_is_refused(tmp_path):
 def test_points_are_drawn_only_with_the_rows():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     assert 'class="point"' not in report_html(tree, "penguins")
-    shown = report_html(tree, "penguins", wanted=Wanted(rows="all"))
+    shown = report_html(tree, "penguins", wanted=ReportOptions(rows="all"))
     assert shown.count('class="point"') == 342  # two rows lack both numbers
     assert "What is predicted over flipper_length_mm and bill_length_mm where island = Biscoe" in shown
 

@@ -11,14 +11,14 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
-from treewise.train.resampling import fold_numbers, part
-from treewise.train.grow import grow_problem, problem_for
+from treewise.evaluate.baselines.compare_models import mean_test, sign_test
+from treewise.evaluate.baselines.features import FeatureMatrix
+from treewise.evaluate.baselines.models import NEIGHBOURS, NearestNeighbours, losses_on
+from treewise.evaluate.baselines.recipe import recipe_of
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_nodes
-from treewise.evaluate.baselines.compare_models import mean_test, sign_test
-from treewise.evaluate.baselines.features import Features
-from treewise.evaluate.baselines.models import NEIGHBOURS, Neighbours, losses_on
-from treewise.evaluate.baselines.recipe import recipe_of
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.resampling import fold_numbers, part
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
@@ -30,7 +30,7 @@ MIXED = {
 
 @pytest.fixture(scope="module")
 def penguins():
-    return problem_for("penguins")
+    return prepare("penguins")
 
 
 def test_every_row_is_held_out_once_and_classes_are_spread(penguins):
@@ -46,7 +46,7 @@ def test_every_row_is_held_out_once_and_classes_are_spread(penguins):
 def test_a_part_grows_the_tree_of_its_rows(penguins):
     rows = np.arange(0, 344, 2)
     table = tw.datasets.penguins().take(rows)
-    assert grow_problem(part(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
+    assert grow_training_set(part(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
 
 
 @pytest.mark.parametrize(("folds", "said"), [(1, "2 or more"), (2.5, "whole number"), (None, "whole number")])
@@ -54,12 +54,12 @@ def test_what_are_no_folds_is_said(folds, said, penguins):
     with pytest.raises(ParameterError, match=said):
         fold_numbers(penguins, folds)
     with pytest.raises(DataError, match="too few for 7 folds"):
-        fold_numbers(problem_for(MIXED, "y"), 7)
+        fold_numbers(prepare(MIXED, "y"), 7)
 
 
 def test_categories_become_indicators_and_numbers_are_scaled():
-    problem = problem_for(MIXED, "y")
-    features = Features(problem)
+    problem = prepare(MIXED, "y")
+    features = FeatureMatrix(problem)
     matrix = features.write(problem)
     assert (features.numbers, features.indicators, matrix.shape) == (1, 6, (6, 7))  # age missing?; 2 towns + missing; 2
     known = np.array([20.0, 40.0, 60.0, 80.0, 50.0])
@@ -72,10 +72,10 @@ def test_categories_become_indicators_and_numbers_are_scaled():
 
 def test_the_tree_of_the_comparison_is_ours(penguins):
     found = tw.against("penguins", models="majority", folds=5, random_state=2, max_depth=2)
-    problem = problem_for("penguins", max_depth=2)
+    problem = prepare("penguins", max_depth=2)
     number, wrong = fold_numbers(problem, 5, 2), 0
     for fold in range(5):
-        tree = grow_problem(part(problem, np.flatnonzero(number != fold)))
+        tree = grow_training_set(part(problem, np.flatnonzero(number != fold)))
         held = part(problem, np.flatnonzero(number == fold))
         wrong += int((tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y).sum())
     tree, majority = found.outcomes
@@ -91,7 +91,7 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
     found = tw.against("penguins", models="majority", folds=4, pruning={"method": "gain", "threshold": 0.05})
     number = fold_numbers(penguins, 4, 0)
     for fold in range(4):
-        tree = grow_problem(part(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
+        tree = grow_training_set(part(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
         held = part(penguins, np.flatnonzero(number == fold))
         wrong = tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y
         assert np.array_equal(found.outcomes[0].losses[number == fold], wrong.astype(float))
@@ -130,11 +130,11 @@ def test_rivals_are_scikit_learns(penguins):
     assert found["logistic"].about == "on 10 indicators and 4 numbers"
     number = fold_numbers(penguins, 4, 0)
     train, held = part(penguins, np.flatnonzero(number != 1)), part(penguins, np.flatnonzero(number == 1))
-    features = Features(train)
+    features = FeatureMatrix(train)
     X, Z = features.write(train), features.write(held)
     said = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
     assert np.array_equal(found["logistic"].losses[number == 1], (said != held.y).astype(float))
-    neighbours = Neighbours(None, None)
+    neighbours = NearestNeighbours(None, None)
     neighbours.fit(train)
     said = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
     assert np.array_equal(found["knn"].losses[number == 1], (said != held.y).astype(float))
@@ -142,12 +142,12 @@ def test_rivals_are_scikit_learns(penguins):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_k_is_the_one_that_errs_least_on_a_quarter(task, penguins):
-    rows = penguins if task == "classification" else problem_for("penguins", "body_mass_g", drop_missing_target=True)
-    neighbours = Neighbours(None, None)
+    rows = penguins if task == "classification" else prepare("penguins", "body_mass_g", drop_missing_target=True)
+    neighbours = NearestNeighbours(None, None)
     neighbours.fit(rows)
     held = fold_numbers(rows, 4) == 0
     train, valid = part(rows, np.flatnonzero(~held)), part(rows, np.flatnonzero(held))
-    features, kind = Features(train), KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    features, kind = FeatureMatrix(train), KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     X, Z, y = features.write(train), features.write(valid), rows.y if task == "classification" else rows.raw
     error = {}
     for k in NEIGHBOURS:
@@ -249,7 +249,7 @@ def test_rows_are_judged_by_their_weight(task):
 
 
 def test_losses_by_hand():
-    problem = problem_for(MIXED, "y")
+    problem = prepare(MIXED, "y")
     assert losses_on(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
 
 

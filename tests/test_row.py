@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.predict.single_row import Walk
+from treewise.predict.single_row import RowPredictor
 
 ROWS = 400
 RNG = np.random.default_rng(5)
@@ -135,7 +135,7 @@ def test_usual_rows_take_the_shorter_way_to_the_same_node(name):
         assert tree.apply(row) == node
         assert tree.apply(list(row.values())) == node
         row.pop("day", None)
-        short += Walk(tree).node({**row, "day": None}) is not None
+        short += RowPredictor(tree).node({**row, "day": None}) is not None
     assert short > 0.9 * ROWS
 
 

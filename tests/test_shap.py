@@ -8,11 +8,11 @@ import pytest
 
 import treewise as tw
 from treewise.data import encoding as encode
-from treewise.predict.leaf_probabilities import Estimate
-from treewise.explain.shap import Spread, shapley_of
-from treewise.tree.arrays import LEAF
-from treewise.predict.predict import encoded
 from treewise.data.table import read
+from treewise.explain.shap import ShapTable, shapley_of
+from treewise.predict.leaf_probabilities import LeafProbabilities
+from treewise.predict.predict import encoded
+from treewise.tree.arrays import LEAF
 
 N_ROWS = 60
 
@@ -112,7 +112,7 @@ def answers(tree, rows):
 @pytest.mark.parametrize("seed", range(3))
 def test_brute_force_over_subsets_twin_and_core_agree(seed):
     for tree, table in trees(seed):
-        spread = Spread.of(tree, Estimate())
+        spread = ShapTable.of(tree, LeafProbabilities())
         rows = odd_rows(table, seed)
         values = tree.shap(rows).values
         values = values[..., None] if tree.task == "regression" else values
@@ -161,7 +161,7 @@ def test_many_columns_on_one_path():
     tree = tw.grow(x, x @ rng.normal(size=40), max_depth=30)
     found = tree.shap(x[:50])
     assert np.abs(found.base + found.values.sum(axis=1) - tree.predict(x[:50])).max() < 1e-9
-    spread = Spread.of(tree, Estimate())
+    spread = ShapTable.of(tree, LeafProbabilities())
     assert np.allclose(shapley_of(tree, spread, x[7].tolist())[:, 0], found.values[7], atol=1e-10)
 
 

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewise._lib.result_table import Heading, Sheet, Shown, plain
-from treewise._lib.text_columns import wrapped
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, plain
 from treewise._lib.text import display_width
+from treewise._lib.text_columns import wrapped
 
 from .hostile_names import NAMES
 
 HEADINGS = (
-    Heading("rule"),
-    Heading("class", "label"),
-    Heading("rows", "whole"),
-    Heading("low", "share", only="data"),
-    Heading("high", "share", only="data"),
-    Heading("interval", "text", "95 % interval", lambda ends: f"{ends[0]} to {ends[1]}", only="words"),
+    ColumnSpec("rule"),
+    ColumnSpec("class", "label"),
+    ColumnSpec("rows", "whole"),
+    ColumnSpec("low", "share", only="data"),
+    ColumnSpec("high", "share", only="data"),
+    ColumnSpec("interval", "text", "95 % interval", lambda ends: f"{ends[0]} to {ends[1]}", only="words"),
 )
 ROWS = [
     ("age <= 31.5 and town in {Bari, Rome}", "yes", 1200, 0.25, 1 / 3, (0.25, 0.33)),
@@ -33,7 +33,7 @@ ROWS = [
 
 
 def sheet_of(rows=ROWS, **more):
-    return Sheet("Rules of y", HEADINGS, rows, **more)
+    return ResultTable("Rules of y", HEADINGS, rows, **more)
 
 
 def test_text_is_aligned_and_numbers_stand_to_the_right():
@@ -54,7 +54,9 @@ def test_words_are_wrapped_and_numbers_never_are():
 
 def test_long_words_in_the_last_column_stand_below_their_row():
     rule = " AND ".join(f"column_{i} <= {i}.5" for i in range(12))
-    sheet = Sheet("", (Heading("rows", "whole"), Heading("rule", joint=" AND ")), [(5, rule), (6, "all rows")])
+    sheet = ResultTable(
+        "", (ColumnSpec("rows", "whole"), ColumnSpec("rule", joint=" AND ")), [(5, rule), (6, "all rows")]
+    )
     lines = sheet.text(60).splitlines()
     assert lines[:3] == ["rows", "      rule", "   5"]
     assert lines[3] == "      column_0 <= 0.5 AND column_1 <= 1.5 AND"
@@ -109,7 +111,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if len(name) < 100])
 def test_names_are_data_in_every_form(name):
-    sheet = Sheet(name, (Heading(name), Heading("n", "whole")), [(name, 1)], (name,), (name,))
+    sheet = ResultTable(name, (ColumnSpec(name), ColumnSpec("n", "whole")), [(name, 1)], (name,), (name,))
     text = sheet.text()
     assert len(text.splitlines()) == 5
     assert all(line.isprintable() for line in text.splitlines())
@@ -139,7 +141,7 @@ def test_values_for_json():
 
 def test_labels_of_any_kind_have_a_column():
     def frame(*labels):
-        return Sheet("", (Heading("class", "label"),), [(label,) for label in labels]).frame()["class"]
+        return ResultTable("", (ColumnSpec("class", "label"),), [(label,) for label in labels]).frame()["class"]
 
     assert frame(True, False).to_list() == [True, False]
     assert frame(1, 2).to_list() == [1, 2]
@@ -147,11 +149,11 @@ def test_labels_of_any_kind_have_a_column():
 
 
 @dataclass(frozen=True, repr=False)
-class Towns(Shown):
+class Towns(Displayable):
     names: tuple[str, ...]
 
     def sheet(self):
-        return Sheet("Towns", (Heading("town"),), [(name,) for name in self.names])
+        return ResultTable("Towns", (ColumnSpec("town"),), [(name,) for name in self.names])
 
 
 def test_a_result_has_every_form():

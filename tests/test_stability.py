@@ -11,15 +11,15 @@ import treewise as tw
 from tests.tables import drawn as drawn_table
 from tests.tables import quick
 from treewise.errors import DataError, ParameterError
-from treewise.explain.stability.margins import gaps
+from treewise.explain.stability.margins import margins
 from treewise.explain.stability.resamples import (
-    Reference,
-    Search,
+    CounterpartSearch,
+    ReferenceTree,
     drawn,
 )
-from treewise.train.resampling import part, resampled, within_bounds
-from treewise.train.grow import grow_problem, problem_for
 from treewise.predict.predict import find_nodes
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.resampling import part, resampled, within_bounds
 
 RNG = np.random.default_rng(11)
 
@@ -46,9 +46,9 @@ def test_gaps_are_those_of_the_trace(table):
     """Winner, runner-up, margin and ties, with every option mixed with every other."""
     options = {name: value for name, value in table.options.items() if name != "ties"}
     tree = tw.grow(table.data, "y", **options)
-    problem = problem_for(table.data, "y", **options)
+    problem = prepare(table.data, "y", **options)
     trace = tree.trace(table.data, sample_weight=options.get("sample_weight"))
-    for node, gap in gaps(tree, problem).items():
+    for node, gap in margins(tree, problem).items():
         found = trace[node]
         assert found.winner == tree.split_at(node).column
         assert gap.runner_up == found.runner_up
@@ -84,24 +84,24 @@ def test_draws_are_those_of_the_seed_and_as_many_as_rows():
 
 
 def test_repeated_rows_and_weights_grow_the_same_tree():
-    problem = problem_for("penguins", max_depth=3)
+    problem = prepare("penguins", max_depth=3)
     times = drawn(len(problem), 0, 0)
     repeated, weighed = (resampled(problem, times, way) for way in (False, True))
     assert len(repeated) == len(problem)
     assert len(weighed) == np.count_nonzero(times)
-    one, other = grow_problem(repeated), grow_problem(weighed)
+    one, other = grow_training_set(repeated), grow_training_set(weighed)
     assert [one.split_at(n) for n in range(len(one))] == [other.split_at(n) for n in range(len(other))]
     assert np.array_equal(one.arrays.weight, other.arrays.weight)
 
 
 def test_weights_that_would_be_too_heavy_become_coarser():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51, *[1.0] * 7]}
-    problem = problem_for(data, "y", sample_weight="w", ignore=["w"])
+    problem = prepare(data, "y", sample_weight="w", ignore=["w"])
     times = np.array([8, 0, 0, 0, 0, 0, 0, 0]) + np.eye(8, dtype=int)[1]
     heavy = resampled(problem, times, as_weights=True)
     assert float(heavy.weight.sum()) < 2.0**53
     assert within_bounds(problem) is problem
-    grow_problem(heavy)
+    grow_training_set(heavy)
 
 
 def brute_force(reference_tree, tree, problem):
@@ -144,10 +144,12 @@ def brute_force(reference_tree, tree, problem):
 @pytest.mark.parametrize("data", ["penguins", "noise"])
 def test_questions_come_back_as_by_brute_force(data, seed):
     given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
-    problem = problem_for(**given_to, max_depth=4)
-    tree = grow_problem(problem)
-    other = grow_problem(resampled(problem, drawn(len(problem), seed, 0), as_weights=False))
-    found = Search(Reference(tree, problem), other, find_nodes(other, problem.columns, len(problem))).every()
+    problem = prepare(**given_to, max_depth=4)
+    tree = grow_training_set(problem)
+    other = grow_training_set(resampled(problem, drawn(len(problem), seed, 0), as_weights=False))
+    found = CounterpartSearch(
+        ReferenceTree(tree, problem), other, find_nodes(other, problem.columns, len(problem))
+    ).every()
     names = [None, *tree.columns]
     for told, (node, wanted) in zip(found, brute_force(tree, other, problem).items(), strict=True):
         place, again, asked, overlap, column = wanted
@@ -157,9 +159,11 @@ def test_questions_come_back_as_by_brute_force(data, seed):
 
 
 def test_the_same_tree_comes_back_whole():
-    problem = problem_for("penguins", max_depth=4)
-    tree = grow_problem(problem)
-    found = Search(Reference(tree, problem), tree, find_nodes(tree, problem.columns, len(problem))).every()
+    problem = prepare("penguins", max_depth=4)
+    tree = grow_training_set(problem)
+    found = CounterpartSearch(
+        ReferenceTree(tree, problem), tree, find_nodes(tree, problem.columns, len(problem))
+    ).every()
     assert found["place"].all()
     assert found["again"].all()
     assert np.all(found["asked"] == 1)
@@ -170,13 +174,13 @@ def test_the_same_tree_comes_back_whole():
 def test_the_same_test_parts_the_values_present_alike():
     """A cut elsewhere in the same gap is the same test; one value further it is another; levels may change sides."""
     data = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "w", "w"], "y": ["a", "a", "b", "b"]}
-    problem = problem_for(data, "y")
+    problem = prepare(data, "y")
     trees = {cut: tw.grow(data, "y", max_depth=0).split(0, cut, data) for cut in ("x <= 2.5", "x <= 2.1", "x <= 3.5")}
     trees |= {of: tw.grow(data, "y", max_depth=0).split(0, of, data) for of in ("c in {u, v}", "c = w", "c = v")}
 
     def same(one, other):
         ends = find_nodes(trees[other], problem.columns, len(problem))
-        return bool(Search(Reference(trees[one], problem), trees[other], ends).every()["same_test"][0])
+        return bool(CounterpartSearch(ReferenceTree(trees[one], problem), trees[other], ends).every()["same_test"][0])
 
     assert same("x <= 2.5", "x <= 2.1")
     assert not same("x <= 2.5", "x <= 3.5")
@@ -246,13 +250,13 @@ def test_numbers_of_any_size(scale):
 
 def test_agreement_by_hand():
     """The mean over resamples of the share of rows with the same class, each tree grown as documented."""
-    problem = problem_for("penguins", max_depth=2)
+    problem = prepare("penguins", max_depth=2)
     found = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
-    tree, shares, unseen = grow_problem(problem), [], []
+    tree, shares, unseen = grow_training_set(problem), [], []
     own = tree.arrays.label[find_nodes(tree, problem.columns, len(problem))]
     for number in range(3):
         rows = np.sort(np.random.default_rng((9, number)).integers(0, len(problem), len(problem)))
-        other = grow_problem(part(problem, rows))
+        other = grow_training_set(part(problem, rows))
         same = other.arrays.label[find_nodes(other, problem.columns, len(problem))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(problem)), rows)])

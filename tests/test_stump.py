@@ -8,8 +8,8 @@ from hypothesis import given
 
 import treewise as tw
 from treewise.explain.stump import equals
-from treewise.train.grow import problem_for
-from treewise.train.reference import Judge, candidates, find_best_split, pick, tied
+from treewise.train.grow import prepare
+from treewise.train.reference import NodeScorer, candidates, find_best_split, pick, tied
 
 from .forms import CHECKS
 from .outlets import forms
@@ -19,7 +19,7 @@ from .tables import drawn, quick
 def listed(problem):
     """Every candidate of the first node, by the search alone."""
     rows = np.arange(len(problem))
-    judge = Judge.of(problem.at(rows), rows)
+    judge = NodeScorer.of(problem.at(rows), rows)
     return [c for column in range(len(problem.columns)) for c in candidates(judge, rows, column)]
 
 
@@ -33,7 +33,7 @@ def test_candidates_stand_in_the_order_of_the_search(table):
     options = one_test(table)
     found = tw.stump(table.data, "y", **options)
     assert found.tree == table.grow(max_depth=1)
-    problem = problem_for(table.data, "y", **options)
+    problem = prepare(table.data, "y", **options)
     if found.node.settled:
         assert len(found) == 0
         return

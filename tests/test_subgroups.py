@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.explain.rules.terminal_nodes import class_place
-from treewise.explain.subgroups.statistics import Part, fisher, holm, newcombe, welch
-from treewise.explain.subgroups.node_groups import ALL, Kept
+from treewise.explain.subgroups.node_groups import ALL, KeptGroups
+from treewise.explain.subgroups.statistics import GroupStatistics, fisher, holm, newcombe, welch
 from treewise.predict.confidence_intervals import wilson
 
 from .handmade import OFFICIALS
@@ -40,7 +40,7 @@ def test_fisher_and_welch_agree_with_scipy(seed):
         table = [[few, n - few], [many, rest - many]]
         assert fisher(few, n, many, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-7)
     one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
-    found = welch(Part.of(one), Part.of(two), 0.9)
+    found = welch(GroupStatistics.of(one), GroupStatistics.of(two), 0.9)
     theirs = stats.ttest_ind(one, two, equal_var=False)
     assert found.p == pytest.approx(theirs.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
@@ -59,7 +59,7 @@ def test_holm_and_newcombe_of_the_papers():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
     assert holm([0.9, 0.8]) == [1.0, 1.0]
-    low, high = newcombe([Part(10, 9, 9)], [Part(10, 3, 3)], 0.95)
+    low, high = newcombe([GroupStatistics(10, 9, 9)], [GroupStatistics(10, 3, 3)], 0.95)
     assert (round(low[0], 4), round(high[0], 4)) == (0.1705, 0.8090)  # Newcombe 1998, example (d)
 
 
@@ -293,7 +293,7 @@ def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
     tree = tw.grow(rows, "urgent", min_samples_leaf=5)
     found, ends = tree.subgroups(rows).every, tree.arrays.ends.tolist()
     for seed in range(5):
-        kept = Kept(ends, 0.95)
+        kept = KeptGroups(ends, 0.95)
         nodes = []
         for each in np.random.default_rng(seed).permutation(np.array(found.found, object))[:80]:
             around = [other for other in nodes if other < each.node < ends[other]]

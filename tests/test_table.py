@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treewise.data import encoding as encode
-from treewise.errors import ColumnError, DataError, ParameterError
-from treewise.data.table import Table, read, read_rows
 from treewise.data.column import Column
+from treewise.data.table import Table, read, read_rows
+from treewise.errors import ColumnError, DataError, ParameterError
 
 # -- the same cells in every container -----------------------------------------------------------------------
 

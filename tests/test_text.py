@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewise.show.text_tree.number_columns import alike, common_decimals
-from treewise.show.text_tree.folding import CONTINUES
-from treewise.show.text_tree.condition_text import Speaker
-from treewise.show.text_tree.text_tree import header, render, training_error
+from treewise._lib.text import display_width
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
+from treewise.formats.text_format.parse import parse
+from treewise.show.text_tree.condition_text import ConditionText
+from treewise.show.text_tree.folding import CONTINUES
+from treewise.show.text_tree.number_columns import alike, common_decimals
+from treewise.show.text_tree.text_tree import header, render, training_error
 from treewise.tree.arrays import Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 from treewise.tree.tree import Tree
-from treewise._lib.text import display_width
-from treewise.formats.text_format.parse import parse
 
 from .handmade import N_P, chain, leaf, make, node, trees
 
@@ -244,7 +244,7 @@ def test_bounds_that_make_no_sense_are_refused(bound: dict[str, int], message: s
 def test_every_node_has_its_line_with_the_words_of_its_split(tree: Tree) -> None:
     body = [line for line in lines(render(tree, ascii=False)) if re.match(r" *\d+  ", line)]
     assert [int(line.split()[0]) for line in body] == list(range(len(tree)))
-    plain = Speaker(tree)
+    plain = ConditionText(tree)
     for i in range(1, len(tree)):
         words = tree.words(i)
         # Names that could be misread are quoted here and not there; all others are said alike.

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.train import criteria
-from treewise.train.criteria import Group
 from treewise.explain.trace import NodeTrace
-from treewise.train.grow import problem_for
-from treewise.train.candidates import look
-from treewise.train.reference import Judge, find_best_split
+from treewise.train import criteria
+from treewise.train.candidates import bucketise
+from treewise.train.criteria import Group
+from treewise.train.grow import prepare
+from treewise.train.reference import NodeScorer, find_best_split
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits
@@ -338,7 +338,7 @@ def test_the_winner_is_the_learners_and_the_arithmetic_adds_up(data, chosen, per
     if root.settled:
         assert len(set(data["y"])) == 1
         return
-    problem = problem_for(data, "y", **chosen)
+    problem = prepare(data, "y", **chosen)
     found = find_best_split(problem, np.arange(len(problem)))
     if isinstance(found, str):
         assert root.winner is None
@@ -437,10 +437,10 @@ def test_weights_that_are_not_given_are_missed():
 @pytest.mark.parametrize("weight", [None, 1e-300, 1.0, 1e300])
 def test_counts_of_a_column_are_exact_whole_numbers(weight):
     weights = None if weight is None else np.random.default_rng(1).random(344) * weight
-    problem = problem_for("penguins", sample_weight=weights)
+    problem = prepare("penguins", sample_weight=weights)
     rows = np.arange(0, len(problem), 3)
     for column, values in enumerate(problem.columns):
-        scene = look(problem, column, rows)
+        scene = bucketise(problem, column, rows)
         for group, its_rows in [(b.group, rows[values[rows] == b.value]) for b in scene.buckets]:
             counts = [0, 0, 0]
             for row in its_rows:
@@ -568,7 +568,7 @@ def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", core="gini")
     monkeypatch.setitem(criteria.CRITERIA, "evenness", by_gini)
     monkeypatch.setitem(criteria.RULES, "even", "candidates compete by how even their branches are")
-    monkeypatch.setattr(Judge, "merit", lambda self, gain, slack, groups: (min(g.weight for g in groups) << 60, 0))
+    monkeypatch.setattr(NodeScorer, "merit", lambda self, gain, slack, groups: (min(g.weight for g in groups) << 60, 0))
     root = tw.candidates("four_points", criterion="evenness")
     assert root.winner == "x1"
     assert [test.score for test in root["x1"].tests] == [2.0, 1.0]

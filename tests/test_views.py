@@ -9,9 +9,9 @@ import pytest
 import treewise as tw
 from treewise import _core
 from treewise.data import encoding as encode
+from treewise.data.table import Table, read
 from treewise.explain.trace.candidate import branch_numbers
 from treewise.tree.splits import Threshold
-from treewise.data.table import Table, read
 
 ROWS, COLUMNS = 300, 4
 NAMES = [f"x{j}" for j in range(1, COLUMNS + 1)]

@@ -27,18 +27,11 @@ from treewise._version import __version__
 
 if TYPE_CHECKING:
     from treewise import datasets as datasets
-    from treewise.train.criteria import conditional_entropy as conditional_entropy
-    from treewise.train.criteria import entropy as entropy
-    from treewise.train.criteria import gini as gini
-    from treewise.train.criteria import information_gain as information_gain
-    from treewise.evaluate.validation_curve.curve import curve as curve
-    from treewise.explain.distill.distill import distill as distill
-    from treewise.show.plots.impurity import draw_impurity as draw_impurity
-    from treewise.show.regions.regions import draw_regions as draw_regions
-    from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
     from treewise.data.encoding import Encoding as Encoding
-    from treewise.ensemble.bagging import bagging as bagging
+    from treewise.data.table import Table as Table
+    from treewise.data.table import read as read
     from treewise.ensemble.adaboost import adaboost as adaboost
+    from treewise.ensemble.bagging import bagging as bagging
     from treewise.ensemble.forest import extra_trees as extra_trees
     from treewise.ensemble.forest import forest as forest
     from treewise.ensemble.model import Ensemble as Ensemble
@@ -57,23 +50,30 @@ if TYPE_CHECKING:
     from treewise.estimators import ForestRegressor as ForestRegressor
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
+    from treewise.evaluate.baselines.compare_models import compare_models as compare_models
+    from treewise.evaluate.validation_curve.curve import curve as curve
     from treewise.explain.compare.compare import compare as compare
+    from treewise.explain.distill.distill import distill as distill
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
     from treewise.formats.model_file.model_file import load as load
+    from treewise.formats.text_format.parse import parse as parse
+    from treewise.show.plots.impurity import draw_impurity as draw_impurity
+    from treewise.show.regions.regions import draw_regions as draw_regions
+    from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
+    from treewise.train.criteria import conditional_entropy as conditional_entropy
+    from treewise.train.criteria import entropy as entropy
+    from treewise.train.criteria import gini as gini
+    from treewise.train.criteria import information_gain as information_gain
     from treewise.train.grow import grow as grow
     from treewise.tree.arrays import Node as Node
-    from treewise.evaluate.baselines.compare_models import against as against
     from treewise.tree.splits import Multiway as Multiway
     from treewise.tree.splits import OneValue as OneValue
     from treewise.tree.splits import Ordinal as Ordinal
     from treewise.tree.splits import Subset as Subset
     from treewise.tree.splits import Threshold as Threshold
-    from treewise.data.table import Table as Table
-    from treewise.data.table import read as read
     from treewise.tree.tree import Tree as Tree
-    from treewise.formats.text_format.parse import parse as parse
 
 # public name → where it lives; "" is a module of its own
 _HOMES = {

@@ -321,7 +321,7 @@ def test_more_needs_the_same_table(run, forest):
 def test_a_bar_shows_how_far_it_is(run, monkeypatch):
     shown = []
 
-    class Noticed(progress.Bar):
+    class Noticed(progress.ProgressBar):
         def __call__(self, done):
             shown.append((self.title, done))
 

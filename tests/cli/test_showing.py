@@ -2,14 +2,14 @@
 
 import pytest
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise.cli import render as showing
 from treewise.errors import ParameterError
-from treewise._lib.result_table import Heading, Sheet, Shown
 
 
-class Towns(Shown):
+class Towns(Displayable):
     def sheet(self):
-        return Sheet("Towns", (Heading("town"),), [("Rome",), ("\x1b[31mBari",)])
+        return ResultTable("Towns", (ColumnSpec("town"),), [("Rome",), ("\x1b[31mBari",)])
 
 
 def test_a_pipe_gets_plain_text(capsys):

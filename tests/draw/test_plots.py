@@ -15,9 +15,9 @@ import treewise as tw
 from tests.draw.names import hostile_table
 from tests.ensemble.made import of_trees
 from treewise.cli import pictures
+from treewise.evaluate.ranking import Ranking
 from treewise.show import plots
 from treewise.show.mpl_helpers import content, form_of, said, save
-from treewise.evaluate.ranking import Ranking
 
 NOISY = tw.grow("noisy", max_depth=3)
 

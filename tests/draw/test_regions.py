@@ -11,7 +11,7 @@ import treewise as tw
 from tests.draw.names import hostile_table
 from tests.draw.test_plots import all_texts
 from treewise.show.mpl_helpers import content
-from treewise.show.regions.models import DrawnModel, DrawnTree, centres
+from treewise.show.regions.models import PredictorRegions, TreeRegions, centres
 from treewise.show.regions.plane import plane_for
 from treewise.tree.regions.region import Interval
 
@@ -199,7 +199,7 @@ def test_any_other_model_is_asked_on_a_grid():
         "5-NN · KNeighborsClassifier", f"{wrong} of 200 rows of noisy wrong"
     ]  # fmt: skip
     plane = plane_for([tree], table, "x1", "x2", None, ["x1", "x2"])
-    (up, across), said = DrawnModel("", knn, ("x1", "x2")).on_grid(plane, (0, 1))
+    (up, across), said = PredictorRegions("", knn, ("x1", "x2")).on_grid(plane, (0, 1))
     grid = np.stack(np.meshgrid(centres(plane.x), centres(plane.y)), axis=-1).reshape(-1, 2)
     assert up * across == len(grid)
     assert said.place.tolist() == knn.predict(grid).tolist()
@@ -406,5 +406,5 @@ def test_the_whole_axis_where_a_tree_does_not_know_it():
     other = tw.grow(table, "y")
     plane = plane_for([one, other], table, "x1", "x2", None)
     assert all(area.y == Interval(missing=False) for area in plane.areas(one)[0])
-    assert DrawnTree("", one).cuts(plane.y) == []
+    assert TreeRegions("", one).cuts(plane.y) == []
     content(tw.draw_regions([one, other], table, "x1", "x2")[0].figure, "svg")

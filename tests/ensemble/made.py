@@ -3,13 +3,13 @@
 import numpy as np
 
 import treewise as tw
-from treewise.ensemble import Ensemble, Members
+from treewise.ensemble import Ensemble, PackedTrees
 
 
 def of_trees(trees: list[tw.Tree], method: str = "forest", **more: object) -> Ensemble:
     """Put trees of the same columns, target and settings into one ensemble."""
     one = trees[0]
-    members = Members.of([tree.arrays for tree in trees], one.criterion)
+    members = PackedTrees.of([tree.arrays for tree in trees], one.criterion)
     gained = np.array([taken_away(tree) for tree in trees]).reshape(len(trees), len(one.encodings))
     how = {"criterion": one.criterion, "empty_branch": one.empty_branch, "history": one.history, **more}
     return Ensemble(method, one.encodings, one.target, members, np.ones(len(trees)), gained, **how)

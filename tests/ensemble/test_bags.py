@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from tests.tables import quick
 from treewise import DataError, ParameterError, _core
-from treewise._lib.rng import stir
-from treewise.ensemble.bootstrap import Bags, bag, columns_to_draw, draw, rows_to_draw
-from treewise.train.grow import problem_for
+from treewise._lib.rng import mix64
+from treewise.ensemble.bootstrap import BootstrapSamples, bag, columns_to_draw, draw, rows_to_draw
+from treewise.train.grow import prepare
 
 
 def numbers(n, columns=2, **options):
     data = {f"x{i}": np.arange(n) * 1.0 + i for i in range(columns)}
-    return problem_for({**data, "y": np.arange(n) % 2}, "y", **options)
+    return prepare({**data, "y": np.arange(n) % 2}, "y", **options)
 
 
 @quick()
@@ -25,7 +25,7 @@ def test_the_core_draws_the_bags_of_the_readable_twin(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
     weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1, 2, 3]), min_size=n, max_size=n))
     problem = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
-    bags = Bags(
+    bags = BootstrapSamples(
         problem,
         drawn=data.draw(st.integers(0, n)),
         replace=data.draw(st.booleans()),
@@ -42,7 +42,7 @@ def test_the_core_draws_the_bags_of_the_readable_twin(data):
 
 
 def test_unseen_rows_are_those_not_in_the_bag():
-    bags = Bags(numbers(21), drawn=21)
+    bags = BootstrapSamples(numbers(21), drawn=21)
     unseen = np.unpackbits(bags.unseen(3), axis=1, count=21, bitorder="little").astype(bool)
     assert np.array_equal(unseen, [bags.times(t) == 0 for t in range(3)])
 
@@ -51,7 +51,7 @@ def test_unseen_rows_are_those_not_in_the_bag():
 def test_every_row_is_drawn_as_often_as_any_other(replacing):
     """Chi-square of how often each row is drawn in many bags, and each pair of neighbours together."""
     trees, n, drawn = 4000, 20, 10
-    bags = Bags(numbers(n), drawn=drawn, replace=replacing)
+    bags = BootstrapSamples(numbers(n), drawn=drawn, replace=replacing)
     times = np.array([bags.times(t) for t in range(trees)], np.int64)
     each = times.sum(axis=0)
     expected = trees * drawn / n
@@ -66,7 +66,7 @@ def test_every_row_is_drawn_as_often_as_any_other(replacing):
 
 
 def test_a_bootstrap_leaves_out_a_share_of_one_over_e():
-    bags = Bags(numbers(50_000), drawn=50_000)
+    bags = BootstrapSamples(numbers(50_000), drawn=50_000)
     left_out = np.mean(bags.times(3) == 0)
     assert abs(left_out - np.exp(-1)) < 0.01
     counts = np.bincount(bags.times(3), minlength=4)[:4] / 50_000
@@ -76,7 +76,7 @@ def test_a_bootstrap_leaves_out_a_share_of_one_over_e():
 def test_trees_and_seeds_have_bags_of_their_own():
     problem = numbers(40)
     other = replace(problem, settings=replace(problem.settings, random_state=1))
-    drawn = [Bags(p, drawn=40).times(t).tolist() for p in (problem, other) for t in (0, 1)]
+    drawn = [BootstrapSamples(p, drawn=40).times(t).tolist() for p in (problem, other) for t in (0, 1)]
     assert len(set(map(tuple, drawn))) == 4
 
 
@@ -89,7 +89,7 @@ def test_larger_bags_without_replacement_hold_the_smaller_ones():
 def test_stir_is_the_finaliser_of_splitmix64():
     """The first outputs of the published generator, seeded with 1234567: its state advances by the odd constant."""
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
-    assert [stir(1234567, i) for i in range(4)] == expected
+    assert [mix64(1234567, i) for i in range(4)] == expected
 
 
 @pytest.mark.parametrize("given_", [0, -1, 0.0, 1.5, True, "all", np.nan])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.tables import drawn, quick
 from treewise import _core
+from treewise.ensemble.adaboost_update import BITS, Distribution, WeightUpdate
 from treewise.ensemble.grow import same_problem
 from treewise.ensemble.weak_learners import said_by
-from treewise.ensemble.adaboost_update import BITS, Distribution, Reckoning
 
 
 def rng_table(n=200, n_classes=2, seed=0):
@@ -154,16 +154,16 @@ def test_weights_stay_in_proportion_on_small_tables():
 
 def test_the_arithmetic_of_a_round():
     """CS221 section 5: α = ½ log((1 − ε)/ε), z = 2 √(ε(1 − ε)); for K classes half of SAMME's α."""
-    two = Reckoning(1, 10, 2)
+    two = WeightUpdate(1, 10, 2)
     assert two.vote == pytest.approx(0.5 * np.log(9))
     assert two.z == pytest.approx(2 * np.sqrt(0.09))
     assert two.factors == pytest.approx((1 / 1.8, 5.0))
-    four = Reckoning(6, 10, 4)
+    four = WeightUpdate(6, 10, 4)
     assert four.vote == pytest.approx(0.5 * (np.log(0.4 / 0.6) + np.log(3)))
     right, wrong = four.factors
     assert (0.4 * right, 0.6 * wrong) == pytest.approx((1 / 4, 3 / 4))
     assert wrong / right == pytest.approx(np.exp(2 * four.vote))
-    slow = Reckoning(1, 10, 2, 0.5)
+    slow = WeightUpdate(1, 10, 2, 0.5)
     right, wrong = slow.factors
     assert (slow.vote, wrong / right) == pytest.approx((0.25 * np.log(9), 3.0))
     assert 0.9 * right + 0.1 * wrong == pytest.approx(1)
@@ -179,7 +179,7 @@ def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
         truth, said = rng.integers(0, n_classes, (2, n)).astype(np.uint8)
         truth[0], said[0], truth[1], said[1] = 0, 0, 0, 1
         weights = Distribution(units, 0)
-        after = weights.next(truth, said, Reckoning(int(units[truth != said].sum()), weights.total, n_classes))
+        after = weights.next(truth, said, WeightUpdate(int(units[truth != said].sum()), weights.total, n_classes))
         share = Fraction(int(after.units[truth != said].sum()), after.total)
         assert abs(share - Fraction(n_classes - 1, n_classes)) <= Fraction(2 * n + 8, 2**BITS)
 

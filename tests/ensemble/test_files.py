@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.ensemble.made import of_trees
 from tests.tables import drawn, quick
-from treewise.ensemble import Members, OutOfBag
+from treewise.ensemble import OutOfBag, PackedTrees
 from treewise.formats.model_file.ensemble_file import dumps
 from treewise.formats.model_file.model_file import FORMAT, loads
 
@@ -64,7 +64,7 @@ def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
     again = tw.load(tmp_path / "m.json")
     assert again == made
     assert (again.history, again.notes, again.oob) == (made.history, made.notes, made.oob)
-    for f in fields(Members):
+    for f in fields(PackedTrees):
         mine, theirs = getattr(made.members, f.name), getattr(again.members, f.name)
         assert mine.dtype == theirs.dtype
         assert not theirs.flags.writeable

@@ -7,7 +7,7 @@ import treewise as tw
 from treewise import ParameterError
 from treewise.ensemble.forest import problem_of_forest
 from treewise.ensemble.grow import grow_ensemble
-from treewise.ensemble.params import BagRecipe, how_grown, recipe_of
+from treewise.ensemble.params import BaggingParams, how_grown, recipe_of
 
 
 def settings_of(ensemble):
@@ -28,8 +28,8 @@ def test_how_many_columns_a_node_draws_by_default():
 
 def test_what_the_history_says():
     grown = tw.forest("penguins", n_estimators=3, max_samples=0.5, random_state=7)
-    recipe, step = recipe_of(grown, BagRecipe, "test"), how_grown(grown, "test")
-    assert recipe == BagRecipe("forest", 3, max_samples=0.5)
+    recipe, step = recipe_of(grown, BaggingParams, "test"), how_grown(grown, "test")
+    assert recipe == BaggingParams("forest", 3, max_samples=0.5)
     assert (step["did"], step["rows"], step["settings"]["random_state"]) == ("grow", 344, 7)
     assert grown.method == "forest"
     assert tw.extra_trees("penguins", n_estimators=3).method == "extra_trees"
@@ -142,4 +142,4 @@ def test_a_forest_of_a_table_without_columns_is_its_roots():
 
 def test_a_prepared_problem_gives_the_same_forest():
     problem = problem_of_forest("penguins", None, {"max_features": None, "random_state": 0})
-    assert grow_ensemble(problem, BagRecipe("forest", 4)) == tw.forest("penguins", n_estimators=4)
+    assert grow_ensemble(problem, BaggingParams("forest", 4)) == tw.forest("penguins", n_estimators=4)

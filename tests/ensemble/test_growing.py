@@ -15,8 +15,8 @@ from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bootstrap import problem_of
 from treewise.ensemble.grow import fingerprint, grow_ensemble, grow_more, more_of_problem
-from treewise.ensemble.params import BagRecipe, BoostRecipe, recipe_of
-from treewise.train.grow import grow_problem, problem_for
+from treewise.ensemble.params import AdaBoostParams, BaggingParams, recipe_of
+from treewise.train.grow import grow_training_set, prepare
 from treewise.tree.arrays import LEAF
 
 ROWS = ({"bootstrap": st.booleans()}, {"max_samples": st.floats(0.2, 1.0)})
@@ -35,7 +35,7 @@ WAYS = st.tuples(HOWS, CUTS) | st.tuples(
 def alone(bags, tree):
     """Grow one member by itself, on the problem of its bag; its columns numbered as in the whole table."""
     problem = problem_of(bags, tree)
-    grown = grow_problem(problem, for_good=False)
+    grown = grow_training_set(problem, for_good=False)
     names = [e.name for e in bags.problem.encodings]
     places = np.array([names.index(e.name) for e in problem.encodings], np.int32)
     column = np.where(grown.arrays.kind == LEAF, -1, places[grown.arrays.column.clip(0)]) if len(places) else -1
@@ -53,8 +53,8 @@ def taken_away(arrays, n):
 @given(drawn(), WAYS, st.integers(0, 2**64 - 1), st.sampled_from(["first", "random"]))
 def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
     how, chance = way
-    problem = problem_for(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
-    recipe = BagRecipe("bagging", 4, **how)
+    problem = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
+    recipe = BaggingParams("bagging", 4, **how)
     bags = recipe.bags(problem)
     grown = grow_ensemble(problem, recipe, n_jobs=2)
     for t, tree in enumerate(grown):
@@ -67,8 +67,8 @@ def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
 @given(drawn(), WAYS)
 def test_the_readable_search_grows_the_same_members(table, way):
     how, chance = way
-    problem = problem_for(table.data, "y", **table.options, **chance)
-    recipe = BagRecipe("bagging", 2, **how)
+    problem = prepare(table.data, "y", **table.options, **chance)
+    recipe = BaggingParams("bagging", 2, **how)
     for t, tree in enumerate(grow_ensemble(problem, recipe)):
         own = problem_of(recipe.bags(problem), t)
         assert leaves_of(facts(own, build(own))) == leaves_of(facts_of(tree))
@@ -83,8 +83,8 @@ def leaves_of(found):
 @given(drawn(), WAYS, st.integers(1, 4), st.integers(1, 3))
 def test_k_trees_are_the_first_k_of_more(table, way, k, more):
     how, chance = way
-    problem = problem_for(table.data, "y", **table.options, **chance)
-    few, many = (grow_ensemble(problem, BagRecipe("bagging", n, **how)) for n in (k, k + more))
+    problem = prepare(table.data, "y", **table.options, **chance)
+    few, many = (grow_ensemble(problem, BaggingParams("bagging", n, **how)) for n in (k, k + more))
     assert many.first(k) == few
     further = more_of_problem(few, problem, more)
     assert further == many
@@ -140,8 +140,8 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
     ],
 )
 def test_weights_of_rows_and_classes_go_into_every_bag(weights):
-    problem = problem_for("penguins", **weights, max_features="sqrt")
-    recipe = BagRecipe("forest", 3)
+    problem = prepare("penguins", **weights, max_features="sqrt")
+    recipe = BaggingParams("forest", 3)
     grown = grow_ensemble(problem, recipe)
     for t in range(3):
         assert_same(alone(recipe.bags(problem), t)[0], grown[t].arrays)
@@ -150,8 +150,8 @@ def test_weights_of_rows_and_classes_go_into_every_bag(weights):
 
 
 def test_limits_that_are_shares_are_shares_of_the_bag():
-    problem = problem_for("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
-    recipe = BagRecipe("bagging", 5, max_samples=0.5)
+    problem = prepare("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
+    recipe = BaggingParams("bagging", 5, max_samples=0.5)
     for t, tree in enumerate(grow_ensemble(problem, recipe)):
         arrays, own = alone(recipe.bags(problem), t)
         assert_same(arrays, tree.arrays)
@@ -162,8 +162,8 @@ def test_limits_that_are_shares_are_shares_of_the_bag():
 
 def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51.5, *[0.75] * 7]}
-    problem = problem_for(data, "y", sample_weight="w", ignore=["w"])
-    recipe = BagRecipe("bagging", 60)
+    problem = prepare(data, "y", sample_weight="w", ignore=["w"])
+    recipe = BaggingParams("bagging", 60)
     bags = recipe.bags(problem)
     heavy = [t for t in range(60) if problem_of(bags, t).weight_scale < problem.weight_scale]
     assert heavy
@@ -237,10 +237,10 @@ def test_growing_more_asks_for_the_weights_again():
 def test_tables_are_told_apart_by_what_stands_in_them_only():
     floats = {"x": np.array([1.0, np.nan, 0.0]), "y": ["a", "b", "a"]}
     narrow = {"x": np.array([1.0, -np.nan, -0.0], np.float32), "y": ["a", "b", "a"]}
-    assert fingerprint(problem_for(floats, "y")) == fingerprint(problem_for(narrow, "y"))
-    assert fingerprint(problem_for(floats, "y")) != fingerprint(problem_for(floats, "y", sample_weight=[1, 2, 1]))
+    assert fingerprint(prepare(floats, "y")) == fingerprint(prepare(narrow, "y"))
+    assert fingerprint(prepare(floats, "y")) != fingerprint(prepare(floats, "y", sample_weight=[1, 2, 1]))
     renamed = {"z": floats["x"], "y": floats["y"]}
-    assert fingerprint(problem_for(floats, "y")) != fingerprint(problem_for(renamed, "y"))
+    assert fingerprint(prepare(floats, "y")) != fingerprint(prepare(renamed, "y"))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_tables_that_differ_in_what_their_numbers_stand_for_are_told_apart(other
         "day": np.array([1, 2, 3, 4], "M8[D]"),
         "y": ["a", "b", "b", "a"],
     }
-    one, two = problem_for(table, "y"), problem_for(table | other, "y")
+    one, two = prepare(table, "y"), prepare(table | other, "y")
     assert all(np.array_equal(a, b) for a, b in zip(one.columns, two.columns, strict=True))
     assert np.array_equal(one.y, two.y)
     assert fingerprint(one) != fingerprint(two)
@@ -268,8 +268,8 @@ def test_tables_that_differ_in_what_their_numbers_stand_for_are_told_apart(other
 
 def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
     table = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
-    problem = problem_for(table, "y")
-    counted = problem_for(table, "y", sample_weight=[1, 2, 1])
+    problem = prepare(table, "y")
+    counted = prepare(table, "y", sample_weight=[1, 2, 1])
     found = [fingerprint(p) for p in (problem, replace(problem, weight_scale=problem.weight_scale + 1), counted)]
     found.append(fingerprint(replace(counted, repeats=None)))
     assert counted.repeats is not None
@@ -277,7 +277,7 @@ def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
 
 
 def test_columns_do_not_run_together():
-    problem = problem_for({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
+    problem = prepare({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
     x, z = problem.columns
     moved = replace(problem, columns=(np.append(x, z[:1]), z[1:]))
     assert fingerprint(problem) != fingerprint(moved)
@@ -299,7 +299,7 @@ def test_only_trees_on_bags_have_rows_out_of_bag():
     with pytest.raises(ParameterError, match=r"^oob_predict is for forest, extra_trees, bagging; these"):
         boosted.oob_predict("penguins")
     with pytest.raises(ParameterError, match=r"^x is for adaboost; these trees are of forest\."):
-        recipe_of(tw.forest("xor", n_estimators=1), BoostRecipe, "x")
+        recipe_of(tw.forest("xor", n_estimators=1), AdaBoostParams, "x")
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.tables import drawn, quick
-from treewise.ensemble import Members
+from treewise.ensemble import PackedTrees
 from treewise.ensemble.unpack import ends_of, heights, shape_of
 from treewise.tree.arrays import LEAF, STOPS, Arrays
 
@@ -38,7 +38,7 @@ def assert_same(a: Arrays, b: Arrays, whole: bool = True) -> None:
 
 
 def packed_and_opened(tree: tw.Tree) -> Arrays:
-    return Members.of([tree.arrays], tree.criterion).open(0, tree.criterion, tree.empty_branch)
+    return PackedTrees.of([tree.arrays], tree.criterion).open(0, tree.criterion, tree.empty_branch)
 
 
 @given(drawn(), st.sampled_from(["parent", "root"]))
@@ -52,15 +52,15 @@ def test_a_grown_tree_comes_back(table, empty_branch):
 @quick(0.5)
 def test_many_trees_are_each_itself(tables):
     trees = [table.grow(criterion="gini") for table in tables]
-    members = Members.of([tree.arrays for tree in trees])
+    members = PackedTrees.of([tree.arrays for tree in trees])
     assert len(members) == len(trees)
     for t, tree in enumerate(trees):
         assert_same(tree.arrays, members.open(t, "gini"))
-        assert members.member(t).same_as(Members.of([tree.arrays]))
-        assert members.first(t + 1).same_as(Members.of([tree.arrays for tree in trees[: t + 1]]))
+        assert members.member(t).same_as(PackedTrees.of([tree.arrays]))
+        assert members.first(t + 1).same_as(PackedTrees.of([tree.arrays for tree in trees[: t + 1]]))
     halves = members.between(0, 1).joined(members.between(1, len(trees)))
     assert halves.same_as(members)
-    assert all(getattr(halves, f.name).dtype == getattr(members, f.name).dtype for f in fields(Members))
+    assert all(getattr(halves, f.name).dtype == getattr(members, f.name).dtype for f in fields(PackedTrees))
 
 
 @pytest.mark.parametrize("empty_branch", ["parent", "root"])
@@ -152,18 +152,18 @@ def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
 
 def test_arrays_as_the_core_has_them_pack_to_the_same():
     trees = [tw.grow("penguins", max_depth=d).arrays for d in (1, 4)]
-    members = Members.of(trees)
+    members = PackedTrees.of(trees)
     parts = [members.member(t) for t in range(2)]
     wide = [{f.name: getattr(p, f.name).astype(np.float64 if f.name == "cut" else np.int64)
-             for f in fields(Members) if f.name != "start" and len(getattr(p, f.name))} for p in parts]  # fmt: skip
-    assert Members.of(wide).same_as(members)
+             for f in fields(PackedTrees) if f.name != "start" and len(getattr(p, f.name))} for p in parts]  # fmt: skip
+    assert PackedTrees.of(wide).same_as(members)
 
 
 def test_packed_is_small():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(20_000, 10)).astype(np.float32)
     trees = [tw.grow(x, (x[:, 0] + rng.normal(size=20_000) > 0).astype(int)).arrays for _ in range(2)]
-    members = Members.of(trees)
+    members = PackedTrees.of(trees)
     nodes = int(members.start[-1])
     assert nodes > 10_000
     assert members.nbytes <= 11 * nodes
@@ -172,15 +172,15 @@ def test_packed_is_small():
 
 def test_another_number_is_another_pack():
     tree = tw.grow("penguins")
-    members = Members.of([tree.arrays])
-    assert not members.same_as(Members.of([replace(tree.arrays, cut=tree.arrays.cut * 2)]))
+    members = PackedTrees.of([tree.arrays])
+    assert not members.same_as(PackedTrees.of([replace(tree.arrays, cut=tree.arrays.cut * 2)]))
     assert not members.same_as(members.joined(members))
     with pytest.raises(ValueError, match="read-only"):
         members.cut[0] = 1
 
 
 def test_no_such_member():
-    members = Members.of([tw.grow("xor").arrays])
+    members = PackedTrees.of([tw.grow("xor").arrays])
     with pytest.raises(IndexError, match=r"^no member 1: there are 0 to 0$"):
         members.open(1)
     with pytest.raises(IndexError, match=r"^no members 0 to 1: there are 0 to 0$"):

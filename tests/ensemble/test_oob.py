@@ -7,8 +7,8 @@ import treewise as tw
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.grow import grow_ensemble, grow_more
 from treewise.ensemble.oob import out_of_bag
-from treewise.ensemble.params import BagRecipe
-from treewise.train.grow import problem_for
+from treewise.ensemble.params import BaggingParams
+from treewise.train.grow import prepare
 
 
 def by_hand(ensemble, bags, table, columns):
@@ -31,8 +31,8 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     table["size"] = (x * 3 + rng.normal(size=25)).round(2).tolist()
     other = "size" if target == "kind" else "kind"
     weight = rng.integers(1, 3, 25).astype(float) / 2
-    problem = problem_for(table, target, ignore=[other], sample_weight=weight)
-    recipe = BagRecipe("bagging", 6, oob_score=True)
+    problem = prepare(table, target, ignore=[other], sample_weight=weight)
+    recipe = BaggingParams("bagging", 6, oob_score=True)
     ensemble, bags = grow_ensemble(problem, recipe), recipe.bags(problem)
     found = out_of_bag(ensemble, problem, bags)
     expected = by_hand(ensemble, bags, table, ["x", "z"])

@@ -9,11 +9,11 @@ import treewise as tw
 from tests.forms import CHECKS
 from tests.outlets import forms
 from tests.test_shap import by_subsets, decoded, odd_rows, some_table
-from treewise.cli.ensemble_predictor import OfMany
+from treewise.cli.ensemble_predictor import EnsemblePredictor
+from treewise.data.table import read
 from treewise.ensemble import Ensemble
 from treewise.evaluate.importances import impurity_decrease
 from treewise.explain.ensemble.shap import spread_of
-from treewise.data.table import read
 
 from .made import of_trees
 
@@ -352,7 +352,7 @@ def test_answers_are_said_without_working_out_their_reasons(ensemble, table, mon
     explained = [ensemble.explain(rows.take(np.array([i]))).sentences[0] for i in range(len(rows))]
     monkeypatch.setattr("treewise.explain.ensemble.explanation.shap", None)
     monkeypatch.setattr(Ensemble, "explain", None)
-    assert OfMany(ensemble).sentences(rows) == explained
+    assert EnsemblePredictor(ensemble).sentences(rows) == explained
 
 
 def test_an_answer_in_words():

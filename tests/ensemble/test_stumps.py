@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.tables import drawn, quick
 from treewise import _core
 from treewise.ensemble.adaboost_update import BITS, Distribution
-from treewise.train.grow import core_columns, core_settings, core_target, grow_problem, problem_for
+from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, prepare
 from treewise.tree.arrays import Arrays
 
 
@@ -27,7 +27,7 @@ def grown_both(problem, weights, n_jobs=1):
     weighed = replace(problem, weight=weights, weight_scale=BITS)
     stumps = _core.Stumps(columns, target, settings)
     grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, problem.settings.random_state)
-    tree = grow_problem(weighed, n_jobs=1, for_good=False).arrays
+    tree = grow_training_set(weighed, n_jobs=1, for_good=False).arrays
     return (Arrays(**grown), said), (tree, tree.label[_core.leaves(tree.for_core, columns, len(problem))])
 
 
@@ -45,7 +45,7 @@ def assert_same(problem, weights, n_jobs=1):
 )
 def test_they_are_the_trees_of_ordinary_growth(table, ties, random):
     options = {**table.options, "max_depth": 1, "ties": ties, "random_state": random.randrange(2**64)}
-    problem = problem_for(table.data, "y", **options)
+    problem = prepare(table.data, "y", **options)
     if len(problem.target.classes) < 2:
         return
     given_weights = np.array([random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(problem))])
@@ -68,7 +68,7 @@ def test_many_rows_in_many_blocks(criterion, n_classes):
         "constant": np.ones(n),
         "y": np.digitize(rng.normal(size=n) + noise / 50, [-0.5, 0.5][: n_classes - 1]),
     }
-    problem = problem_for(data, "y", max_depth=1, criterion=criterion, task="classification")
+    problem = prepare(data, "y", max_depth=1, criterion=criterion, task="classification")
     for power in (0, 1, 6):
         weights = rng.random(n) ** power
         units = np.maximum(1, np.rint(2.0**BITS * weights / weights.sum())).astype(np.int64)
@@ -78,7 +78,7 @@ def test_many_rows_in_many_blocks(criterion, n_classes):
 def test_without_bounds_the_stump_is_the_same():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3000, 3))
-    problem = problem_for(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
+    problem = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
     columns, target, settings = core_arguments(problem)
     weights = Distribution.of(rng.integers(1, 9, 3000)).units
     found = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
@@ -102,7 +102,7 @@ def test_without_bounds_the_stump_is_the_same():
     ],
 )
 def test_what_they_cover(options, covered):
-    problem = problem_for("penguins", **{"max_depth": 1, **options})
+    problem = prepare("penguins", **{"max_depth": 1, **options})
     assert _core.Stumps.cover(*core_arguments(problem)) == covered
     if not covered:
         with pytest.raises(ValueError, match="not a case for stumps"):
@@ -110,7 +110,7 @@ def test_what_they_cover(options, covered):
 
 
 def test_the_core_refuses_what_does_not_fit():
-    problem = problem_for("penguins", max_depth=1)
+    problem = prepare("penguins", max_depth=1)
     stumps = _core.Stumps(*core_arguments(problem))
     with pytest.raises(ValueError, match="lengths differ"):
         stumps.grow(np.ones(3, np.int64), BITS, 0, 0)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.tables import quick
 from treewise.ensemble.canonical_rows import bits, order_of, units_of
+from treewise.train.grow import prepare
 from treewise.train.resampling import part
-from treewise.train.grow import problem_for
 
 CELLS = st.tuples(
     st.sampled_from([0.0, -0.0, 1.5, np.nan, 2.0]), st.sampled_from(["Bari", "Rome", None]), st.sampled_from("ab")
@@ -38,17 +38,15 @@ def drawn_from(problem):
 def test_weights_are_repetitions_in_any_order(rows, chance, weigh_classes):
     rows = [((0.5, "first", "a"), 1), ((0.5, "last", "b"), 1), *rows]
     options = {"class_weight": {"a": 0.5, "b": 3} if weigh_classes else None}
-    out = problem_for(table([cells for cells, n in rows for _ in range(n)]), "y", **options)
+    out = prepare(table([cells for cells, n in rows for _ in range(n)]), "y", **options)
     chance.shuffle(rows)
-    weighed = problem_for(
-        table([cells for cells, _ in rows]), "y", sample_weight=np.array([n for _, n in rows]), **options
-    )
+    weighed = prepare(table([cells for cells, _ in rows]), "y", sample_weight=np.array([n for _, n in rows]), **options)
     assert drawn_from(weighed) == drawn_from(out)
 
 
 def test_numbers_to_predict_too():
-    out = problem_for({"x": [1.0, 2.0, 2.0], "y": [0.25, 1.5, 1.5]}, "y")
-    weighed = problem_for({"x": [2.0, 1.0], "y": [1.5, 0.25]}, "y", sample_weight=[2.0, 1.0])
+    out = prepare({"x": [1.0, 2.0, 2.0], "y": [0.25, 1.5, 1.5]}, "y")
+    weighed = prepare({"x": [2.0, 1.0], "y": [1.5, 0.25]}, "y", sample_weight=[2.0, 1.0])
     assert drawn_from(weighed) == drawn_from(out)
     assert sorted(units_of(weighed).row.tolist()) == [0, 0, 1]
 
@@ -58,7 +56,7 @@ def test_numbers_to_predict_too():
     [([1, 1, 1], None), ([2, 1, 1], [2, 1, 1]), ([0.5, 1, 1], None), ([28, 1, 1], [28, 1, 1]), ([29, 1, 1], None)],
 )
 def test_weights_are_counts_when_they_are_whole_and_few(weights, counts):
-    problem = problem_for({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}, "y", sample_weight=weights)
+    problem = prepare({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}, "y", sample_weight=weights)
     assert (None if problem.repeats is None else problem.repeats.times.tolist()) == counts
     expected = sum(counts) if counts else 3
     units = units_of(problem)
@@ -71,13 +69,13 @@ def test_weights_are_counts_when_they_are_whole_and_few(weights, counts):
 
 def test_rows_that_differ_only_in_weight_keep_their_own():
     x, y = [1.0] * 4, ["a", "b", "b", "b"]
-    problems = [problem_for({"x": x, "y": y}, "y", sample_weight=w) for w in ([1, 0.5, 2, 0.5], [1, 2, 0.5, 0.5])]
+    problems = [prepare({"x": x, "y": y}, "y", sample_weight=w) for w in ([1, 0.5, 2, 0.5], [1, 2, 0.5, 0.5])]
     drawn = [p.weight[order_of(p, p.weight)].tolist() for p in problems]
     assert drawn[0] == drawn[1]
 
 
 def test_which_class_is_positive_changes_nothing():
-    problems = [problem_for("penguins", positive=name) for name in (None, "Adelie", "Chinstrap")]
+    problems = [prepare("penguins", positive=name) for name in (None, "Adelie", "Chinstrap")]
     orders = [units_of(problem).row.tolist() for problem in problems]
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == list(range(344))

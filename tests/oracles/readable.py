@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from treewise._lib.rng import stir
+from treewise._lib.rng import mix64
 from treewise.train.candidates import group_of
 from treewise.train.reference import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree.tree import Tree
@@ -55,7 +55,7 @@ def split(problem, node):
     values = decode(encoding, column[node.rows])
     branch = np.array([node.best.split.branch(v, encoding) for v in values], np.int64)
     for b in range(node.best.split.n_branches):
-        child = Built((*node.path, b), node.rows[branch == b], stir(node.key, b))
+        child = Built((*node.path, b), node.rows[branch == b], mix64(node.key, b))
         if not len(child.rows):
             child.stop = "no_rows"
         else:
@@ -64,7 +64,7 @@ def split(problem, node):
 
 
 def build(problem):
-    root = Built((), np.arange(len(problem)), stir(0, problem.settings.random_state))
+    root = Built((), np.arange(len(problem)), mix64(0, problem.settings.random_state))
     look_at(problem, root)
     most = problem.settings.max_leaf_nodes
     waiting, leaves = [root] if root.best else [], 1

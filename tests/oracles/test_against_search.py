@@ -7,7 +7,7 @@ import pytest
 
 from treewise import grow
 from treewise.train.criteria import CRITERIA
-from treewise.train.grow import grow_problem, problem_for
+from treewise.train.grow import grow_training_set, prepare
 
 from .readable import build, facts, facts_of
 
@@ -96,12 +96,12 @@ def test_core_equals_search(seed, regression):
         rng = np.random.default_rng([seed, table, regression])
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
-        problem = problem_for(data, "y", **options)
+        problem = prepare(data, "y", **options)
         expected = facts(problem, build(problem))
-        found = facts_of(grow_problem(problem))
+        found = facts_of(grow_training_set(problem))
         assert found == expected, f"seed {seed}, table {table}: {data} {options}"
 
 
 def test_one_call_is_the_same_as_its_parts():
     data = {"x": [1.0, 2.0, 3.0, None], "y": ["a", "b", "b", "a"]}
-    assert grow(data, "y") == grow_problem(problem_for(data, "y"))
+    assert grow(data, "y") == grow_training_set(prepare(data, "y"))

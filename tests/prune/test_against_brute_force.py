@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.tree.arrays import LEAF
 from treewise.prune.tree_sequence import nested_trees
+from treewise.tree.arrays import LEAF
 
 from .brute import leaves_of, prunings, small_tables
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.tables import drawn, quick
 from treewise.formats.model_file.model_file import dumps, loads
-from treewise.tree.arrays import LEAF, STOPS
 from treewise.prune.methods import METHODS
 from treewise.prune.tree_sequence import nested_trees
+from treewise.tree.arrays import LEAF, STOPS
 
 CLASSES_ONLY = ("pessimistic", "mdl")
 

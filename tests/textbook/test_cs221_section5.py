@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 import treewise as tw
-from treewise.ensemble.adaboost_update import Reckoning
+from treewise.ensemble.adaboost_update import WeightUpdate
 
 from ..handmade import OFFICIALS
 
@@ -317,9 +317,9 @@ def test_adaboost_mistakes_weigh_one_half_after_every_round(boosted, applicants)
 
 def test_adaboost_moves_weights_the_more_the_fewer_mistakes():
     """The section's remark: near ε = 1/2 the next weights are almost the last ones; of few mistakes they grow much."""
-    almost = Reckoning(499, 1000, 2).factors
+    almost = WeightUpdate(499, 1000, 2).factors
     assert almost == pytest.approx((1, 1), abs=0.003)
-    assert Reckoning(1, 1000, 2).factors[1] == 500
+    assert WeightUpdate(1, 1000, 2).factors[1] == 500
 
 
 def test_adaboost_worked_round_on_paper(boosted, applicants):

@@ -64,7 +64,7 @@ def memory_left() -> int | None:
         return None
 
 
-def patiently(work: Callable[[], T], rows: int) -> T:
+def run_interruptible(work: Callable[[], T], rows: int) -> T:
     """Do native work that lets go of Python's lock; if it is much, so that it can be interrupted.
 
     >>> patiently(lambda: 6 * 7, rows=10**6)
@@ -90,7 +90,7 @@ def patiently(work: Callable[[], T], rows: int) -> T:
     return results[0]
 
 
-def at_once(work: Sequence[Callable[[], object]], rows: int) -> None:
+def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
     """Do several pieces of work in threads, as far as they let go of Python's lock; errors and results are dropped.
 
     Ctrl-C ends the waiting; pieces already begun run to their end in the background.
@@ -139,7 +139,7 @@ def wait_for(helpers: Sequence[tuple[threading.Thread, threading.Event]]) -> Non
         thread.join()
 
 
-def sort_patiently(words: list[str]) -> list[str]:
+def sort_interruptible(words: list[str]) -> list[str]:
     """Sort text so that Ctrl-C is answered between short steps: runs first, then neighbouring runs merged.
 
     >>> sort_patiently(["b", "c", "a"])

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from treewise._lib.text import count, display_width, escape_markdown, figure, number, plural, rough_percent, safe
 from treewise._lib.text_columns import (
     NARROWEST,
     TALL,
@@ -28,9 +29,8 @@ from treewise._lib.text_columns import (
     with_last_below,
     wrapped,
 )
-from treewise._lib.text import count, display_width, escape_markdown, figure, number, plural, rough_percent, safe
 
-__all__ = ["WIDTH", "Heading", "Sheet", "Shown", "Style", "aligned"]
+__all__ = ["WIDTH", "ColumnSpec", "Displayable", "ResultTable", "Style", "aligned"]
 
 if TYPE_CHECKING:
     from treewise.data.to_frame import Frame
@@ -62,7 +62,7 @@ WRITERS: dict[Kind, Callable[[Any], str]] = {
 
 
 @dataclass(frozen=True)
-class Heading:
+class ColumnSpec:
     """One column: its name as data, its title for readers, and how a cell is written.
 
     ``kind`` says what the values are: ``text`` (wrapped where it is long), a ``label`` of the target, ``whole``
@@ -94,7 +94,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ResultTable:
     """Rows of plain values under headings, with a title, and paragraphs of words above and below.
 
     ``of`` is what a row is called ("rule"); ``most`` is how many rows readers are shown (None: all), of which ``last``
@@ -113,7 +113,7 @@ class Sheet:
     """
 
     title: str
-    headings: tuple[Heading, ...]
+    headings: tuple[ColumnSpec, ...]
     rows: Sequence[Sequence[Any]]
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
@@ -184,10 +184,10 @@ class Sheet:
 
     def frame(self) -> Frame:
         """Return every row as a polars dataframe."""
-        from treewise.data.to_frame import frame_of
+        from treewise.data.to_frame import to_frame
 
         rows = list(self.rows)  # which may be made as they are looked at
-        return frame_of(
+        return to_frame(
             {self.headings[i].name: (self.headings[i].kind, [plain(r[i]) for r in rows]) for i in self._kept()}
         )
 
@@ -196,7 +196,7 @@ class Sheet:
     def _kept(self) -> list[int]:
         return [i for i, heading in enumerate(self.headings) if heading.only != "words"]
 
-    def _shown(self) -> list[Heading]:
+    def _shown(self) -> list[ColumnSpec]:
         return [heading for heading in self.headings if heading.only != "data"]
 
     def _limit(self, most: int | None) -> int:
@@ -242,7 +242,7 @@ class Sheet:
         return [*head, *(line for row in cells for line in laid_out(row, widths, right, joints))]
 
 
-class Shown(ABC):
+class Displayable(ABC):
     """What every result inherits that is shown as a sheet: ``print`` it, or take it in another form.
 
     A subclass (a dataclass with ``repr=False``) has ``sheet()``; one with more than one table has ``sheets()`` too, the
@@ -250,10 +250,10 @@ class Shown(ABC):
     """
 
     @abstractmethod
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return what is shown."""
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return all that readers are shown."""
         return (self.sheet(),)
 

@@ -16,7 +16,7 @@ MASK = 2**64 - 1
 COLUMN_STREAM, CUT_STREAM = 2**62, 2**62 + 1  # of a node, apart from its branches and ties, which are numbered from 0
 
 
-def stir(state: int, value: int) -> int:
+def mix64(state: int, value: int) -> int:
     """Return a number of 64 bits that looks random, the same for the same two numbers.
 
     >>> stir(0, 1) == stir(0, 1) != stir(0, 2)
@@ -28,7 +28,7 @@ def stir(state: int, value: int) -> int:
     return z ^ (z >> 31)
 
 
-def below(random: int, n: int) -> int:
+def uniform_below(random: int, n: int) -> int:
     """Turn a random number into one from 0 to n − 1."""
     return random * n >> 64
 
@@ -36,7 +36,7 @@ def below(random: int, n: int) -> int:
 def tie(node: int, key: tuple[int, int, int, int]) -> int:
     """Return the number a candidate draws; the smallest wins a tie."""
     for part in key:
-        node = stir(node, part)
+        node = mix64(node, part)
     return node
 
 
@@ -46,16 +46,16 @@ def columns_in_turn(node: int, n_columns: int) -> Iterator[int]:
     >>> sorted(columns_in_turn(7, 5))
     [0, 1, 2, 3, 4]
     """
-    key, order = stir(node, COLUMN_STREAM), list(range(n_columns))
+    key, order = mix64(node, COLUMN_STREAM), list(range(n_columns))
     for i in range(n_columns):
-        j = i + below(stir(key, i), n_columns - i)
+        j = i + uniform_below(mix64(key, i), n_columns - i)
         order[i], order[j] = order[j], order[i]
         yield order[i]
 
 
 def cut_key(node: int, column: int, kind: int) -> int:
     """Return what a column's random test of one kind is drawn from."""
-    return stir(stir(stir(node, CUT_STREAM), column), kind)
+    return mix64(mix64(mix64(node, CUT_STREAM), column), kind)
 
 
 def random_number(random: int, low: float, high: float) -> float:
@@ -72,7 +72,7 @@ def random_number(random: int, low: float, high: float) -> float:
 
 def random_integer(random: int, low: int, high: int) -> int:
     """Return a whole threshold t, uniform in low <= t < high."""
-    return low + below(random, high - low)
+    return low + uniform_below(random, high - low)
 
 
 def random_subset(random: int, n: int) -> list[bool]:
@@ -83,7 +83,7 @@ def random_subset(random: int, n: int) -> list[bool]:
     """
     attempt = 0
     while True:
-        named = [bool(stir(stir(random, attempt), i) & 1) for i in range(n)]
+        named = [bool(mix64(mix64(random, attempt), i) & 1) for i in range(n)]
         if 0 < sum(named) < n:
             return named
         attempt += 1

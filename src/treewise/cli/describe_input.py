@@ -8,32 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from treewise._lib.text import count, plural, safe
 from treewise.cli.inputs import read_data
-from treewise.cli.shared_options import TextForm
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
+from treewise.cli.shared_options import TextOptions
 from treewise.errors import DataError
-from treewise._lib.text import count, plural, safe
 
 if TYPE_CHECKING:
-    from treewise.train.training_set import Problem
     from treewise.data.table import Table
+    from treewise.train.training_set import TrainingSet
 
 PLAIN_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
 MOST_LISTED = 6  # columns with missing values, classes with their counts
 
 
-def prepared_aloud(
+def prepare_and_report(
     data: str | Table,
     asked: dict[str, Any],
-    form: TextForm,
+    form: TextOptions,
     quiet: bool = False,
-    prepare: Callable[..., Problem] | None = None,
-) -> Problem:
+    prepare: Callable[..., TrainingSet] | None = None,
+) -> TrainingSet:
     """Prepare a table for growing, saying on standard error what was understood; ``prepare`` is for one tree."""
-    from treewise.train.grow import problem_for
+    from treewise.train import grow
 
-    prepare = prepare or problem_for
+    prepare = prepare or grow.prepare
     asked = {name: value for name, value in asked.items() if name != "n_jobs"}
     na_values = asked.pop("na_values", ())
     table = read_data(data, na_values, form) if isinstance(data, str) else data
@@ -51,7 +51,7 @@ def prepared_aloud(
     return problem
 
 
-def table_line(table: Table, problem: Problem) -> str:
+def table_line(table: Table, problem: TrainingSet) -> str:
     """Say what the table is: rows, columns by kind, and where something is missing."""
     from treewise.data import encoding as encode
 
@@ -79,7 +79,7 @@ def table_line(table: Table, problem: Problem) -> str:
     return f"{line} · {plural(dropped, 'row')} left out ({why})"
 
 
-def task_line(problem: Problem) -> str:
+def task_line(problem: TrainingSet) -> str:
     """Say what is being predicted, so that a wrong guess is seen at once."""
     import numpy as np
 

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treewise.errors import ColumnError, did_you_mean, listing
 from treewise._lib.text import percent, plural, safe
+from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from treewise.ensemble import Ensemble
     from treewise.data.table import Table
+    from treewise.ensemble import Ensemble
 
 
 @dataclass(frozen=True)
-class OfMany:
+class EnsemblePredictor:
     """Trees that answer together."""
 
     trees: Ensemble
@@ -26,8 +26,8 @@ class OfMany:
 
     def typed(self, rows: Sequence[dict[str, Any]]) -> Table:
         """Read rows that are typed in; of a column that some tree asks about, something must be said."""
-        from treewise.predict.predict import nor_has_it
         from treewise.data.table import read
+        from treewise.predict.predict import nor_has_it
 
         needed = asked_columns(self.trees)
         for row in rows:

@@ -13,19 +13,19 @@ from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
-from treewise.cli.options import ENSEMBLE_OPTIONS
-from treewise.cli.shared_options import TextForm
-from treewise.cli.render import bold, has_style, most_rows, present, say_styled
-from treewise.cli.output import deliver, remark, say
-from treewise.cli.describe_input import prepared_aloud
-from treewise.cli.param_types import in_options
-from treewise.errors import ColumnError, ParameterError, did_you_mean
 from treewise._lib.text import plural, safe
+from treewise.cli.describe_input import prepare_and_report
+from treewise.cli.options import ENSEMBLE_OPTIONS
+from treewise.cli.output import deliver, remark, say
+from treewise.cli.param_types import in_options
+from treewise.cli.render import bold, has_style, most_rows, present, say_styled
+from treewise.cli.shared_options import TextOptions
+from treewise.errors import ColumnError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from treewise.ensemble import Ensemble
-    from treewise.train.training_set import Problem
     from treewise.data.table import Table
+    from treewise.ensemble import Ensemble
+    from treewise.train.training_set import TrainingSet
 
 Grower = Callable[..., "Ensemble"]  # problem, progress=, n_jobs=
 
@@ -35,7 +35,7 @@ def grow_and_show(
     method: str,
     many: dict[str, Any],
     asked: dict[str, Any],
-    form: TextForm,
+    form: TextOptions,
     output: str | None,
     whole: bool,
     quiet: bool,
@@ -53,7 +53,7 @@ def grow_and_show(
 
 
 def grow_many(
-    data: str, method: str, many: dict[str, Any], asked: dict[str, Any], form: TextForm, quiet: bool
+    data: str, method: str, many: dict[str, Any], asked: dict[str, Any], form: TextOptions, quiet: bool
 ) -> Ensemble:
     """Grow many trees, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
@@ -62,7 +62,7 @@ def grow_many(
     if method == "bagging" and "max_features" in asked:  # whose columns are drawn for a whole tree
         recipe["max_features"] = asked.pop("max_features")
     more, grow = way_of(method, recipe)
-    problem = prepared_aloud(data, {**more, **asked}, form, quiet, prepare=prepare_for(method))
+    problem = prepare_and_report(data, {**more, **asked}, form, quiet, prepare=prepare_for(method))
     started = time.monotonic()
     with bar("grow") as progress:
         ensemble = grow(problem, progress=progress, n_jobs=asked.get("n_jobs"))
@@ -74,7 +74,7 @@ def grow_many(
 def way_of(method: str, many: dict[str, Any]) -> tuple[dict[str, Any], Grower]:
     """Return what the options of many trees add to those of one, and what grows them on a prepared table."""
     import treewise
-    from treewise.ensemble.params import BagMethod, BagRecipe, BoostRecipe
+    from treewise.ensemble.params import AdaBoostParams, BaggingParams, BagMethod
 
     usual = signature(getattr(treewise, method)).parameters
     known = [each.parameter for each in ENSEMBLE_OPTIONS if method in each.of]
@@ -82,13 +82,13 @@ def way_of(method: str, many: dict[str, Any]) -> tuple[dict[str, Any], Grower]:
     if method == "adaboost":
         from treewise.ensemble.adaboost import boost
 
-        return {"max_depth": usual["max_depth"].default}, partial(boost, recipe=BoostRecipe("adaboost", **recipe))
+        return {"max_depth": usual["max_depth"].default}, partial(boost, recipe=AdaBoostParams("adaboost", **recipe))
     from treewise.ensemble.grow import grow_ensemble
 
-    return {}, partial(grow_ensemble, recipe=BagRecipe(cast(BagMethod, method), **recipe))
+    return {}, partial(grow_ensemble, recipe=BaggingParams(cast(BagMethod, method), **recipe))
 
 
-def prepare_for(method: str) -> Callable[..., Problem]:
+def prepare_for(method: str) -> Callable[..., TrainingSet]:
     """Return what prepares a table for many trees."""
     import treewise
     from treewise.ensemble.forest import problem_of_extra_trees, problem_of_forest

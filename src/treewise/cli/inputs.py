@@ -15,25 +15,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treewise.cli.shared_options import TextForm
-from treewise.cli.output import remark
-from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 from treewise._lib.text import plural, safe
+from treewise.cli.output import remark
+from treewise.cli.shared_options import TextOptions
+from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 
 if TYPE_CHECKING:
-    from treewise.ensemble.model import Ensemble
     from treewise.data.table import Table
+    from treewise.ensemble.model import Ensemble
     from treewise.tree.tree import Tree
 
 MODEL_ENDINGS = (".json", ".txt")
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
-USUAL = TextForm()
+USUAL = TextOptions()
 WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
 
 @dataclass(frozen=True)
-class Model:
+class LoadedModel:
     """A tree or many, and the file they came from."""
 
     name: str
@@ -79,7 +79,7 @@ class Model:
                     f" {plural(len(self.many), 'tree')}. Leave it out, or pick one with --tree N."
                 )
 
-    def member(self, number: int | None) -> Model:
+    def member(self, number: int | None) -> LoadedModel:
         """Return one of many trees as a model of its own; without a number, what there is."""
         if number is None:
             return self
@@ -87,7 +87,7 @@ class Model:
             raise ParameterError(f"--tree {number}: {safe(self.name)} holds a single tree. Leave it out.")
         if not 0 <= number < len(self.many):
             raise ParameterError(f"--tree {number}: {safe(self.name)} has trees 0 to {len(self.many) - 1}.")
-        return Model(f"tree {number} of {self.name}", self.many[number], self.content)
+        return LoadedModel(f"tree {number} of {self.name}", self.many[number], self.content)
 
     @property
     def sha256(self) -> str:
@@ -108,7 +108,7 @@ def looks_like_model(given: str) -> bool:
     return given.lower().endswith(MODEL_ENDINGS)
 
 
-def read_model(given: str, target: str | None = None, member: int | None = None) -> Model:
+def read_model(given: str, target: str | None = None, member: int | None = None) -> LoadedModel:
     """Read what was saved or written by hand; ``target`` names what a hand-written tree predicts.
 
     ``member`` picks one of many trees.
@@ -116,7 +116,7 @@ def read_model(given: str, target: str | None = None, member: int | None = None)
     return read_whole(given, target).member(member)
 
 
-def read_whole(given: str, target: str | None) -> Model:
+def read_whole(given: str, target: str | None) -> LoadedModel:
     """Read a model file with all that is in it."""
     content = sys.stdin.buffer.read() if given == "-" else read_file(given)
     name = "standard input" if given == "-" else Path(given).name
@@ -131,10 +131,10 @@ def read_whole(given: str, target: str | None) -> Model:
     if text.lstrip().startswith("{"):
         from treewise.formats.model_file.model_file import loads
 
-        return Model(name, loads(text, safe(name)), content)
+        return LoadedModel(name, loads(text, safe(name)), content)
     if given.lower().endswith(".json"):
         raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {WHAT_A_MODEL_IS}")
-    return Model(name, parse_text(text, safe(name), target), content)
+    return LoadedModel(name, parse_text(text, safe(name), target), content)
 
 
 def parse_text(text: str, name: str, target: str | None) -> Tree:
@@ -175,9 +175,9 @@ def read_model_and_data(
     data: str,
     na_values: Sequence[str],
     target: str | None = None,
-    form: TextForm = USUAL,
+    form: TextOptions = USUAL,
     member: int | None = None,
-) -> tuple[Model, Table]:
+) -> tuple[LoadedModel, Table]:
     """Read both, after seeing that they stand in their order."""
     if looks_like_model(data) and not looks_like_model(model) and model != "-":
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
@@ -186,10 +186,10 @@ def read_model_and_data(
     return read_model(model, target, member), read_data(data, na_values, form)
 
 
-def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL) -> Table:
+def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USUAL) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
+    from treewise.data.csv_file import CsvFormat
     from treewise.data.table import read, read_bytes, read_markers
-    from treewise.data.csv_file import Form
 
     if given == "-":
         content = sys.stdin.buffer.read()
@@ -197,7 +197,7 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextForm = USUAL)
             return read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", read_markers(na_values), Form(*form))
+        return read_bytes(content, "standard input", read_markers(na_values), CsvFormat(*form))
     path = Path(given).expanduser()
     if given.lower().endswith(ROW_ENDINGS) and path.is_file():
         return read_json_rows(path.read_bytes(), path.name, na_values)

@@ -25,8 +25,8 @@ from treewise.cli.param_types import (
     read_shares,
 )
 from treewise.cli.verb import CUT, LEARNING, LIMITS, MANY, TABLE, WEIGHTS, Function, option
-from treewise.train.criteria import names_for
 from treewise.errors import ParameterError
+from treewise.train.criteria import names_for
 
 METHODS = ("forest", "extra_trees", "bagging", "adaboost")
 DRAWING = METHODS[:3]  # each tree sees rows and columns that are drawn for it

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from treewise.errors import DataError, ParameterError, TreewiseError
 from treewise._lib.text import safe
+from treewise.errors import DataError, ParameterError, TreewiseError
 
 # What ASCII terminals get instead; alignment may suffer a little, meaning does not.
 PLAIN = str.maketrans(
@@ -49,7 +49,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
-class SoFar:
+class PartialOutput:
     """What this command has written, for someone who stops it."""
 
     files: list[str] = field(default_factory=list)  # finished ones
@@ -66,7 +66,7 @@ class SoFar:
         return "no file was written, and what was printed may end early" if self.printed else "nothing was written"
 
 
-so_far = SoFar()
+so_far = PartialOutput()
 
 
 def fit(text: str, stream: TextIO) -> str:

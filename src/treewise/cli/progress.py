@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PATIENCE = 0.5  # seconds before a bar is worth its flicker
 
 
-class Bar:
+class ProgressBar:
     """A bar that appears after a while; called with the share that is done."""
 
     def __init__(self, title: str) -> None:
@@ -55,7 +55,7 @@ def bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | N
     if not (wanted and sys.stderr.isatty()):
         yield None
         return
-    shown = Bar(title)
+    shown = ProgressBar(title)
     try:
         yield shown
     finally:

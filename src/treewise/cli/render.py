@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treewise._lib.text import safe
 from treewise.cli.output import deliver, fit, put, remark
 from treewise.cli.tables import json_text
 from treewise.cli.verb import Function, option, output_option
 from treewise.errors import ParameterError
-from treewise._lib.text import safe
 
 if TYPE_CHECKING:
-    from treewise._lib.result_table import Shown
+    from treewise._lib.result_table import Displayable
 
 FORMS = ("text", "markdown", "csv", "json", "html")
 ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
@@ -46,7 +46,7 @@ def form_option(*forms: str) -> Callable[[Function], Function]:
 
 
 def present(
-    shown: Shown,
+    shown: Displayable,
     form: str | None = None,
     output: str | None = None,
     most: int | None = None,
@@ -79,7 +79,7 @@ def with_hint(text: str) -> str:
     return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
 
 
-def content(shown: Shown, form: str, most: int | None) -> str:
+def content(shown: Displayable, form: str, most: int | None) -> str:
     """Return a result in one of the forms, as a file holds it."""
     if form == "json":
         return json_text(shown.to_dict())

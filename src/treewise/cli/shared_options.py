@@ -14,7 +14,7 @@ from treewise.cli.param_types import read_costs, read_count_or_share, read_row
 from treewise.cli.verb import SHOWN, TABLE, Function, option
 
 
-class TextForm(NamedTuple):
+class TextOptions(NamedTuple):
     """How delimited text is written, under the names of ``treewise.read``."""
 
     separator: str | None = None
@@ -52,11 +52,11 @@ def text_options(function: Function) -> Function:
     return separator(decimal(header(function)))
 
 
-def take_text_options(options: dict[str, Any]) -> TextForm:
+def take_text_options(options: dict[str, Any]) -> TextOptions:
     """Take the options for delimited text out of all options of a verb."""
     separator, decimal = options.pop("separator"), options.pop("decimal")
     named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
-    return TextForm(named, decimal or ".", options.pop("header"))
+    return TextOptions(named, decimal or ".", options.pop("header"))
 
 
 row_option = option(

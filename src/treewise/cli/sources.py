@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treewise.cli.inputs import Model, looks_like_model, read_model
-from treewise.cli.options import GROW_OPTIONS
-from treewise.cli.shared_options import TextForm
-from treewise.errors import ParameterError
 from treewise._lib.text import safe
+from treewise.cli.inputs import LoadedModel, looks_like_model, read_model
+from treewise.cli.options import GROW_OPTIONS
+from treewise.cli.shared_options import TextOptions
+from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treewise.train.training_set import Problem
     from treewise.data.table import Table
+    from treewise.train.training_set import TrainingSet
 
 
 def is_model(source: str, asked: dict[str, Any], standard_input: bool = True) -> bool:
@@ -23,7 +23,7 @@ def is_model(source: str, asked: dict[str, Any], standard_input: bool = True) ->
     return (looks_like_model(source) or (standard_input and source == "-")) and "target" not in asked
 
 
-def take_model(source: str, asked: dict[str, Any], member: int | None, target: str | None = None) -> Model:
+def take_model(source: str, asked: dict[str, Any], member: int | None, target: str | None = None) -> LoadedModel:
     """Read a MODEL; options of growing that are left have no part in it."""
     refuse_growing(source, asked)
     return read_model(source, target, member)
@@ -37,12 +37,12 @@ def refuse_growing(source: str, asked: dict[str, Any]) -> None:
 
 
 def grow_source(
-    data: str | Table, asked: dict[str, Any], form: TextForm, member: int | None, quiet: bool = False
-) -> tuple[Problem, Model]:
+    data: str | Table, asked: dict[str, Any], form: TextOptions, member: int | None, quiet: bool = False
+) -> tuple[TrainingSet, LoadedModel]:
     """Grow a tree on DATA, saying what was understood."""
     from treewise.cli.verbs.grow import grow_aloud
 
     if member is not None:
         raise ParameterError("--tree is for a MODEL that holds many trees; of a table one is grown. Leave it out.")
     problem, tree = grow_aloud(data, asked, form, quiet)
-    return problem, Model(data if isinstance(data, str) else data.name, tree, b"")
+    return problem, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")

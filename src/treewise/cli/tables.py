@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treewise.errors import ParameterError
 from treewise._lib.result_table import aligned
 from treewise._lib.text import number, safe
+from treewise.errors import ParameterError
 
 FORMS = ("csv", "json", "jsonl", "parquet", "text")
 ENDINGS = {

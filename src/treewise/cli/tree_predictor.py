@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treewise._lib.text import percent, plural, safe
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
 from treewise.errors import ColumnError, did_you_mean, listing
-from treewise._lib.text import percent, plural, safe
 
 if TYPE_CHECKING:
-    from treewise.ensemble import Ensemble
     from treewise.data.table import Table
+    from treewise.ensemble import Ensemble
     from treewise.tree.tree import Tree
 
 
-class Asked(NamedTuple):
+class TypedRow(NamedTuple):
     """What is wanted beside the prediction itself."""
 
     proba: bool = False
@@ -30,11 +30,11 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OfOne:
+class TreePredictor:
     """A tree that answers."""
 
     tree: Tree
-    asked: Asked
+    asked: TypedRow
 
     def typed(self, rows: Sequence[dict[str, Any]]) -> Table:
         """Read rows that are typed in."""
@@ -69,8 +69,8 @@ class OfOne:
 
 def read_typed(tree: Tree, rows: Sequence[dict[str, Any]]) -> Table:
     """Read rows typed in; a column may be left out where no row's path asks for it, as in Python."""
-    from treewise.predict.predict import encoded, find_nodes, na_values, refuse_unsaid
     from treewise.data.table import read
+    from treewise.predict.predict import encoded, find_nodes, na_values, refuse_unsaid
 
     cells = [{**dict.fromkeys(tree.columns), **row} for row in rows]
     table = read(cells, name="the row" if len(rows) == 1 else "the rows", na_values=na_values(tree))
@@ -135,14 +135,14 @@ def asked_on_the_way(tree: Tree, column: int) -> list[bool]:
     return asked
 
 
-def answers_in_words(tree: Tree, table: Table, asked: Asked) -> list[str]:
+def answers_in_words(tree: Tree, table: Table, asked: TypedRow) -> list[str]:
     """Say what is predicted for each row, and because of which tests."""
-    from treewise.predict.leaf_probabilities import Estimate
     from treewise.evaluate import paths
     from treewise.explain.row.words import answer
+    from treewise.predict.leaf_probabilities import LeafProbabilities
     from treewise.predict.predict import predict
 
-    way = Estimate.of(asked.estimate)
+    way = LeafProbabilities.of(asked.estimate)
     said = predict(tree, table, asked.estimate)  # refuses a row that a hand-written tree has no answer for
     sentences = []
     for path, prediction in zip(paths(tree, table), said.tolist(), strict=True):
@@ -158,13 +158,13 @@ def answers_in_words(tree: Tree, table: Table, asked: Asked) -> list[str]:
     return sentences
 
 
-def how_sure(tree: Tree, node: int, asked: Asked) -> list[str]:
+def how_sure(tree: Tree, node: int, asked: TypedRow) -> list[str]:
     """Say the probabilities of a node, and their intervals, where they are asked for."""
     import numpy as np
 
-    from treewise.predict.leaf_probabilities import Estimate, shares
-    from treewise.predict.predict import intervals_of
     from treewise._lib.text import figure
+    from treewise.predict.leaf_probabilities import LeafProbabilities, shares
+    from treewise.predict.predict import intervals_of
 
     if not (asked.proba or asked.interval):
         return []
@@ -182,7 +182,7 @@ def how_sure(tree: Tree, node: int, asked: Asked) -> list[str]:
         ]
     said = []
     for i, (label, share) in enumerate(
-        zip(tree.classes, shares(tree, at, Estimate.of(asked.estimate))[0], strict=True)
+        zip(tree.classes, shares(tree, at, LeafProbabilities.of(asked.estimate))[0], strict=True)
     ):
         between = "" if ends is None else f" ({sure} {percent(ends[i, 0])} to {percent(ends[i, 1])})"
         said.append(f"{safe(label)} {percent(share)} %{between}")

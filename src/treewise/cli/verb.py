@@ -36,7 +36,7 @@ class SectionOption(click.Option):
         self.section = section
 
 
-class Verb(click.Command):
+class VerbCommand(click.Command):
     """A command whose help shows purpose, examples and sections of options, in this order."""
 
     def __init__(
@@ -73,14 +73,14 @@ class Verb(click.Command):
                     formatter.write_dl(records, col_max=34)
 
 
-def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> Callable[[Function], Verb]:
+def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> Callable[[Function], VerbCommand]:
     """Make a function the body of a verb."""
 
-    def decorate(function: Function) -> Verb:
-        command = click.command(name, cls=Verb, help=VERBS[name], synopsis=synopsis, examples=examples, about=about)(
-            function
-        )
-        assert isinstance(command, Verb)
+    def decorate(function: Function) -> VerbCommand:
+        command = click.command(
+            name, cls=VerbCommand, help=VERBS[name], synopsis=synopsis, examples=examples, about=about
+        )(function)
+        assert isinstance(command, VerbCommand)
         return command
 
     return decorate

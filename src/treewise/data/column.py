@@ -22,9 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import DataError
-from treewise._lib.interruptible import at_once, sort_patiently
+from treewise._lib.interruptible import run_in_threads, sort_interruptible
 from treewise._lib.text import number, safe
+from treewise.errors import DataError
 
 Form = Literal["float", "int", "bool", "text", "category", "datetime"]
 Array = npt.NDArray[Any]
@@ -130,7 +130,7 @@ class Column:
         return number(self.values[row].item())
 
 
-class Columns(Mapping[str, Column]):
+class ColumnBuilder(Mapping[str, Column]):
     """Columns by name, in order, each converted when it is first asked for.
 
     So an odd column that is ignored costs nothing and stops nobody; prediction converts only what it needs.
@@ -149,7 +149,7 @@ class Columns(Mapping[str, Column]):
     def convert(self, names: Iterable[str]) -> None:
         """Convert several columns at once, in threads; what goes wrong is said when the column is asked for."""
         waiting = [name for name in names if name in self._made and not isinstance(self._made[name], Column)]
-        at_once([partial(self.__getitem__, name) for name in waiting], rows=self.n_rows)
+        run_in_threads([partial(self.__getitem__, name) for name in waiting], rows=self.n_rows)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._made  # Mapping's own would convert the column
@@ -215,7 +215,7 @@ def text_column(name: str, cells: list[str | None]) -> Column:
     """
     different = set(cells)
     different.discard(None)
-    labels = sort_patiently([cell for cell in different if cell is not None])
+    labels = sort_interruptible([cell for cell in different if cell is not None])
     check_encodable(name, labels)
     code: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
     code[None] = -1

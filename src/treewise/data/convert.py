@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.interruptible import run_interruptible
+from treewise.data.column import UNITS, WHAT, Column, say_datetime
 from treewise.data.parse_cells import (
     as_datetimes,
     as_float,
@@ -25,8 +27,6 @@ from treewise.data.parse_cells import (
     read_numbers,
     value_of,
 )
-from treewise.data.column import UNITS, WHAT, Column, say_datetime
-from treewise._lib.interruptible import patiently
 
 Floats = npt.NDArray[Any]  # float64 or float32
 Ints = npt.NDArray[np.int64]
@@ -182,7 +182,7 @@ def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
     if not by_value:
         raise refuse_all(column)
     there = ~column.is_missing()
-    present, place = patiently(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
+    present, place = run_interruptible(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
     codes = np.full(len(column), -1, np.int32)
     codes[there] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
     return codes

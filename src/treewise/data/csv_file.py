@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, ParameterError, listing, shown
-from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
-from treewise.data.column import Column, Columns, all_missing, float_column, int_column, text_column
-from treewise.data.objects import check_names, polars_text
-from treewise._lib.interruptible import patiently, polars_is_safe
+from treewise._lib.interruptible import polars_is_safe, run_interruptible
 from treewise._lib.text import plural, safe
+from treewise.data.column import Column, ColumnBuilder, all_missing, float_column, int_column, text_column
+from treewise.data.objects import check_names, polars_text
+from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
+from treewise.errors import DataError, ParameterError, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ CHUNK = 1 << 24  # bytes looked at together
 
 
 @dataclass(frozen=True)
-class Form:
+class CsvFormat:
     """How the text is written, where it is not as usual."""
 
     separator: str | None = None  # between cells; None: guessed from the first line
@@ -52,15 +52,15 @@ class Form:
 
 
 def read_csv(
-    data: bytes, name: str, markers: Sequence[str], form: Form | None = None
-) -> tuple[Columns, tuple[str, ...]]:
+    data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None
+) -> tuple[ColumnBuilder, tuple[str, ...]]:
     r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
 
     >>> columns, notes = read_csv(b"age,town\n31,Rome\n,Bari\n", "people.csv", markers=())
     >>> columns["age"].form, columns["age"].missing.tolist(), columns["town"].labels
     ('int', [False, True], ('Bari', 'Rome'))
     """
-    form = form or Form()
+    form = form or CsvFormat()
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
@@ -83,13 +83,13 @@ def read_csv(
         columns = [with_points(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
     notes = (*guesses(name, form, separator, names), *left_out(data, bare, name))
-    return Columns(makers, len(columns[0])), notes
+    return ColumnBuilder(makers, len(columns[0])), notes
 
 
 # -- the first line ------------------------------------------------------------------------------------------
 
 
-def guesses(name: str, form: Form, separator: str, names: Sequence[str]) -> Iterator[str]:
+def guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
     """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
     if form.separator is None and separator != ",":
         said = "tabs" if separator == "\t" else f'"{separator}"'
@@ -168,7 +168,7 @@ def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl
     import polars as pl
 
     try:
-        frame = patiently(
+        frame = run_interruptible(
             lambda: pl.read_csv(data, separator=separator, has_header=header, infer_schema=False, raise_if_empty=False),
             rows=data.count(b"\n"),
         )

@@ -13,11 +13,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from treewise.errors import DataError
-from treewise.data.parse_cells import Readings
-from treewise.data.column import Array, Column, Mask, option
-from treewise._lib.interruptible import patiently
+from treewise._lib.interruptible import run_interruptible
 from treewise._lib.text import count, plural, safe
+from treewise.data.column import Array, Column, Mask, option
+from treewise.data.parse_cells import ParsedCells
+from treewise.errors import DataError
 
 MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
 SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
@@ -61,7 +61,7 @@ def left_out(name: str) -> str:
     return f'ignore=["{safe(name)}"] (--ignore {option(name)})'
 
 
-def refuse_stray_text(column: Column, readings: Readings) -> None:
+def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
     """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
     strays = ~(readings.is_number | readings.is_marker)
     if not strays.any() or not readings.is_number.any():
@@ -79,7 +79,7 @@ def refuse_stray_text(column: Column, readings: Readings) -> None:
     )
 
 
-def refuse_size(column: Column, readings: Readings) -> NoReturn:
+def refuse_size(column: Column, readings: ParsedCells) -> NoReturn:
     """Refuse whole numbers past 64 bits."""
     row = column.first_row(readings.too_large)
     name = safe(column.name)
@@ -162,7 +162,7 @@ def different_integers(values: Array, least: float) -> int:
         return 0
     if values.max().item() - values.min().item() + 1 <= least:
         return 0  # not enough whole numbers between the smallest and the largest
-    in_order = patiently(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
+    in_order = run_interruptible(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
     return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
 
 

@@ -23,6 +23,9 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.interruptible import run_interruptible
+from treewise._lib.text import number, plural, safe
+from treewise.data.column import WHAT, Column, brief, say_datetime
 from treewise.data.convert import (
     BOOLEANS,
     EXACT,
@@ -37,8 +40,6 @@ from treewise.data.convert import (
     to_numbers,
 )
 from treewise.data.diagnostics import alphabet_note, is_whole, marker_notes, refuse_size, refuse_stray_text, suspicions
-from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
-from treewise.data.table import KindSpec
 from treewise.data.parse_cells import (
     as_booleans,
     as_datetimes,
@@ -48,9 +49,8 @@ from treewise.data.parse_cells import (
     number_of,
     read_numbers,
 )
-from treewise.data.column import WHAT, Column, brief, say_datetime
-from treewise._lib.interruptible import patiently
-from treewise._lib.text import number, plural, safe
+from treewise.data.table import KindSpec
+from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
 
 __all__ = [
     "INT64_MAX",
@@ -58,9 +58,9 @@ __all__ = [
     "MOST_CLASSES_OF_WHOLE_NUMBERS",
     "SPLIT_KINDS",
     "UNSEEN",
+    "EncodedColumn",
     "Encoding",
     "Kind",
-    "Learned",
     "apply",
     "classes",
     "decode",
@@ -112,7 +112,7 @@ class Encoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class EncodedColumn:
     """A training column, encoded: what it is, its values, remarks for the user, and how it is to be split."""
 
     encoding: Encoding
@@ -124,7 +124,7 @@ class Learned:
 # -- learning what a column is -------------------------------------------------------------------------------
 
 
-def learn(column: Column, kind: KindSpec | None = None) -> Learned:
+def learn(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     """Decide what a training column is, and encode it.
 
     Without ``kind`` the column decides: numbers, categories, booleans or datetimes. With it, the user does: a
@@ -160,7 +160,7 @@ def learn(column: Column, kind: KindSpec | None = None) -> Learned:
             notes.append(alphabet_note(column.name, found))
     values = encoded(encoding, column, declared=levels is not None)
     notes += suspicions(column)
-    return Learned(encoding, values, tuple(notes), splits)
+    return EncodedColumn(encoding, values, tuple(notes), splits)
 
 
 def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
@@ -416,7 +416,7 @@ def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | in
         column = column.without_unused()
         labels = column.labels if column.form == "category" else in_order(column.labels)
         return False, to_levels(column, labels).astype(np.int64), labels
-    present, place = patiently(lambda: distinct(column.values), rows=len(column))
+    present, place = run_interruptible(lambda: distinct(column.values), rows=len(column))
     values: list[str | int | float | bool] = present.tolist()
     if column.form == "bool":
         values = [bool(v) for v in values]

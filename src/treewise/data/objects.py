@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, listing, shown
-from treewise.data.parse_cells import as_float
+from treewise._lib.interruptible import polars_is_safe, run_interruptible
+from treewise._lib.text import safe
 from treewise.data.column import (
     Array,
     Column,
@@ -32,8 +32,8 @@ from treewise.data.column import (
     option,
     text_column,
 )
-from treewise._lib.interruptible import patiently, polars_is_safe
-from treewise._lib.text import safe
+from treewise.data.parse_cells import as_float
+from treewise.errors import DataError, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,7 +85,7 @@ def read_object_array(cells: Array, name: str) -> Column:
         import polars as pl
 
         with suppress(TypeError, ValueError):  # something else among them, or half a character: said below
-            series = patiently(lambda: pl.Series(cells, dtype=pl.String, strict=True), rows=len(cells))
+            series = run_interruptible(lambda: pl.Series(cells, dtype=pl.String, strict=True), rows=len(cells))
             return polars_text(name, series)
     return read_objects(cells.tolist(), name)
 
@@ -136,7 +136,7 @@ def read_texts(texts: list[str | None], name: str) -> Column:
     import polars as pl
 
     try:
-        return polars_text(name, patiently(lambda: pl.Series(texts, dtype=pl.String), rows=len(texts)))
+        return polars_text(name, run_interruptible(lambda: pl.Series(texts, dtype=pl.String), rows=len(texts)))
     except UnicodeEncodeError:
         check_encodable(name, [t for t in texts if t is not None])
         raise
@@ -193,9 +193,9 @@ def polars_text(name: str, series: pl.Series) -> Column:
         return text_column(name, series.to_list())
     found = None
     if series.dtype == pl.String:
-        found = patiently(lambda: codes_by_sample(series), rows=len(series))
+        found = run_interruptible(lambda: codes_by_sample(series), rows=len(series))
     if found is None:
-        found = patiently(lambda: codes_by_category(series.cast(pl.Categorical)), rows=len(series))
+        found = run_interruptible(lambda: codes_by_category(series.cast(pl.Categorical)), rows=len(series))
     codes, labels = found
     return Column(name, "text", frozen(codes.to_numpy()), labels=tuple(labels.to_list()))
 

@@ -85,7 +85,7 @@ def value_of(text: str) -> object:
 
 
 @dataclass(frozen=True)
-class Readings:
+class ParsedCells:
     """How the labels of a text column read as numbers."""
 
     numbers: list[int | float | None]
@@ -106,7 +106,7 @@ class Readings:
         return np.array(large, np.bool_) & all(isinstance(v, int) for v in whole)
 
 
-def read_numbers(labels: Sequence[str]) -> Readings:
+def read_numbers(labels: Sequence[str]) -> ParsedCells:
     """Read every label as a number where it is one.
 
     >>> r = read_numbers(["1", "2.5", "NA", "x"])
@@ -117,10 +117,10 @@ def read_numbers(labels: Sequence[str]) -> Readings:
     is_number = np.array([v is not None for v in numbers], np.bool_)
     marks = np.array([v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_)
     padded = any(v is not None and PADDED.match(label.strip()) for v, label in zip(numbers, labels, strict=True))
-    return Readings(numbers, is_number, marks, padded)
+    return ParsedCells(numbers, is_number, marks, padded)
 
 
-def as_numbers(column: Column, readings: Readings) -> Column:
+def as_numbers(column: Column, readings: ParsedCells) -> Column:
     """Turn a text column whose labels are all numbers or markers into numbers; markers become missing."""
     numbers = [v for v in readings.numbers if v is not None]
     if numbers and all(isinstance(v, int) for v in numbers):

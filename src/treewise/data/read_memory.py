@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise.errors import DataError, TreewiseError, listing, shown
-from treewise.data.parse_cells import number_labels
+from treewise._lib.interruptible import polars_is_safe
+from treewise._lib.text import plural, safe
 from treewise.data.column import (
     NAT,
     Array,
     Column,
-    Columns,
+    ColumnBuilder,
     Mask,
     all_missing,
     bool_column,
@@ -34,15 +34,15 @@ from treewise.data.column import (
     say_datetime,
 )
 from treewise.data.objects import A_CELL, check_names, polars_text, read_object_array, read_objects, unreadable
-from treewise._lib.interruptible import polars_is_safe
-from treewise._lib.text import plural, safe
+from treewise.data.parse_cells import number_labels
+from treewise.errors import DataError, TreewiseError, listing, shown
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     import polars as pl
 
 
-def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> Columns:
+def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> ColumnBuilder:
     """Read whatever holds a table in memory; ``columns`` names the columns of data that has no names.
 
     >>> list(read_memory([[1, "a"], [2, "b"]], "the table", None).items())[1][1].labels
@@ -73,7 +73,7 @@ def gather(
     table: str,
     lengths: Iterable[Any] = (),
     n_rows: int | None = None,
-) -> Columns:
+) -> ColumnBuilder:
     """Put columns under their names, which must differ; the things in ``lengths`` must be equally long."""
     texts = [str(n) for n in names]
     check_names(texts, table)
@@ -95,7 +95,9 @@ def gather(
         raise DataError(
             f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
         )
-    return Columns({text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows)
+    return ColumnBuilder(
+        {text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows
+    )
 
 
 def make_column(make: Callable[[str], Column], name: str) -> Column:
@@ -135,14 +137,14 @@ def is_scalar(value: object) -> bool:
 # -- without a library: lists, dicts, NumPy ------------------------------------------------------------------
 
 
-def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> Columns:
+def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> ColumnBuilder:
     """Read rows given as dicts; a key that a row lacks is missing there."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(key) for row in rows] for key in names]
     return gather(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
-def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> Columns:
+def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> ColumnBuilder:
     """Read rows given as lists; all must be of one length."""
     width = length(rows[0])
     for i, row in enumerate(rows, start=1):
@@ -158,7 +160,7 @@ def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str]
     return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
-def read_array(data: Array, table: str, columns: Sequence[str] | None) -> Columns:
+def read_array(data: Array, table: str, columns: Sequence[str] | None) -> ColumnBuilder:
     """Read a two-dimensional or a structured array."""
     if data.dtype.names is not None and data.ndim == 1:
         fields = [data[field] for field in data.dtype.names]
@@ -234,7 +236,7 @@ def read_numpy(values: Array, name: str) -> Column:
 # -- dataframes ----------------------------------------------------------------------------------------------
 
 
-def read_frame(data: Any, table: str) -> Columns:
+def read_frame(data: Any, table: str) -> ColumnBuilder:
     """Read a dataframe of any library that narwhals knows, or anything that speaks Arrow."""
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError

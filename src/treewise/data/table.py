@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
-from treewise.data.parse_cells import blank
-from treewise.data.column import Column, Columns, brief
-from treewise.data.csv_file import Form, read_csv
-from treewise._lib.interruptible import patiently, polars_before_fork, polars_is_safe
-from treewise.data.read_memory import read_dicts, read_frame, read_memory
+from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_interruptible
 from treewise._lib.text import number, plural, safe
+from treewise.data.column import Column, ColumnBuilder, brief
+from treewise.data.csv_file import CsvFormat, read_csv
+from treewise.data.parse_cells import blank
+from treewise.data.read_memory import read_dicts, read_frame, read_memory
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +81,7 @@ class Table:
         """
         rows = np.flatnonzero(rows) if rows.dtype.kind == "b" else rows
         makers = {name: partial(_take, self.columns, name, rows) for name in self.columns}
-        return replace(self, columns=Columns(makers, len(rows)), n_rows=len(rows))
+        return replace(self, columns=ColumnBuilder(makers, len(rows)), n_rows=len(rows))
 
     def head(self, n: int = 5) -> Table:
         """Return the first n rows.
@@ -103,7 +103,7 @@ class Table:
         return self._with({name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out})
 
     def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
-        return replace(self, columns=Columns(makers, self.n_rows))
+        return replace(self, columns=ColumnBuilder(makers, self.n_rows))
 
     def convert(self, names: Iterable[str]) -> None:
         """Convert several columns at once, in threads, before they are asked for one by one.
@@ -113,7 +113,7 @@ class Table:
         >>> table["town"].labels
         ('Rome',)
         """
-        if isinstance(self.columns, Columns):
+        if isinstance(self.columns, ColumnBuilder):
             self.columns.convert(names)
 
     def to_polars(self) -> pl.DataFrame:
@@ -169,7 +169,7 @@ def read(
     [False, True]
     """
     markers = read_markers(na_values)
-    form = Form(separator, decimal, header)
+    form = CsvFormat(separator, decimal, header)
     if isinstance(data, (str, os.PathLike)):
         table = read_path(data, markers, form)
     elif isinstance(data, Table):
@@ -220,7 +220,7 @@ def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: Form | None = None) -> Table:
+def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFormat | None = None) -> Table:
     """Read a file, standard input, or a built-in table."""
     if path == "-":
         return read_bytes(sys.stdin.buffer.read(), "standard input", markers, form)
@@ -250,7 +250,7 @@ def not_found(file: Path, built_in: list[str]) -> DataError:
     return DataError(f'no file "{brief(file)}"{also}.{hint}')
 
 
-def read_bytes(data: bytes, name: str, markers: Sequence[str], form: Form | None = None) -> Table:
+def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None) -> Table:
     """Read what is in a file: Parquet and gzip are known by their first bytes, all else is delimited text."""
     if data.startswith(b"\x1f\x8b"):
         try:
@@ -260,7 +260,7 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], form: Form | None
     if data.startswith(b"PAR1"):
         found = read_frame(read_parquet(data, name), name)
         return Table(name, found, found.n_rows)
-    form = form or Form()
+    form = form or CsvFormat()
     if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
         form = replace(form, separator="\t")
     found, notes = read_csv(data, name, markers, form)
@@ -279,6 +279,6 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
     if not polars_is_safe(len(data)):
         raise MemoryError(f"not enough memory to read {name}: {len(data):,} bytes of Parquet need far more unpacked.")
     try:
-        return patiently(lambda: pl.read_parquet(data), rows=len(data) // 8)
+        return run_interruptible(lambda: pl.read_parquet(data), rows=len(data) // 8)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]}).") from None

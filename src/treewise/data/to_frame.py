@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Frame = pl.DataFrame
 
 
-def frame_of(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
+def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
     """Make a polars dataframe of columns, each with the kind of its values and the values.
 
     >>> frame_of({"class": ("label", ["a", 1]), "rows": ("whole", [3, None])}).rows()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from treewise.data.table import Table, read
 from treewise.datasets.sampler import Sampler, noisy, sampler
 from treewise.datasets.textbook import (
     admissions,
@@ -24,7 +25,6 @@ from treewise.datasets.textbook import (
     xor,
 )
 from treewise.errors import ParameterError, did_you_mean
-from treewise.data.table import Table, read
 
 __all__ = [
     "NAMES",

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ParameterError
 from treewise.data.table import Column, Table
+from treewise.errors import ParameterError
 
 
 class Predictor(Protocol):

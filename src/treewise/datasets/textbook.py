@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from treewise.errors import ParameterError
 from treewise.data.table import Column, KindSpec, Table
+from treewise.errors import ParameterError
 
 
 def food() -> Table:

@@ -22,8 +22,8 @@ together.
 
 from __future__ import annotations
 
-from treewise.ensemble.packed_trees import Members
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.results import OutOfBag
 
-__all__ = ["Ensemble", "Members", "OutOfBag"]
+__all__ = ["Ensemble", "OutOfBag", "PackedTrees"]

@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 
 from treewise import _core
+from treewise._lib.text import percent, plural
 from treewise._version import __version__
+from treewise.ensemble.adaboost_update import Classes, Distribution, WeightUpdate
 from treewise.ensemble.grow import kept_of, problem_of_many, too_good
-from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
-from treewise.ensemble.packed_trees import Members
 from treewise.ensemble.model import ENDED, Ensemble
-from treewise.ensemble.params import BoostRecipe, recipe_of
-from treewise.ensemble.adaboost_update import Classes, Distribution, Reckoning
+from treewise.ensemble.packed_trees import PackedTrees
+from treewise.ensemble.params import AdaBoostParams, recipe_of
+from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
 from treewise.errors import ParameterError, shown
 from treewise.train.grow import Progress, workers
-from treewise.tree.history import Step
+from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
-from treewise.train.training_set import Problem
-from treewise._lib.text import percent, plural
+from treewise.tree.history import Step
 
 DRAWS = 10  # samples tried where the learner of one is no better than chance
 
@@ -78,14 +78,14 @@ def adaboost(
     **options : those of ``grow``: criterion, categorical, kinds, missing, limits … but for pruning and cost.
         ``sample_weight``, ``class_weight`` and ``priors`` set the weights of the first round.
     """
-    recipe = BoostRecipe("adaboost", n_estimators, learning_rate, resample)
+    recipe = AdaBoostParams("adaboost", n_estimators, learning_rate, resample)
     options = {**options, "max_depth": max_depth, "random_state": random_state}
     problem = problem_of_many(data, target, options, adaboost)
     return boost(problem, recipe, progress, n_jobs)
 
 
 def boost(
-    problem: Problem, recipe: BoostRecipe, progress: Progress | None = None, n_jobs: int | None = None
+    problem: TrainingSet, recipe: AdaBoostParams, progress: Progress | None = None, n_jobs: int | None = None
 ) -> Ensemble:
     """Boost trees on a prepared problem."""
     if problem.target.task == "regression":
@@ -93,7 +93,7 @@ def boost(
             f"AdaBoost predicts classes, and {shown(problem.target.name)} is numbers. Give classes, or grow a forest"
             ' for numbers; task="classification" takes each different number for a class.'
         )
-    run = Run(problem, recipe, workers(n_jobs))
+    run = BoostingRun(problem, recipe, workers(n_jobs))
     for done in run.rounds():
         if progress:
             progress(done)
@@ -101,7 +101,7 @@ def boost(
 
 
 @dataclass
-class Kept:
+class KeptRounds:
     """What the rounds so far have made; one entry a round."""
 
     trees: list[Arrays]
@@ -110,16 +110,16 @@ class Kept:
     training_errors: list[float]
 
 
-class Run:
+class BoostingRun:
     """The rounds of one boosting: the weights as they stand, and what was kept."""
 
-    def __init__(self, problem: Problem, recipe: BoostRecipe, n_jobs: int) -> None:
+    def __init__(self, problem: TrainingSet, recipe: AdaBoostParams, n_jobs: int) -> None:
         self.problem, self.recipe, self.n_jobs = problem, recipe, n_jobs
         self.truth: Classes = problem.y  # type: ignore[assignment]  # class numbers: bytes, or int32 past 256
         self.n_classes = len(problem.target.classes)
         self.weights = self.first = Distribution.of(np.ascontiguousarray(problem.weight))
         self.scores = np.zeros((len(problem), self.n_classes))
-        self.kept = Kept([], [], [], [])
+        self.kept = KeptRounds([], [], [], [])
         self.stopped = ""
 
     @property
@@ -148,11 +148,11 @@ class Run:
         self.kept.trees.append(tree)
         self.count(said, found)
 
-    def reckon(self, said: Classes) -> Reckoning:
+    def reckon(self, said: Classes) -> WeightUpdate:
         """Weigh what was said of the rows."""
         return self.weights.reckon(self.truth, said, self.n_classes, self.recipe.learning_rate, self.n_jobs)
 
-    def count(self, said: Classes, found: Reckoning) -> None:
+    def count(self, said: Classes, found: WeightUpdate) -> None:
         """Let a learner vote, and weigh the rows for the next one."""
         truth, kept = self.truth, self.kept
         if found.perfect:
@@ -170,7 +170,7 @@ class Run:
         if not self.stopped:
             self.weights = self.weights.next(truth, said, found, self.n_jobs)
 
-    def no_hope(self, found: Reckoning) -> str:
+    def no_hope(self, found: WeightUpdate) -> str:
         """Say why a learner ends it."""
         chance = percent(1 - 1 / self.n_classes)
         depth = self.problem.settings.max_depth
@@ -192,7 +192,7 @@ class Run:
     def ensemble(self, begun: Ensemble | None = None) -> Ensemble:
         """Return what was grown, after the trees of the ensemble that it was begun with."""
         problem, kept = self.problem, self.kept
-        members = Members.of(kept.trees) if kept.trees else None
+        members = PackedTrees.of(kept.trees) if kept.trees else None
         taken = np.array([decreases(tree, len(problem.columns)) for tree in kept.trees])
         if begun is not None:
             taken = np.concatenate([begun.decreases, taken.reshape(len(kept.trees), len(problem.columns))])
@@ -224,11 +224,11 @@ class Run:
 
 
 def more_rounds(
-    ensemble: Ensemble, problem: Problem, n: int, n_jobs: int | None = None, progress: Progress | None = None
+    ensemble: Ensemble, problem: TrainingSet, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
-    recipe = replace(recipe_of(ensemble, BoostRecipe, "grow_more"), n_estimators=len(ensemble) + n)
-    run = Run(problem, recipe, workers(n_jobs))
+    recipe = replace(recipe_of(ensemble, AdaBoostParams, "grow_more"), n_estimators=len(ensemble) + n)
+    run = BoostingRun(problem, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():
         if progress:

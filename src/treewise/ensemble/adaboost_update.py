@@ -40,7 +40,7 @@ FACTORS = 8  # units that rounding the two factors to doubles may cost, at most
 
 
 @dataclass(frozen=True)
-class Reckoning:
+class WeightUpdate:
     """One round, reckoned: the weight of a learner's mistakes among all weight, and what follows.
 
     >>> two = Reckoning(wrong=2, total=12, n_classes=2)
@@ -134,11 +134,11 @@ class Distribution:
 
     def reckon(
         self, truth: Classes, said: Classes, n_classes: int = 2, learning_rate: float = 1.0, n_jobs: int = 1
-    ) -> Reckoning:
+    ) -> WeightUpdate:
         """Add up the weight of the rows said wrongly."""
-        return Reckoning(_core.mistakes(truth, said, self.units, n_jobs), self.total, n_classes, learning_rate)
+        return WeightUpdate(_core.mistakes(truth, said, self.units, n_jobs), self.total, n_classes, learning_rate)
 
-    def next(self, truth: Classes, said: Classes, reckoning: Reckoning, n_jobs: int = 1) -> Distribution:
+    def next(self, truth: Classes, said: Classes, reckoning: WeightUpdate, n_jobs: int = 1) -> Distribution:
         """Return the weights of the next round."""
         found = self.multiplied(truth, said, reckoning) if self.exact and reckoning.learning_rate == 1.0 else None
         if found is None:
@@ -151,7 +151,7 @@ class Distribution:
             assert abs(now - due) <= (0 if found.exact else Fraction(2 * len(found.units) + FACTORS, 2**BITS))
         return found
 
-    def multiplied(self, truth: Classes, said: Classes, reckoning: Reckoning) -> Distribution | None:
+    def multiplied(self, truth: Classes, said: Classes, reckoning: WeightUpdate) -> Distribution | None:
         """Return the next weights in exact proportion, right to wrong as ε to (K − 1)·(1 − ε); None: too large."""
         wrong, right = reckoning.wrong // self.common, (reckoning.total - reckoning.wrong) // self.common
         shared = math.gcd(wrong, (reckoning.n_classes - 1) * right)

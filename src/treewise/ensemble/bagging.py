@@ -9,7 +9,7 @@ from typing import Any
 
 from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.params import BagRecipe
+from treewise.ensemble.params import BaggingParams
 from treewise.train.grow import Progress
 
 
@@ -53,6 +53,6 @@ def bagging(
     **options : those of ``grow``, but for pruning and cost. Limits count the different rows of a tree's bag; shares
         are of its rows or weight.
     """
-    recipe = BagRecipe("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
+    recipe = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     problem = problem_of_many(data, target, {**options, "random_state": random_state}, bagging)
     return grow_ensemble(problem, recipe, progress, n_jobs)

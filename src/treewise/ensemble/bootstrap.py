@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise._lib.rng import below, stir
-from treewise.ensemble.canonical_rows import Units, units_of
+from treewise._lib.rng import mix64, uniform_below
+from treewise._lib.text import plural
+from treewise.ensemble.canonical_rows import CanonicalRows, units_of
 from treewise.errors import DataError, ParameterError, shown
 from treewise.train.resampling import part, within_bounds
-from treewise.train.training_set import Problem
 from treewise.train.settings import as_written, index
-from treewise._lib.text import plural
+from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ NOTHING = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
-class Bags:
+class BootstrapSamples:
     """How rows and columns are drawn for each tree.
 
     >>> from treewise.growth import problem_for
@@ -48,14 +48,14 @@ class Bags:
     ([1, 1, 1, 1], [0, 2, 2, 0])
     """
 
-    problem: Problem
+    problem: TrainingSet
     drawn: int = 0  # units drawn for a tree; 0: none are, every row is there once
     replace: bool = True  # with replacement
     columns_drawn: int = 0  # columns drawn for a tree; 0: all
     replace_columns: bool = False  # a column that is drawn twice is there once
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> CanonicalRows:
         """What is drawn from."""
         return units_of(self.problem)
 
@@ -99,7 +99,7 @@ def over_under(limit: int | float) -> tuple[int, int]:
 # -- what was asked for -----------------------------------------------------------------------------------------------
 
 
-def rows_to_draw(max_samples: Any, problem: Problem) -> int:
+def rows_to_draw(max_samples: Any, problem: TrainingSet) -> int:
     """Read ``max_samples``: a number of rows, or a share of those that count (1.0: as many as there are).
 
     Rows whose weight is a count are as many as it says.
@@ -127,7 +127,7 @@ def rows_to_draw(max_samples: Any, problem: Problem) -> int:
     )
 
 
-def columns_to_draw(max_features: Any, problem: Problem) -> int:
+def columns_to_draw(max_features: Any, problem: TrainingSet) -> int:
     """Read ``max_features`` of a whole tree: a number of columns, or a share of them (1.0: all)."""
     n, count = len(problem.columns), index(max_features)
     if count is not None and 1 <= count <= max(1, n):
@@ -155,27 +155,27 @@ def draw(key: int, n: int, drawn: int, replace: bool) -> Ints:
     ([0, 1, 0, 4, 0], [1, 0, 1, 1, 0])
     """
     if replace:
-        chosen = [below(stir(key, i), n) for i in range(drawn)]
+        chosen = [uniform_below(mix64(key, i), n) for i in range(drawn)]
     else:
-        chosen = sorted(range(n), key=lambda i: stir(key, i))[:drawn]
+        chosen = sorted(range(n), key=lambda i: mix64(key, i))[:drawn]
     return np.bincount(chosen, minlength=n)
 
 
-def bag(bags: Bags, tree: int) -> tuple[Ints, Ints]:
+def bag(bags: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
     """Return how often each row is drawn for a tree, and the columns it may ask about."""
-    seed = stir(bags.problem.settings.random_state, tree)
+    seed = mix64(bags.problem.settings.random_state, tree)
     times = np.ones(len(bags.problem), np.int64)
     if bags.drawn:
-        units = draw(stir(seed, ROW_DRAWS), len(bags.units.row), bags.drawn, bags.replace)
+        units = draw(mix64(seed, ROW_DRAWS), len(bags.units.row), bags.drawn, bags.replace)
         times = np.bincount(np.repeat(bags.units.row, units), minlength=len(times))
     n = len(bags.problem.columns)
     columns = np.ones(n, np.int64)
     if bags.columns_drawn:
-        columns = draw(stir(seed, COLUMN_DRAWS), n, bags.columns_drawn, bags.replace_columns)
+        columns = draw(mix64(seed, COLUMN_DRAWS), n, bags.columns_drawn, bags.replace_columns)
     return times, np.flatnonzero(columns)
 
 
-def problem_of(bags: Bags, tree: int) -> Problem:
+def problem_of(bags: BootstrapSamples, tree: int) -> TrainingSet:
     """Return the problem that a tree solves: the rows and columns of its bag, and its own seed."""
     times, columns = bag(bags, tree)
     rows = np.flatnonzero(times)
@@ -190,6 +190,6 @@ def problem_of(bags: Bags, tree: int) -> Problem:
             encodings=tuple(whole.encodings[c] for c in columns),
             columns=tuple(some.columns[c] for c in columns),
             splits=tuple(whole.splits[c] for c in columns),
-            settings=replace(whole.settings, random_state=stir(whole.settings.random_state, tree)),
+            settings=replace(whole.settings, random_state=mix64(whole.settings.random_state, tree)),
         )
     )

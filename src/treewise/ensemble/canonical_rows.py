@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.train.fixed_point import scale_weights
-from treewise.train.training_set import Problem
+from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
@@ -23,7 +23,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads neigh
 STIR = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-class Units(NamedTuple):
+class CanonicalRows(NamedTuple):
     """One entry a unit: its row. One a row: what one of its units weighs, in units of 2^-scale."""
 
     row: npt.NDArray[np.uint32]
@@ -31,7 +31,7 @@ class Units(NamedTuple):
     scale: int
 
 
-def units_of(problem: Problem) -> Units:
+def units_of(problem: TrainingSet) -> CanonicalRows:
     """Return what a table's bags are drawn from.
 
     >>> from treewise.growth import problem_for
@@ -42,14 +42,14 @@ def units_of(problem: Problem) -> Units:
     """
     repeats = problem.repeats
     if repeats is None:
-        return Units(order_of(problem, np.asarray(problem.weight)), problem.weight, problem.weight_scale)
+        return CanonicalRows(order_of(problem, np.asarray(problem.weight)), problem.weight, problem.weight_scale)
     written_out, scale = scale_weights(np.repeat(repeats.factor, repeats.times))
     weight = written_out[np.cumsum(repeats.times) - 1]  # of equal rows all weigh the same
     order = order_of(problem, weight, repeats.times)
-    return Units(np.repeat(order, repeats.times[order]), weight, scale)
+    return CanonicalRows(np.repeat(order, repeats.times[order]), weight, scale)
 
 
-def order_of(problem: Problem, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
+def order_of(problem: TrainingSet, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
     """Return the rows in the order of the marks of what stands in them; equal rows in that of how often they are there.
 
     That of rows equal in both does not matter.
@@ -61,7 +61,7 @@ def order_of(problem: Problem, weight: Ints, times: Ints | None = None) -> npt.N
     return order.astype(np.uint32)
 
 
-def by_name(problem: Problem) -> npt.NDArray[np.generic]:
+def by_name(problem: TrainingSet) -> npt.NDArray[np.generic]:
     """Return the targets; of classes their places in the order of their names, whichever the positive one is."""
     if problem.target.task == "regression":
         return problem.raw

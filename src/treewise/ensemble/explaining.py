@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from treewise.evaluate.importances import Importances
     from treewise.explain.ensemble.agreement import Agreement
-    from treewise.explain.ensemble.explanation import ManyExplanation
+    from treewise.explain.ensemble.explanation import EnsembleExplanation
     from treewise.explain.ensemble.stages import Stages
     from treewise.explain.shap import ShapValues
 
@@ -96,7 +96,7 @@ class Reading:
 
         return agreement(as_ensemble(self), data, progress)
 
-    def explain(self, row: Any) -> ManyExplanation:
+    def explain(self, row: Any) -> EnsembleExplanation:
         """Say why one row gets its answer: how far the trees agree, and which columns speak for and against it.
 
         >>> import treewise as tw

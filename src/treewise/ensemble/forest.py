@@ -13,10 +13,10 @@ from typing import Any
 
 from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.params import BagRecipe
+from treewise.ensemble.params import BaggingParams
 from treewise.errors import ParameterError, shown
 from treewise.train.grow import Progress
-from treewise.train.training_set import Problem
+from treewise.train.training_set import TrainingSet
 
 
 def forest(
@@ -59,7 +59,7 @@ def forest(
     **options : those of ``grow``: criterion, categorical, kinds, missing, class_weight, sample_weight, max_depth, …
         but for pruning and cost. Limits count the different rows of a tree's bag; shares are of its rows or weight.
     """
-    recipe = BagRecipe("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
+    recipe = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state}
     return grow_ensemble(problem_of_forest(data, target, asked), recipe, progress, n_jobs)
 
@@ -91,12 +91,12 @@ def extra_trees(
     data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, **options : as in
         ``forest``.
     """
-    recipe = BagRecipe("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
+    recipe = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state}
     return grow_ensemble(problem_of_extra_trees(data, target, asked), recipe, progress, n_jobs)
 
 
-def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> Problem:
+def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> TrainingSet:
     """Prepare a table under the options of extra-trees: those of a forest, and tests are drawn."""
     if options.get("splitter", "random") != "random":
         raise ParameterError(
@@ -107,7 +107,7 @@ def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> P
 
 def problem_of_forest(
     data: Any, target: Any, options: dict[str, Any], asked_of: Callable[..., Ensemble] = forest
-) -> Problem:
+) -> TrainingSet:
     """Prepare a table under the options of a forest: without ``max_features`` the task decides."""
     problem = problem_of_many(data, target, options, asked_of)
     if problem.settings.max_features is None and problem.target.task == "classification":

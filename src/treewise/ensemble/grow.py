@@ -18,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.text import safe
 from treewise._version import __version__
-from treewise.ensemble.bootstrap import Bags
-from treewise.ensemble.packed_trees import Members
+from treewise.data.table import read
+from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
-from treewise.ensemble.params import MOST_TREES, BagRecipe, how_grown, recipe_of
+from treewise.ensemble.packed_trees import PackedTrees
+from treewise.ensemble.params import MOST_TREES, BaggingParams, how_grown, recipe_of
 from treewise.errors import ColumnError, DataError, ParameterError, refuse_unknown, shown
 from treewise.formats.model_file.packing import plain_nan
 from treewise.train.grow import (
@@ -33,23 +35,23 @@ from treewise.train.grow import (
     core_columns,
     core_settings,
     core_target,
-    grow_problem,
+    grow_training_set,
     notes_on,
     out_of_memory,
-    problem_for,
+    prepare,
     pruning_for,
     workers,
 )
-from treewise.tree.history import Step
-from treewise.train.training_set import Problem, conform
 from treewise.train.settings import Settings, whole
-from treewise.data.table import read
-from treewise._lib.text import safe
+from treewise.train.training_set import TrainingSet, build_like
+from treewise.tree.history import Step
 
 Floats = npt.NDArray[np.float64]
 
 
-def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of: Callable[..., Ensemble]) -> Problem:
+def problem_of_many(
+    data: Any, target: Any, options: Mapping[str, Any], asked_of: Callable[..., Ensemble]
+) -> TrainingSet:
     """Prepare a table under the options of ``grow``, but for those that one tree alone can have.
 
     ``asked_of`` is the function that grows such trees, for what is said of an option it has not.
@@ -65,7 +67,7 @@ def problem_of_many(data: Any, target: Any, options: Mapping[str, Any], asked_of
     if not asked.keys() <= {*known}:
         help_on = f"help(treewise.{asked_of.__name__}), help(treewise.grow)"
         refuse_unknown(asked, known, help_on, also=signature(asked_of).parameters)
-    return problem_for(data, target, **asked)
+    return prepare(data, target, **asked)
 
 
 def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
@@ -85,8 +87,8 @@ def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
 
 
 def grow_ensemble(
-    problem: Problem,
-    recipe: BagRecipe,
+    problem: TrainingSet,
+    recipe: BaggingParams,
     progress: Progress | None = None,
     n_jobs: int | None = None,
     judge: bool = True,
@@ -122,8 +124,8 @@ def grow_ensemble(
 
 
 def grow_members(
-    bags: Bags, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
-) -> tuple[Members, Floats]:
+    bags: BootstrapSamples, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
+) -> tuple[PackedTrees, Floats]:
     """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
     problem = bags.problem
     settings = core_settings(problem)
@@ -131,13 +133,13 @@ def grow_members(
     given = (core_columns(problem), core_target(problem), settings, bags.plan)
     try:
         grown, decreases = _core.forest(*given, first, trees, progress)
-        members = Members.of(grown, problem.settings.criterion or "")
+        members = PackedTrees.of(grown, problem.settings.criterion or "")
     except MemoryError:
         raise out_of_memory(problem) from None
     return members, decreases.reshape(trees, len(problem.columns))
 
 
-def too_good(problem: Problem, members: Members, n_jobs: int | None = None) -> list[str]:
+def too_good(problem: TrainingSet, members: PackedTrees, n_jobs: int | None = None) -> list[str]:
     """Say which column tells all rows apart by itself, as ``grow`` does, if the trees look as though one did.
 
     The table is asked, not the tree: in its bag a column may tell rows apart that it does not tell apart elsewhere.
@@ -145,10 +147,10 @@ def too_good(problem: Problem, members: Members, n_jobs: int | None = None) -> l
     if not members.settled_by_one_test():
         return []
     one_test = replace(problem.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_on(grow_problem(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
+    return notes_on(grow_training_set(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
 
 
-def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
+def judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:
     """Add what the rows that trees have not seen say of it, if that was asked for."""
     if not recipe.oob_score:
         return ensemble
@@ -158,19 +160,21 @@ def judged(ensemble: Ensemble, recipe: BagRecipe, bags: Bags) -> Ensemble:
 # -- more trees -------------------------------------------------------------------------------------------------------
 
 
-def same_problem(ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str) -> Problem:
+def same_problem(
+    ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str
+) -> TrainingSet:
     """Prepare the table an ensemble was grown on once more, for ``call``; another one is refused."""
     made = how_grown(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(f'{data.name} has no column "{safe(name)}", the target of these trees. Give it: target=…')
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
-    problem = conform(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
+    problem = build_like(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
     check_same_table(ensemble, problem, call)
     return problem
 
 
-def check_same_table(ensemble: Ensemble, problem: Problem, call: str) -> None:
+def check_same_table(ensemble: Ensemble, problem: TrainingSet, call: str) -> None:
     """Refuse a table that is not the one an ensemble was grown on."""
     made = how_grown(ensemble, call)
     if fingerprint(problem) != made["ensemble"].get("table"):
@@ -198,7 +202,7 @@ def grow_more(
 
 def more_of_problem(
     ensemble: Ensemble,
-    problem: Problem,
+    problem: TrainingSet,
     n: int,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -209,7 +213,7 @@ def more_of_problem(
         from treewise.ensemble.adaboost import more_rounds
 
         return more_rounds(ensemble, problem, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble, BagRecipe, "grow_more"), how_grown(ensemble, "grow_more")
+    recipe, made = recipe_of(ensemble, BaggingParams, "grow_more"), how_grown(ensemble, "grow_more")
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -226,7 +230,7 @@ def more_of_problem(
 
 def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
     """Return for each row of the table what the trees say that have not seen it."""
-    recipe = recipe_of(ensemble, BagRecipe, "oob_predict")
+    recipe = recipe_of(ensemble, BaggingParams, "oob_predict")
     table = read(data, na_values=ensemble.na_values)
     problem = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
     said = out_of_bag(ensemble, problem, recipe.bags(problem)).predictions
@@ -235,7 +239,7 @@ def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_we
     return found
 
 
-def kept_of(problem: Problem) -> dict[str, Any]:
+def kept_of(problem: TrainingSet) -> dict[str, Any]:
     """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
 
     The trees do not tell it: their roots count rows that were drawn.
@@ -250,7 +254,7 @@ def kept_of(problem: Problem) -> dict[str, Any]:
     return kept
 
 
-def fingerprint(problem: Problem) -> str:
+def fingerprint(problem: TrainingSet) -> str:
     """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
 
     What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.

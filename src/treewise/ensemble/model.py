@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
-from treewise.ensemble.packed_trees import Members
-from treewise.ensemble.predicting import Predicting
 from treewise.ensemble.explaining import Reading
+from treewise.ensemble.packed_trees import PackedTrees
+from treewise.ensemble.predicting import Predicting
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
-from treewise.tree.history import Step
-from treewise.tree.arrays import Target
 from treewise.train.settings import index
+from treewise.tree.arrays import Target
+from treewise.tree.history import Step
 from treewise.tree.structure import Grown
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.show.ensemble_summary import EnsembleSummary
     from treewise.ensemble.rounds import Rounds
     from treewise.ensemble.worked_round import WorkedRound
     from treewise.evaluate import Evaluation
+    from treewise.show.ensemble_summary import EnsembleSummary
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 ENDED = "boosting ended"  # how the note begins that says why there are fewer trees than were asked for
@@ -62,7 +62,7 @@ class Ensemble(Predicting, Reading, Grown):
     method: Method
     encodings: tuple[Encoding, ...]
     target: Target
-    members: Members
+    members: PackedTrees
     votes: npt.NDArray[np.float64]  # say of each member
     decreases: npt.NDArray[np.float64]  # impurity that each column took away in each member: [trees, columns]
     criterion: str = "entropy"

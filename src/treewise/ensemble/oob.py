@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.ensemble import predict as voting
-from treewise.ensemble.bootstrap import Bags
+from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.results import OutOfBag
 from treewise.train.fixed_point import scale_weights
 from treewise.train.loss_stats import size_of_numbers
+from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
-from treewise.train.training_set import Problem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class OobPredictions:
     """What the trees that have not seen a row say of it, for every row that counts, in the table's order."""
 
     target: Target
@@ -49,15 +49,15 @@ class Answers:
         return labels[np.where(self.trees > 0, best_class(self.said), len(labels) - 1)]
 
 
-def out_of_bag(ensemble: Ensemble, problem: Problem, bags: Bags) -> Answers:
+def out_of_bag(ensemble: Ensemble, problem: TrainingSet, bags: BootstrapSamples) -> OobPredictions:
     """Ask of each row the trees that have not seen it."""
     said, trees = voting.out_of_bag(ensemble, list(problem.columns), len(problem), bags.unseen(len(ensemble)))
     if problem.target.task == "regression":
         said = said[:, 0]
-    return Answers(problem.target, said, trees, score(problem, said, trees > 0))
+    return OobPredictions(problem.target, said, trees, score(problem, said, trees > 0))
 
 
-def score(problem: Problem, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
+def score(problem: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
     """Return the share of right answers, or R², of rows as often as they count; NaN where none is to be judged.
 
     Class weights and priors say what to grow for, not how many rows there are: they have no part in it. ``turn`` is

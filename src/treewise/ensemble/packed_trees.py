@@ -33,7 +33,7 @@ DEFAULTS = {"cut_int": 0, "other": -1, "n_codes": 0, "missing_rows": 0}  # where
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class PackedTrees:
     """The nodes of many trees, one tree after another in pre-order; arrays that nobody needs are empty.
 
     >>> import treewise as tw
@@ -72,7 +72,7 @@ class Members:
     # -- making ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, trees: Sequence[Arrays | Mapping[str, Array]], criterion: str = "entropy") -> Members:
+    def of(cls, trees: Sequence[Arrays | Mapping[str, Array]], criterion: str = "entropy") -> PackedTrees:
         """Pack grown trees: the arrays of each, or a dict of what is kept of it here (but ``start``), in any type.
 
         ``criterion`` matters for the arrays of trees that predict numbers.
@@ -81,20 +81,20 @@ class Members:
         start = np.cumsum([0, *(len(part["kind"]) for part in parts)], dtype=np.int64)
         return tidy(start, {name: joined([wide(part, name) for part in parts]) for name in NAMES})
 
-    def joined(self, other: Members) -> Members:
+    def joined(self, other: PackedTrees) -> PackedTrees:
         """Return the members of both, these first."""
         start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
         return tidy(start, {name: joined([wide(vars(self), name), wide(vars(other), name)]) for name in NAMES})
 
-    def first(self, k: int) -> Members:
+    def first(self, k: int) -> PackedTrees:
         """Return the first k members, as if they had been packed alone."""
         return self.between(0, k)
 
-    def member(self, t: int) -> Members:
+    def member(self, t: int) -> PackedTrees:
         """Return one member, packed alone."""
         return self.between(t, t + 1)
 
-    def between(self, t: int, u: int) -> Members:
+    def between(self, t: int, u: int) -> PackedTrees:
         """Return the members t to u-1, as if they had been packed alone."""
         if not 0 <= t < u <= len(self):
             raise IndexError(f"no members {t} to {u - 1}: there are 0 to {len(self) - 1}")
@@ -112,7 +112,7 @@ class Members:
         """How many bytes the arrays take."""
         return sum(getattr(self, f.name).nbytes for f in fields(self))
 
-    def same_as(self, other: Members) -> bool:
+    def same_as(self, other: PackedTrees) -> bool:
         """Tell whether every array holds equal numbers (NaN equals NaN)."""
         return all(
             np.array_equal(mine, theirs, equal_nan="f" in (mine.dtype.kind, theirs.dtype.kind))
@@ -201,7 +201,7 @@ class Members:
         return sums_at(mark, self.start)
 
 
-NAMES = tuple(f.name for f in fields(Members) if f.name != "start")
+NAMES = tuple(f.name for f in fields(PackedTrees) if f.name != "start")
 
 
 def sums_at(many: Array, start: Ints) -> Ints:
@@ -252,7 +252,7 @@ def joined(arrays: Sequence[Array]) -> Array:
     return np.concatenate(arrays) if arrays else np.empty(0, np.uint8)
 
 
-def tidy(start: Ints, found: Mapping[str, Array]) -> Members:
+def tidy(start: Ints, found: Mapping[str, Array]) -> PackedTrees:
     """Make members of arrays: each as narrow as it can be, empty where it says nothing, and not to be written to."""
     arrays: dict[str, Array] = {"start": start}
     for name, array in found.items():
@@ -260,4 +260,4 @@ def tidy(start: Ints, found: Mapping[str, Array]) -> Members:
         arrays[name] = narrow(array) if says else np.empty(0, np.uint8)
     for array in arrays.values():
         array.flags.writeable = False
-    return Members(**arrays)
+    return PackedTrees(**arrays)

@@ -12,22 +12,22 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
-from treewise.ensemble.bootstrap import Bags, columns_to_draw, rows_to_draw
+from treewise.ensemble.bootstrap import BootstrapSamples, columns_to_draw, rows_to_draw
 from treewise.ensemble.model import Ensemble
 from treewise.errors import ParameterError, shown
-from treewise.train.training_set import Problem
 from treewise.train.settings import plain, whole
+from treewise.train.training_set import TrainingSet
 
 BagMethod = Literal["forest", "extra_trees", "bagging"]
 
 MOST_TREES = 10**6
 FASTEST = 10.0  # learning rate
 
-Asked = TypeVar("Asked", bound="Recipe")
+Asked = TypeVar("Asked", bound="EnsembleParams")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EnsembleParams:
     """What all ways to grow many trees are asked."""
 
     methods: ClassVar[tuple[str, ...]]  # the ways of growing that are asked so
@@ -51,7 +51,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class BagRecipe(Recipe):
+class BaggingParams(EnsembleParams):
     """Trees on bags of rows.
 
     >>> BagRecipe("bagging", 10, max_samples=0.5).given()
@@ -66,12 +66,12 @@ class BagRecipe(Recipe):
     bootstrap_features: bool = False
     oob_score: bool = False
 
-    def bags(self, problem: Problem) -> Bags:
+    def bags(self, problem: TrainingSet) -> BootstrapSamples:
         """Return how the rows and columns of each tree are drawn."""
         columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
         every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
         every_column = not problem.columns or (columns >= len(problem.columns) and not self.bootstrap_features)
-        bags = Bags(
+        bags = BootstrapSamples(
             problem,
             drawn=0 if every_row else rows,
             replace=self.bootstrap,
@@ -87,7 +87,7 @@ class BagRecipe(Recipe):
 
 
 @dataclass(frozen=True)
-class BoostRecipe(Recipe):
+class AdaBoostParams(EnsembleParams):
     """Trees one after another, on weights.
 
     >>> BoostRecipe("adaboost", 10, resample=True).given()

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MIN
 from treewise.errors import ColumnError, DataError, did_you_mean
-from treewise.predict.leaf_probabilities import Estimate, shares
-from treewise.tree.arrays import LEAF, MULTIWAY
+from treewise.predict.leaf_probabilities import LeafProbabilities, shares
 from treewise.predict.predict import (
     as_row,
     encoded_columns,
@@ -37,11 +37,11 @@ from treewise.predict.predict import (
     read_for,
 )
 from treewise.predict.single_row import UNSAID, Reader
-from treewise._lib.text import safe
+from treewise.tree.arrays import LEAF, MULTIWAY
 
 if TYPE_CHECKING:
-    from treewise.ensemble.model import Ensemble
     from treewise.data.table import Table
+    from treewise.ensemble.model import Ensemble
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ Columns = list[Array | None]
 BLOCK = 1 << 22  # sums that are held at once where only the best class is asked for
 
 
-class Voting:
+class ForestPredictor:
     """An ensemble made ready to predict: the program of its trees, and how to read rows for it."""
 
     def __init__(self, ensemble: Ensemble) -> None:
@@ -243,7 +243,7 @@ def derived_answers(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Fl
         tree = ensemble[t]
         speakers = nodes_that_speak(tree, nodes[here] - members.start[t])
         if ensemble.classes:
-            labels[here], said[here] = tree.arrays.label[speakers], shares(tree, speakers, Estimate())
+            labels[here], said[here] = tree.arrays.label[speakers], shares(tree, speakers, LeafProbabilities())
         else:
             said[here, 0] = tree.arrays.value[speakers]
     return nodes, labels, said

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
-    from treewise.ensemble.predict import Voting
+    from treewise.ensemble.predict import ForestPredictor
 
 
 class Predicting:
@@ -34,15 +34,15 @@ class Predicting:
     """
 
     @cached_property
-    def voting(self) -> Voting:
+    def voting(self) -> ForestPredictor:
         """The trees made ready to predict, when first asked for.
 
         That takes eight bytes a node more than the members do, and what the leaves say: little where they are pure, of
         numbers eight bytes each.
         """
-        from treewise.ensemble.predict import Voting
+        from treewise.ensemble.predict import ForestPredictor
 
-        return Voting(as_ensemble(self))
+        return ForestPredictor(as_ensemble(self))
 
     def predict(self, data: Any) -> Any:
         """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.

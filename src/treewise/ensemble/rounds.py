@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import plural, safe
 from treewise.errors import ParameterError
-from treewise._lib.result_table import Heading, Sheet, Shown
 from treewise.tree.splits import in_a_cell
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
@@ -47,7 +47,7 @@ class Round:
 
 
 @dataclass(frozen=True, repr=False)
-class Rounds(Shown, Sequence[Round]):
+class Rounds(Displayable, Sequence[Round]):
     """The rounds in order: a sequence of ``Round``, and a table where it is shown.
 
     >>> import treewise as tw
@@ -85,23 +85,25 @@ class Rounds(Shown, Sequence[Round]):
     def __iter__(self) -> Iterator[Round]:
         return iter(self.rounds)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Lay the rounds out, one a line."""
         headings = (
-            Heading("round", "whole"),
-            Heading("learner", joint=", "),
-            Heading("error", "number", title="error ε"),
-            Heading("vote", "number", title="vote α"),
-            Heading("z", "number"),
-            Heading("training_error", "share", title="training error %"),
-            Heading("bound", "share", title="at most %", write=at_most),
+            ColumnSpec("round", "whole"),
+            ColumnSpec("learner", joint=", "),
+            ColumnSpec("error", "number", title="error ε"),
+            ColumnSpec("vote", "number", title="vote α"),
+            ColumnSpec("z", "number"),
+            ColumnSpec("training_error", "share", title="training error %"),
+            ColumnSpec("bound", "share", title="at most %", write=at_most),
         )
         rows = [(r.number, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for r in self.rounds]
         if not self.boosted:
-            return Sheet(f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows)
+            return ResultTable(
+                f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows
+            )
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
         below = tuple(said for said in (self.legend, self.unbounded, self.set_votes, self.stopped) if said)
-        return Sheet(title, headings, rows, below=below, of="round", most=MOST_ROUNDS, last=LAST_ROUNDS)
+        return ResultTable(title, headings, rows, below=below, of="round", most=MOST_ROUNDS, last=LAST_ROUNDS)
 
     @property
     def legend(self) -> str:

@@ -24,7 +24,7 @@ from treewise.train.fixed_point import last_bits
 from treewise.tree.arrays import LEAF, Arrays, depths_of
 
 if TYPE_CHECKING:
-    from treewise.ensemble.packed_trees import Members
+    from treewise.ensemble.packed_trees import PackedTrees
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 TINY = 1e-14  # gains of less than this share of the impurity are rounding: none
 
 
-class Shape(NamedTuple):
+class TreeShape(NamedTuple):
     """Who is whose child, of many trees at once; numbers of nodes run through all trees."""
 
     height: Ints  # places open before each node takes one, above the lowest
@@ -51,7 +51,7 @@ def heights(branches: Ints, start: Ints) -> Ints:
     return height
 
 
-def shape_of(branches: Ints, start: Ints) -> Shape:
+def shape_of(branches: Ints, start: Ints) -> TreeShape:
     """Find the parents of all nodes, given how many children each has, in pre-order.
 
     >>> shape_of(np.array([2, 2, 0, 0, 0]), np.array([0, 5])).parent.tolist()
@@ -67,7 +67,7 @@ def shape_of(branches: Ints, start: Ints) -> Shape:
     taken = taker[in_order(height[taker])]
     parent, branch = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     parent[taken], branch[taken] = opener[opened], which[opened]
-    return Shape(height, parent, branch)
+    return TreeShape(height, parent, branch)
 
 
 def in_order(height: Ints) -> Ints:
@@ -87,7 +87,7 @@ def ends_of(height: Ints, start: Ints) -> Ints:
 # -- one tree ---------------------------------------------------------------------------------------------------------
 
 
-def opened(one: Members, criterion: str, empty_branch: str) -> Arrays:
+def opened(one: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
     """Return the arrays of the tree in members of one tree."""
     inner, n = one.kind != LEAF, len(one.kind)
     branches = on(inner, one.branches, 0, np.int64)
@@ -136,7 +136,7 @@ def within(runs: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[An
     return found
 
 
-def class_figures(one: Members, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
+def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
     """What every node counts and says, by the core: each count of a leaf is handed over as a row of that weight."""
     leaves = np.flatnonzero(one.kind == LEAF)
     weight, scale = in_units(one.count_weight.astype(np.float64))
@@ -163,7 +163,7 @@ def in_units(weights: Floats) -> tuple[Ints, int]:
     return np.ldexp(weights, scale).astype(np.int64), scale
 
 
-def number_figures(one: Members, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
+def number_figures(one: PackedTrees, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
     """What every node weighs and says, and how far its rows spread."""
     weight = within(runs, one.weight.astype(np.float64))
     if one.by_node:

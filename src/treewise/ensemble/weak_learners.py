@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise._lib.rng import stir
-from treewise.ensemble.model import Ensemble
+from treewise._lib.rng import mix64
 from treewise.ensemble.adaboost_update import BITS, Classes, Distribution
 from treewise.ensemble.canonical_rows import ODD, stirred, units_of
+from treewise.ensemble.model import Ensemble
+from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, out_of_memory
 from treewise.train.resampling import part
-from treewise.train.grow import core_columns, core_settings, core_target, grow_problem, out_of_memory
-from treewise.tree.arrays import LEAF, Arrays
-from treewise.train.training_set import Problem
 from treewise.train.settings import as_written
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import LEAF, Arrays
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ Learner = Callable[[Distribution, int, int], tuple[Arrays, Classes]]  # weights,
 UNUSED = np.uint64(11)  # of 64 random bits
 
 
-def learner(problem: Problem, resample: bool, n_jobs: int) -> Learner:
+def learner(problem: TrainingSet, resample: bool, n_jobs: int) -> Learner:
     """Return what grows the trees of a problem."""
     if resample:
         return by_drawing(problem, n_jobs)
@@ -54,28 +54,28 @@ def learner(problem: Problem, resample: bool, n_jobs: int) -> Learner:
     return grow
 
 
-def by_weighing(problem: Problem, n_jobs: int) -> Learner:
+def by_weighing(problem: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on all rows, each weighing what the round says."""
     columns = core_columns(problem)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
         weighed = replace(of_round(problem, number), weight=weights.units, weight_scale=BITS)
-        tree = grow_problem(weighed, None, n_jobs, for_good=False).arrays
+        tree = grow_training_set(weighed, None, n_jobs, for_good=False).arrays
         return tree, answers(tree, problem, columns)
 
     return grow
 
 
-def by_drawing(problem: Problem, n_jobs: int) -> Learner:
+def by_drawing(problem: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on rows drawn by the round's weights, with replacement: one drawn twice weighs twice."""
     columns, units = core_columns(problem), units_of(problem).row
 
     def grow(weights: Distribution, number: int, attempt: int) -> tuple[Arrays, Classes]:
-        key = stir(seed_of(problem, number), attempt)
+        key = mix64(seed_of(problem, number), attempt)
         times = drawn(weights, units, key)
         rows = np.flatnonzero(times)
         sample = replace(part(of_round(problem, number), rows), weight=times[rows], weight_scale=0)
-        tree = grow_problem(sample, None, n_jobs, for_good=False).arrays
+        tree = grow_training_set(sample, None, n_jobs, for_good=False).arrays
         return tree, answers(tree, problem, columns)
 
     return grow
@@ -98,12 +98,12 @@ def drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Int
     return np.bincount(order[places], minlength=len(weights.units))
 
 
-def seed_of(problem: Problem, number: int) -> int:
+def seed_of(problem: TrainingSet, number: int) -> int:
     """Return the seed of a round: of its draws, and of random ties."""
-    return stir(problem.settings.random_state, number)
+    return mix64(problem.settings.random_state, number)
 
 
-def of_round(problem: Problem, number: int) -> Problem:
+def of_round(problem: TrainingSet, number: int) -> TrainingSet:
     """Return the problem with the seed of a round."""
     return replace(problem, settings=replace(problem.settings, random_state=seed_of(problem, number)))
 
@@ -111,13 +111,13 @@ def of_round(problem: Problem, number: int) -> Problem:
 # -- what trees say and take away ---------------------------------------------------------------------------------
 
 
-def answers(tree: Arrays, problem: Problem, columns: list[_core.Column]) -> Classes:
+def answers(tree: Arrays, problem: TrainingSet, columns: list[_core.Column]) -> Classes:
     """Return the class that a tree gives each row of a problem."""
     found = tree.label[_core.leaves(tree.for_core, columns, len(problem))]
     return found.astype(np.uint8) if len(problem.target.classes) <= 256 else found
 
 
-def said_by(ensemble: Ensemble, problem: Problem) -> Iterator[Classes]:
+def said_by(ensemble: Ensemble, problem: TrainingSet) -> Iterator[Classes]:
     """Yield what each tree of an ensemble says of the rows."""
     columns = core_columns(problem)
     for t in range(len(ensemble)):

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.ensemble.adaboost import Run
-from treewise.ensemble.grow import same_problem
-from treewise.ensemble.weak_learners import said_by
-from treewise.ensemble.model import Ensemble
-from treewise.ensemble.params import BoostRecipe, recipe_of
-from treewise.ensemble.adaboost_update import Distribution, Reckoning
-from treewise.ensemble.rounds import in_words, z_of
-from treewise.errors import ParameterError, shown
-from treewise.tree.arrays import Label
-from treewise.train.settings import index
-from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import figure, plural, safe
+from treewise.ensemble.adaboost import BoostingRun
+from treewise.ensemble.adaboost_update import Distribution, WeightUpdate
+from treewise.ensemble.grow import same_problem
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.params import AdaBoostParams, recipe_of
+from treewise.ensemble.rounds import in_words, z_of
+from treewise.ensemble.weak_learners import said_by
+from treewise.errors import ParameterError, shown
+from treewise.train.settings import index
+from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +34,7 @@ HARDEST = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkedRound(Shown):
+class WorkedRound(Displayable):
     """A round, row by row: what was said, and the weights D_b and D_{b+1}.
 
     >>> import treewise as tw
@@ -54,7 +54,7 @@ class WorkedRound(Shown):
     mistakes: npt.NDArray[np.int64]  # how often each row was wrong so far, this round included
     before: Distribution
     after: Distribution | None  # None: the last round, for there is nothing to weigh anew
-    reckoning: Reckoning
+    reckoning: WeightUpdate
     vote: float
     stopped: str = ""
 
@@ -80,17 +80,17 @@ class WorkedRound(Shown):
 
     # -- shown ----------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Lay out every row."""
         b, after = self.number, self.next_weights
         headings = (
-            Heading("row", "whole"),
-            Heading("truth", "label", title=safe(self.target)),
-            Heading("said", "label"),
-            Heading("wrong", "flag"),
-            Heading("weight", "number", title=f"D_{b}"),
-            Heading("next_weight", "number", title=f"D_{b + 1}"),
-            Heading("how", only="words", title=f"how D_{b + 1} comes about"),
+            ColumnSpec("row", "whole"),
+            ColumnSpec("truth", "label", title=safe(self.target)),
+            ColumnSpec("said", "label"),
+            ColumnSpec("wrong", "flag"),
+            ColumnSpec("weight", "number", title=f"D_{b}"),
+            ColumnSpec("next_weight", "number", title=f"D_{b + 1}"),
+            ColumnSpec("how", only="words", title=f"how D_{b + 1} comes about"),
         )
         rows = [
             (
@@ -105,7 +105,7 @@ class WorkedRound(Shown):
             for i in range(len(self.rows))
         ]
         title = f"Round {b} of AdaBoost for {safe(self.target)}: {self.learner}"
-        return Sheet(title, headings, rows, above=self.steps, below=self.outcome)
+        return ResultTable(title, headings, rows, above=self.steps, below=self.outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold: what the round comes to, and every row."""
@@ -113,21 +113,21 @@ class WorkedRound(Shown):
         found = {"round": self.number, "learner": self.learner, "error": self.error, "vote": self.vote, "z": z}
         return {**found, **super().to_dict()}
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return every row, and the hardest ones."""
         return (self.sheet(),) if self.after is None else (self.sheet(), self.hardest())
 
-    def hardest(self) -> Sheet:
+    def hardest(self) -> ResultTable:
         """Lay out the rows of largest weight after the round."""
         shares = self.next_weights
         assert shares is not None
         order = np.argsort(-shares, kind="stable")[:HARDEST]
         headings = (
-            Heading("row", "whole"),
-            Heading("truth", "label", title=safe(self.target)),
-            Heading("mistakes", "whole", title="times wrong"),
-            Heading("weight", "number", title=f"D_{self.number + 1}"),
-            Heading("times_equal", "number", title="times an equal share"),
+            ColumnSpec("row", "whole"),
+            ColumnSpec("truth", "label", title=safe(self.target)),
+            ColumnSpec("mistakes", "whole", title="times wrong"),
+            ColumnSpec("weight", "number", title=f"D_{self.number + 1}"),
+            ColumnSpec("times_equal", "number", title="times an equal share"),
         )
         rows = [
             (
@@ -139,7 +139,7 @@ class WorkedRound(Shown):
             )
             for i in order
         ]
-        return Sheet(f"The hardest rows after {plural(self.number, 'round')}", headings, rows)
+        return ResultTable(f"The hardest rows after {plural(self.number, 'round')}", headings, rows)
 
     # -- the arithmetic, in words ---------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ def worked_round(
     if b is None or not 1 <= b <= len(ensemble):
         raise ParameterError(f"number={shown(number)}: must be the number of a round, 1 to {len(ensemble)}.")
     problem = same_problem(ensemble, data, sample_weight, target, call="worked_round")
-    run = Run(problem, recipe_of(ensemble, BoostRecipe, "worked_round"), 1)
+    run = BoostingRun(problem, recipe_of(ensemble, AdaBoostParams, "worked_round"), 1)
     mistakes = np.zeros(len(problem), np.int64)
     for t, said in enumerate(said_by(ensemble, problem)):
         before, found = run.weights, run.reckon(said)

@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from treewise._lib.text import plural
 from treewise.ensemble import Ensemble
 from treewise.ensemble.grow import grow_ensemble, more_of_problem
 from treewise.ensemble.oob import out_of_bag, score
-from treewise.ensemble.params import BagRecipe
-from treewise.estimators.base import Floats, Given, in_order
+from treewise.ensemble.params import BaggingParams
+from treewise.estimators.base import FitInput, Floats, in_order
 from treewise.estimators.ensembles import EnsembleEstimator
 from treewise.estimators.inputs import warn
-from treewise.train.training_set import Problem
-from treewise._lib.text import plural
+from treewise.train.training_set import TrainingSet
 
 
 class Bagged(EnsembleEstimator):
@@ -36,17 +36,17 @@ class Bagged(EnsembleEstimator):
     oob_decision_function_: Floats
     oob_prediction_: Floats
 
-    def _recipe(self) -> BagRecipe:
+    def _recipe(self) -> BaggingParams:
         """Return what is asked of the trees together."""
         raise NotImplementedError
 
-    def _grow(self, problem: Problem) -> Ensemble:
+    def _grow(self, problem: TrainingSet) -> Ensemble:
         return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs, judge=False)
 
-    def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
+    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
         return more_of_problem(before, problem, n, self.n_jobs, judge=False)
 
-    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
+    def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit, with what rows that trees have not seen say of it: asked only here."""
         if not self.oob_score:
             return super()._become(given, model, **fitted)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from treewise.data.table import Table
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.grow import problem_of_many
-from treewise.ensemble.params import BagRecipe
+from treewise.ensemble.params import BaggingParams
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Bags, BagsOfClasses, parameters
 from treewise.train.grow import grow
-from treewise.train.training_set import Problem
-from treewise.data.table import Table
+from treewise.train.training_set import TrainingSet
 
 
 class Bagging(Bagged):
@@ -33,11 +33,11 @@ class Bagging(Bagged):
         "oob_score",
     )
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         return problem_of_many(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
 
-    def _recipe(self) -> BagRecipe:
-        return BagRecipe(
+    def _recipe(self) -> BaggingParams:
+        return BaggingParams(
             "bagging",
             self.n_estimators,
             self.bootstrap,

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise.train.criteria import CRITERIA
+from treewise.data.table import Column, Table
 from treewise.errors import ParameterError
 from treewise.estimators.inputs import (
-    Classes,
-    Features,
+    FeatureTable,
+    TargetClasses,
     read_classes,
     read_features,
     read_later,
@@ -27,20 +27,20 @@ from treewise.estimators.inputs import (
     read_weights,
     with_target,
 )
-from treewise.train.grow import problem_for
+from treewise.train.criteria import CRITERIA
+from treewise.train.grow import prepare
+from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Task
-from treewise.train.training_set import Problem
-from treewise.data.table import Column, Table
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Given(NamedTuple):
+class FitInput(NamedTuple):
     """What ``fit`` was given, made ready to learn from."""
 
-    problem: Problem
-    features: Features
+    problem: TrainingSet
+    features: FeatureTable
     rows: int  # of X, also those that do not count
 
 
@@ -51,13 +51,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     _model: str  # the name under which it keeps what it has learned
     _apart: Sequence[str]  # parameters that are no options of the problem
     n_features_in_: int
-    _features: Features
+    _features: FeatureTable
 
-    def _learn(self, given: Given) -> Any:
+    def _learn(self, given: FitInput) -> Any:
         """Learn from what was given."""
         raise NotImplementedError
 
-    def _given(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> Given:
+    def _given(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
         """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the problem."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
         check_criterion(params["criterion"], self._task, type(self).__name__)
@@ -66,7 +66,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         together = with_target(table, column)
         weights = read_weights(sample_weight)
         problem = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
-        return Given(problem, features, len(table))
+        return FitInput(problem, features, len(table))
 
     def _seed(self) -> Any:
         """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
@@ -75,11 +75,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return int(chance.randint(2**31 - 1))
         return 0 if chance is None else chance
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         """Prepare a table with its target in it."""
-        return problem_for(table, table.target, **options)
+        return prepare(table, table.target, **options)
 
-    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
+    def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
         features = given.features
         fitted |= {self._model: model, "n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
@@ -110,7 +110,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
+class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """What is about classes: they are sorted in ``classes_``, in the type of y, wherever the model has them."""
 
     _task = "classification"
@@ -135,7 +135,7 @@ class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
             _order=np.argsort(np.argsort(present)),
         )
 
-    def _said_of(self, classes: Classes) -> dict[str, Any]:
+    def _said_of(self, classes: TargetClasses) -> dict[str, Any]:
         """Return what the parameters say of classes, under the names that the problem has for them."""
         names, positive = classes.names(), self.positive
         return {
@@ -160,7 +160,7 @@ class Classifying(ClassifierMixin, Estimator):  # type: ignore[misc]
         return logs
 
 
-class Regressing(RegressorMixin, Estimator):  # type: ignore[misc]
+class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
     """What is about numbers."""
 
     _task = "regression"

@@ -11,16 +11,16 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.ensemble.adaboost import adaboost, boost, more_rounds
 from treewise.ensemble.grow import problem_of_many
-from treewise.ensemble.params import BoostRecipe
+from treewise.ensemble.params import AdaBoostParams
 from treewise.estimators.base import Floats
 from treewise.estimators.ensembles import EnsembleClassifier
 from treewise.estimators.options import Boosting, parameters
 from treewise.train.grow import grow
-from treewise.train.training_set import Problem
-from treewise.data.table import Table
+from treewise.train.training_set import TrainingSet
 
 
 class AdaBoostClassifier(EnsembleClassifier):
@@ -54,17 +54,17 @@ class AdaBoostClassifier(EnsembleClassifier):
     @parameters(Boosting, adaboost, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         return problem_of_many(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
 
-    def _recipe(self) -> BoostRecipe:
+    def _recipe(self) -> AdaBoostParams:
         """Return what is asked of the trees together."""
-        return BoostRecipe("adaboost", self.n_estimators, self.learning_rate, self.resample)
+        return AdaBoostParams("adaboost", self.n_estimators, self.learning_rate, self.resample)
 
-    def _grow(self, problem: Problem) -> Ensemble:
+    def _grow(self, problem: TrainingSet) -> Ensemble:
         return boost(problem, self._recipe(), n_jobs=self.n_jobs)
 
-    def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
+    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
         return more_rounds(before, problem, n, self.n_jobs)
 
     def decision_function(self, X: Any) -> Floats:

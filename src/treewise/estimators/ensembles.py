@@ -18,17 +18,18 @@ from scipy.sparse import hstack  # type: ignore[import-untyped]
 from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise.ensemble import Ensemble, predict as voting
+from treewise.data.table import Table
+from treewise.ensemble import Ensemble
+from treewise.ensemble import predict as voting
 from treewise.ensemble.grow import check_same_table
 from treewise.errors import ParameterError
-from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing
+from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints
 from treewise.estimators.inputs import warn
 from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
 from treewise.explain.ensemble.importances import shares_of_columns
 from treewise.train.grow import workers
-from treewise.train.training_set import Problem
 from treewise.train.settings import whole
-from treewise.data.table import Table
+from treewise.train.training_set import TrainingSet
 
 FREE = ("n_estimators", "warm_start", "n_jobs")  # may change from one warm fit to the next
 OF_TREES_TOO = ("classes_", "n_classes_", "_order", "n_features_in_", "n_outputs_", "_features", "feature_names_in_")
@@ -55,15 +56,15 @@ class EnsembleEstimator(Estimator):
 
     # -- growing --------------------------------------------------------------------------------------------------
 
-    def _grow(self, problem: Problem) -> Ensemble:
+    def _grow(self, problem: TrainingSet) -> Ensemble:
         """Grow all trees."""
         raise NotImplementedError
 
-    def _grow_more(self, before: Ensemble, problem: Problem, n: int) -> Ensemble:
+    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
         """Grow n further trees."""
         raise NotImplementedError
 
-    def _learn(self, given: Given) -> Ensemble:
+    def _learn(self, given: FitInput) -> Ensemble:
         """Grow the trees; with ``warm_start`` only those that are not there yet."""
         if not self._goes_on():
             return self._grow(given.problem)
@@ -100,7 +101,7 @@ class EnsembleEstimator(Estimator):
                     " they were. Put it back, or fit anew with warm_start=False."
                 )
 
-    def _become(self, given: Given, model: Any, **fitted: Any) -> Self:
+    def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit, and remember by which parameters."""
         return super()._become(given, model, **fitted, _grown_with=kept(self.get_params(deep=False)))
 
@@ -110,7 +111,7 @@ class EnsembleEstimator(Estimator):
     def estimators_(self) -> Sequence[TreeEstimator]:
         """The trees, each as a fitted ``TreeClassifier`` or ``TreeRegressor``, made when it is asked for."""
         check_is_fitted(self)
-        return FittedTrees(self)
+        return FittedMembers(self)
 
     def _tree(self, t: int) -> TreeEstimator:
         """Return one tree as a fitted estimator of its own."""
@@ -148,7 +149,7 @@ class EnsembleEstimator(Estimator):
         return hstack(paths, format="csr"), np.cumsum([0, *(path.shape[1] for path in paths)])
 
     @property
-    def _voting(self) -> voting.Voting:
+    def _voting(self) -> voting.ForestPredictor:
         """The trees made ready to predict."""
         return self.ensemble_.voting
 
@@ -167,7 +168,7 @@ class EnsembleEstimator(Estimator):
         return self._shares_of(shares_of_columns(self.ensemble_)[1])
 
 
-class FittedTrees(Sequence[TreeEstimator]):
+class FittedMembers(Sequence[TreeEstimator]):
     """The trees of a fitted ensemble in order, as estimators, each made when it is asked for."""
 
     def __init__(self, ensemble: EnsembleEstimator) -> None:
@@ -207,7 +208,7 @@ def same(now: Any, before: Any) -> bool:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
-class EnsembleClassifier(Classifying, EnsembleEstimator):
+class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
     """What those for classes answer.
 
     >>> from treewise import ForestClassifier
@@ -257,7 +258,7 @@ class EnsembleClassifier(Classifying, EnsembleEstimator):
             yield accuracy_score(y, classes, sample_weight=sample_weight)
 
 
-class EnsembleRegressor(Regressing, EnsembleEstimator):
+class EnsembleRegressor(BaseRegressor, EnsembleEstimator):
     """What those for numbers answer.
 
     >>> from treewise import ForestRegressor

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from treewise.data.table import Table
 from treewise.ensemble.forest import extra_trees, forest, problem_of_extra_trees, problem_of_forest
-from treewise.ensemble.params import BagMethod, BagRecipe
+from treewise.ensemble.params import BaggingParams, BagMethod
 from treewise.estimators.bagged import Bagged
 from treewise.estimators.ensembles import EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.options import Forest, ForestOfClasses, RandomTests, RandomTestsOfClasses, parameters
 from treewise.train.grow import grow
-from treewise.train.training_set import Problem
-from treewise.data.table import Table
+from treewise.train.training_set import TrainingSet
 
 OF_ALL_TREES = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_samples", "oob_score")
 
@@ -27,10 +27,12 @@ class RandomForest(Bagged):
     _method: BagMethod = "forest"
     _apart = OF_ALL_TREES
 
-    def _recipe(self) -> BagRecipe:
-        return BagRecipe(self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score)
+    def _recipe(self) -> BaggingParams:
+        return BaggingParams(
+            self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score
+        )
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         return problem_of_forest(table, table.target, {**options, "pruning": "none"})
 
 
@@ -39,7 +41,7 @@ class ExtraTrees(RandomForest):
 
     _method: BagMethod = "extra_trees"
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> Problem:
+    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         return problem_of_extra_trees(table, table.target, {**options, "pruning": "none"})
 
 

@@ -19,13 +19,13 @@ import numpy.typing as npt
 from scipy.sparse import issparse  # type: ignore[import-untyped]
 from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
 
-from treewise.data import encoding as encode
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
-from treewise.tree.arrays import Target
-from treewise.train.column_roles import name_beside
-from treewise.data.table import Column, Table, read, read_markers
-from treewise.data.column import Columns
 from treewise._lib.text import number, plural, safe
+from treewise.data import encoding as encode
+from treewise.data.column import ColumnBuilder
+from treewise.data.table import Column, Table, read, read_markers
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.train.column_roles import name_beside
+from treewise.tree.arrays import Target
 
 Array = npt.NDArray[Any]
 LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
@@ -40,7 +40,7 @@ class SparseError(DataError, TypeError):
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureTable:
     """What ``fit`` saw of X: its columns in order, whether it had names for them, and what marks a missing cell."""
 
     names: tuple[str, ...]
@@ -48,11 +48,11 @@ class Features:
     na_values: tuple[str, ...] = ()
 
 
-def read_features(X: Any, na_values: Any) -> tuple[Table, Features]:
+def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
     """Read the X of ``fit``."""
     X, has_columns = look_at(X)
     table = read(X, name="X")
-    return table, Features(tuple(table.columns), has_columns and has_text_names(X), read_markers(na_values))
+    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), read_markers(na_values))
 
 
 def look_at(X: Any) -> tuple[Any, bool]:
@@ -101,7 +101,7 @@ def has_text_names(X: Any) -> bool:
     return not hasattr(type(X), "iloc") or all(isinstance(name, str) for name in X.columns)
 
 
-def read_later(X: Any, features: Features, needed: Sequence[str], who: str) -> Table:
+def read_later(X: Any, features: FeatureTable, needed: Sequence[str], who: str) -> Table:
     """Read the X of ``predict``: by name where both have names, else by position."""
     X, has_columns = look_at(X)
     if has_columns:
@@ -127,7 +127,7 @@ def read_later(X: Any, features: Features, needed: Sequence[str], who: str) -> T
     return renamed(read(X, name="X", na_values=features.na_values), features.names)
 
 
-def check_width(width: int, features: Features, who: str) -> None:
+def check_width(width: int, features: FeatureTable, who: str) -> None:
     """Refuse another number of columns than there were."""
     if width != len(features.names):
         raise DataError(
@@ -139,7 +139,7 @@ def check_width(width: int, features: Features, who: str) -> None:
 def renamed(table: Table, names: Sequence[str]) -> Table:
     """Return the table with other names for its columns."""
     columns = {new: partial(rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
-    return replace(table, columns=Columns(columns, table.n_rows))
+    return replace(table, columns=ColumnBuilder(columns, table.n_rows))
 
 
 def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
@@ -156,7 +156,7 @@ def warn(message: str, category: type[Warning] = UserWarning, stacklevel: int = 
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class TargetClasses:
     """The classes of y in order: as NumPy values, and as the tree calls them; and each row's, None at missing ones."""
 
     values: Array
@@ -221,7 +221,7 @@ def read_quantities(y: Any, who: str) -> Column:
     return column
 
 
-def read_classes(y: Any, who: str) -> Classes:
+def read_classes(y: Any, who: str) -> TargetClasses:
     """Read y as classes: sorted, each with the name the tree gives it; text stays text, also "1"."""
     array, column = read_y(y, who)
     there = ~column.is_missing()
@@ -234,7 +234,9 @@ def read_classes(y: Any, who: str) -> Classes:
     labels = tuple(class_label(value) for value in values)
     every = np.full(len(array), -1, np.int32)
     every[there] = codes
-    return Classes(values, labels, Column(column.name, "category", every, labels=tuple(str(label) for label in labels)))
+    return TargetClasses(
+        values, labels, Column(column.name, "category", every, labels=tuple(str(label) for label in labels))
+    )
 
 
 def class_label(value: Any) -> str | int | bool:
@@ -278,7 +280,7 @@ def with_target(table: Table, column: Column) -> Table:
         )
     name = name_beside(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
-    together = Columns({**columns, name: replace(column, name=name)}, len(table))
+    together = ColumnBuilder({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)
 
 
@@ -295,7 +297,7 @@ def read_weights(sample_weight: Any) -> Any:
     return weights
 
 
-def validation_table(given: Any, features: Features, target: Target, who: str) -> Any:
+def validation_table(given: Any, features: FeatureTable, target: Target, who: str) -> Any:
     """Read rows to prune by: a pair (X, y) becomes a table with the target in it; a share of the rows stays."""
     if given is None or isinstance(given, (int, float, np.number)):
         return given

@@ -13,9 +13,9 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
+from treewise.data.table import KindSpec
 from treewise.errors import did_you_mean
 from treewise.tree.arrays import Label
-from treewise.data.table import KindSpec
 
 Init = TypeVar("Init", bound=Callable[..., None])
 

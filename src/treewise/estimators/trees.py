@@ -16,14 +16,14 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.utils import Bunch  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from treewise.predict import predict
-from treewise.estimators.base import Classifying, Estimator, Floats, Given, Ints, Regressing, by_name
-from treewise.estimators.inputs import Classes, validation_table
+from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, by_name
+from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
-from treewise.train.grow import PRUNING, grow, grow_problem, pruning_for
+from treewise.predict import predict
 from treewise.prune.grow_and_prune import grow_and_prune
 from treewise.prune.tree_sequence import nested_trees
+from treewise.train.grow import PRUNING, grow, grow_training_set, pruning_for
 from treewise.tree.tree import Tree
 
 
@@ -42,12 +42,12 @@ class TreeEstimator(Estimator):
     _apart = ("n_jobs", *PRUNING)
     tree_: Tree
 
-    def _learn(self, given: Given) -> Tree:
+    def _learn(self, given: FitInput) -> Tree:
         """Grow the tree, and prune it where that is asked for."""
         valid = validation_table(self.validation, given.features, given.problem.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
         if wanted is None:
-            return grow_problem(given.problem, n_jobs=self.n_jobs)
+            return grow_training_set(given.problem, n_jobs=self.n_jobs)
         return grow_and_prune(given.problem, wanted, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
@@ -105,7 +105,7 @@ def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
     return csr_matrix((np.ones(len(passed), np.int64), passed, start), shape=(len(nodes), len(tree)))
 
 
-class TreeClassifier(Classifying, TreeEstimator):
+class TreeClassifier(BaseClassifier, TreeEstimator):
     """A decision tree for classes, as a scikit-learn estimator.
 
     Dataframes (pandas, polars, Arrow, DuckDB), arrays and lists of dicts go straight in, with text, categories,
@@ -141,7 +141,7 @@ class TreeClassifier(Classifying, TreeEstimator):
     @parameters(OneTreeOfClasses, grow)
     def __init__(self, **options: Unpack[OneTreeOfClasses]) -> None: ...
 
-    def _said_of(self, classes: Classes) -> dict[str, Any]:
+    def _said_of(self, classes: TargetClasses) -> dict[str, Any]:
         return {**super()._said_of(classes), "cost": costs_by_name(self.cost, classes.names())}
 
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
@@ -164,7 +164,7 @@ class TreeClassifier(Classifying, TreeEstimator):
         return self._in_order(predict.predict_proba(self.tree_, table, estimate))
 
 
-class TreeRegressor(Regressing, TreeEstimator):
+class TreeRegressor(BaseRegressor, TreeEstimator):
     """A decision tree for numbers, as a scikit-learn estimator.
 
     Takes what ``TreeClassifier`` takes, less what is about classes.

@@ -12,19 +12,19 @@ check.py     finding it out: ``check(tree, data)``
 """
 
 from treewise.evaluate.check import check
-from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
 from treewise.evaluate.evaluate import evaluate
 from treewise.evaluate.paths import Paths, RowPath, paths
+from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 
 __all__ = [
     "Check",
-    "ClassEvaluation",
+    "ClassificationEvaluation",
     "Contradiction",
     "Evaluation",
     "LeafCheck",
-    "NumberEvaluation",
     "Paths",
+    "RegressionEvaluation",
     "RowPath",
     "check",
     "evaluate",

@@ -15,9 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
-from treewise.predict.costs import EQUAL, CostMatrix, cost_of
+from treewise.data.table import Column, Table, read
 from treewise.evaluate import evaluate as measure
+from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
+from treewise.evaluate.routes import NodePaths
+from treewise.predict.confidence_intervals import student_half_width
+from treewise.predict.costs import EQUAL, CostMatrix, cost_of
+from treewise.predict.predict import apply, na_values, nodes_that_speak
 from treewise.train.true_labels import (
     Ints,
     answers,
@@ -27,15 +33,9 @@ from treewise.train.true_labels import (
     with_classes_of,
     with_levels_of,
 )
-from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
-from treewise.evaluate.routes import Routes
-from treewise.predict.confidence_intervals import student_half_width
-from treewise.tree.arrays import LEAF, Label
-from treewise.predict.predict import apply, na_values, nodes_that_speak
 from treewise.train.weights import sample_weights
-from treewise.data.table import Column, Table, read
+from treewise.tree.arrays import LEAF, Label
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,12 +62,12 @@ def check(
     table, column = table.take(rows), column.take(rows)
     tree = with_classes_of(as_compared(with_levels_of(tree, table), column), column)
     nodes = nodes_that_speak(tree, np.atleast_1d(apply(tree, table)))
-    held = Held(tree, table, column, rows, nodes, weight[rows])
+    held = LeafRows(tree, table, column, rows, nodes, weight[rows])
     return held.by_classes() if tree.task == "classification" else held.by_numbers()
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class LeafRows:
     """A tree, the rows it is held against, and which node answers for each."""
 
     tree: Tree
@@ -80,7 +80,7 @@ class Held:
     def by_classes(self) -> Check:
         """Compare what leaves say with the classes of their rows."""
         truth, labels = class_places(self.tree, self.column)
-        there = Tally.of(self.nodes, truth, self.weight, len(labels))
+        there = LeafTally.of(self.nodes, truth, self.weight, len(labels))
         cost, known, leaves = cost_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0
         for node in self._listed():
@@ -93,7 +93,7 @@ class Held:
             leaves.append(self._leaf(node, majority, counts.get(says, 0.0), agrees))
         total = float(self.weight.sum())
         alike = self._alike()
-        groups = Tally.of(alike, truth, self.weight, len(labels))
+        groups = LeafTally.of(alike, truth, self.weight, len(labels))
         return self._check(
             leaves,
             contradictions=tuple(self._contradictions(alike, groups, labels)),
@@ -147,8 +147,8 @@ class Held:
         return LeafCheck(node, self._routes.rule(node), says, rows, self._weight_at[node], majority, agreeing, finding)
 
     @cached_property
-    def _routes(self) -> Routes:
-        return Routes(self.tree)
+    def _routes(self) -> NodePaths:
+        return NodePaths(self.tree)
 
     @cached_property
     def _rows_at(self) -> list[int]:
@@ -179,7 +179,7 @@ class Held:
             number = np.unique(number * len(different) + code.reshape(-1), return_inverse=True)[1].reshape(-1)
         return number
 
-    def _contradictions(self, alike: Ints, groups: Tally, labels: tuple[Label, ...]) -> list[Contradiction]:
+    def _contradictions(self, alike: Ints, groups: LeafTally, labels: tuple[Label, ...]) -> list[Contradiction]:
         """List the rows that are alike and of different classes, those first of which most must be wrong."""
         mixed = np.isin(alike, groups.mixed)
         places = np.flatnonzero(mixed)
@@ -195,7 +195,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class LeafTally:
     """The weight of each class in each group, zeros left out: there may be many groups and 10,000 classes."""
 
     group: Ints  # of each pair, increasing
@@ -204,7 +204,7 @@ class Tally:
     start: dict[int, tuple[int, int]]  # the pairs of each group
 
     @classmethod
-    def of(cls, group: Ints, place: Ints, weight: Floats, n_places: int) -> Tally:
+    def of(cls, group: Ints, place: Ints, weight: Floats, n_places: int) -> LeafTally:
         """Count."""
         pairs, at = np.unique(group * n_places + place, return_inverse=True)
         groups = pairs // n_places

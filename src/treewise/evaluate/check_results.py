@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import count, percent, plural, safe
 from treewise.errors import listing
 from treewise.tree.arrays import Label
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise._lib.text import count, percent, plural, safe
 
 ALL_SHOWN = 40  # leaves that are listed in the order of the tree; of more, those with a finding come first
 MOST_ROWS = 6  # row numbers that are listed
@@ -43,7 +43,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Check(Shown):
+class Check(Displayable):
     """A tree against a table. ``print`` it; ``empty``, ``disagreeing`` and ``contradictions`` are the findings."""
 
     table: str
@@ -98,7 +98,7 @@ class Check(Shown):
 
     # -- in words ---------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the leaves."""
         leaves = self.leaves
         if len(leaves) > ALL_SHOWN:
@@ -110,18 +110,18 @@ class Check(Shown):
         weighted = self.weight != self.n
         classes = self.task == "classification"
         headings = (
-            Heading("node", "whole", write=str),
-            Heading("rule", title="leaf", joint=" and "),
-            Heading("says", "label", title="says"),
-            Heading("rows", "whole"),
-            Heading("weight", "whole", only=None if weighted else "data"),
-            Heading("majority", "label", title="rows say" if classes else "mean of its rows"),
-            Heading("agreeing", "whole", only="data"),
-            Heading("share", "share", title="% right", write=share_said, only="words" if classes else "data"),
-            Heading("finding", title=""),
+            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("rule", title="leaf", joint=" and "),
+            ColumnSpec("says", "label", title="says"),
+            ColumnSpec("rows", "whole"),
+            ColumnSpec("weight", "whole", only=None if weighted else "data"),
+            ColumnSpec("majority", "label", title="rows say" if classes else "mean of its rows"),
+            ColumnSpec("agreeing", "whole", only="data"),
+            ColumnSpec("share", "share", title="% right", write=share_said, only="words" if classes else "data"),
+            ColumnSpec("finding", title=""),
         )
         kept = [i for i, heading in enumerate(headings) if classes or heading.name not in ("share", "agreeing")]
-        return Sheet(
+        return ResultTable(
             f"Checked against {self.table}, column {self.target}: {plural(self.n, 'row')}",
             tuple(headings[i] for i in kept),
             [tuple(row[i] for i in kept) for row in rows],
@@ -130,11 +130,11 @@ class Check(Shown):
             most=max(ALL_SHOWN, len(self.disagreeing)),
         )
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return the leaves, and below them the contradictions where there are some."""
         if not self.contradictions:
             return (self.sheet(),)
-        headings = (Heading("rows"), Heading("cells", title="alike in"), Heading("counts", title="but"))
+        headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
                 listing([f"{row:,}" for row in c.rows], most=MOST_ROWS),
@@ -143,7 +143,7 @@ class Check(Shown):
             )
             for c in self.contradictions
         ]
-        return (self.sheet(), Sheet("Contradictions", headings, rows, of="contradiction", most=20))
+        return (self.sheet(), ResultTable("Contradictions", headings, rows, of="contradiction", most=20))
 
     @property
     def verdicts(self) -> tuple[str, ...]:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.predict.costs import CostMatrix, cost_of
+from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, ParameterError, listing
-from treewise.predict.leaf_probabilities import Estimate, chances
-from treewise.train.true_labels import Ints, answers, as_compared, class_places, rows_with_answers
-from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
 from treewise.evaluate.ranking import Ranking
-from treewise.tree.arrays import LEAF, Label
+from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
+from treewise.predict.costs import CostMatrix, cost_of
+from treewise.predict.leaf_probabilities import LeafProbabilities, chances
 from treewise.predict.predict import (
     answers_of,
     apply,
@@ -30,16 +30,16 @@ from treewise.predict.predict import (
     refuse_unanswered,
     subtree_sizes,
 )
+from treewise.train.true_labels import Ints, answers, as_compared, class_places, rows_with_answers
 from treewise.train.weights import sample_weights
-from treewise.data.table import Column, Table, read
+from treewise.tree.arrays import LEAF, Label
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedRows:
     """The rows that something is compared on."""
 
     table: Table
@@ -49,7 +49,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Compared):
+class PredictionComparison(ComparedRows):
     """A tree, the rows it is compared on, and where they end."""
 
     tree: Tree
@@ -57,7 +57,7 @@ class Comparison(Compared):
 
 
 @dataclass(frozen=True)
-class Facts:
+class EvaluationContext:
     """What is said beside the figures."""
 
     root: Any  # what would be predicted without a test; None where that is not known
@@ -68,7 +68,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class PredictedAnswers:
     """What was said of each row: its class, and how likely its true class was held."""
 
     labels: tuple[Label, ...]  # the classes, and then those of the table that are not among them
@@ -116,7 +116,7 @@ def evaluate(
     """
     here = compared(tree, data, target, drop_missing_target, sample_weight)
     tree = here.tree
-    way = Estimate.of(estimate)
+    way = LeafProbabilities.of(estimate)
     if tree.task == "regression":
         if cost is not None:
             raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
@@ -127,21 +127,21 @@ def evaluate(
 
 def compared(
     tree: Tree, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
-) -> Comparison:
+) -> PredictionComparison:
     """Read a table with known answers, and let the tree say where its rows end."""
     table = read(data, na_values=na_values(tree))
     here = with_answers(table, answers(tree, table, target), drop_missing_target, sample_weight)
     tree = as_compared(tree, here.column)
-    return Comparison(**vars(here), tree=tree, nodes=np.atleast_1d(apply(tree, here.table)))
+    return PredictionComparison(**vars(here), tree=tree, nodes=np.atleast_1d(apply(tree, here.table)))
 
 
-def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> Compared:
+def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
     """Return the rows of a table that have an answer and count."""
     weight = None if sample_weight is None else sample_weights(table, sample_weight)
     rows = rows_with_answers(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
-    return Compared(table, column, rows, weight)
+    return ComparedRows(table, column, rows, weight)
 
 
 def seen_before(tree: Tree, nodes: Ints) -> bool:
@@ -180,7 +180,9 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
     return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
 
 
-def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -> ClassEvaluation:
+def evaluate_classes(
+    here: PredictionComparison, way: LeafProbabilities, cost: CostMatrix | None
+) -> ClassificationEvaluation:
     """Count what a tree predicted for which class, and how likely each row's class was held."""
     tree, nodes = here.tree, here.nodes
     speakers = nodes_that_speak(tree, nodes)
@@ -189,14 +191,18 @@ def evaluate_classes(here: Comparison, way: Estimate, cost: CostMatrix | None) -
     second = chances(tree, speakers, np.ones(len(nodes), np.int64), way) if len(tree.classes) == 2 else None
     said = answers_of(tree, speakers, way).astype(np.int64)
     majority = tree.prediction(0) if tree.arrays.rows[0] > 0 else None
-    facts = Facts(majority, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
-    answers = Said(labels, truth, said, chances(tree, speakers, truth, way), second)
+    facts = EvaluationContext(majority, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
+    answers = PredictedAnswers(labels, truth, said, chances(tree, speakers, truth, way), second)
     return class_figures(here, tree.classes, answers, facts, cost)
 
 
 def class_figures(
-    here: Compared, classes: tuple[Label, ...], found: Said, facts: Facts, cost: CostMatrix | None
-) -> ClassEvaluation:
+    here: ComparedRows,
+    classes: tuple[Label, ...],
+    found: PredictedAnswers,
+    facts: EvaluationContext,
+    cost: CostMatrix | None,
+) -> ClassificationEvaluation:
     """Count what was said of the rows."""
     n, k, weight = len(here.table), len(classes), here.weight
     cells, place, times = np.unique(found.truth * k + found.said, return_inverse=True, return_counts=True)
@@ -204,7 +210,7 @@ def class_figures(
     possible = found.chance > 0
     losses = -np.log(found.chance[possible])
     of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
-    return ClassEvaluation(
+    return ClassificationEvaluation(
         table=here.table.name,
         target=here.column.name,
         n=n,
@@ -226,23 +232,23 @@ def class_figures(
     )
 
 
-def evaluate_numbers(here: Comparison, way: Estimate) -> NumberEvaluation:
+def evaluate_numbers(here: PredictionComparison, way: LeafProbabilities) -> RegressionEvaluation:
     """Measure how far the values that a tree predicts are from the true ones."""
     tree, nodes = here.tree, here.nodes
     speakers = nodes_that_speak(tree, nodes)
     refuse_unanswered(tree, nodes, here.table)
     root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
-    facts = Facts(root, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
+    facts = EvaluationContext(root, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
     return number_figures(here, answers_of(tree, speakers, way), facts)
 
 
-def number_figures(here: Compared, said: Floats, facts: Facts) -> NumberEvaluation:
+def number_figures(here: ComparedRows, said: Floats, facts: EvaluationContext) -> RegressionEvaluation:
     """Measure how far what was said is from the truth."""
     truth, weight, root = encode.numbers(here.column), here.weight, facts.root
     refuse_infinite(truth, here)
     rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
     from_root = None if root is None else truth - root
-    return NumberEvaluation(
+    return RegressionEvaluation(
         table=here.table.name,
         target=here.column.name,
         n=len(here.table),
@@ -260,7 +266,7 @@ def number_figures(here: Compared, said: Floats, facts: Facts) -> NumberEvaluati
     )
 
 
-def refuse_infinite(truth: Floats, here: Compared) -> None:
+def refuse_infinite(truth: Floats, here: ComparedRows) -> None:
     """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
     if not np.isfinite(truth).all():
         place = int(np.argmax(~np.isfinite(truth)))

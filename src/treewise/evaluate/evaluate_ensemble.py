@@ -12,17 +12,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.predict.costs import CostMatrix
+from treewise.data.table import read
 from treewise.ensemble.grow import same_problem
-from treewise.ensemble.packed_trees import Members
 from treewise.ensemble.model import Ensemble
+from treewise.ensemble.packed_trees import PackedTrees
 from treewise.errors import ParameterError, TreewiseError
 from treewise.evaluate import Evaluation
-from treewise.train.true_labels import class_places
-from treewise.evaluate.evaluate import Compared, Facts, Said, class_figures, number_figures, with_answers
-from treewise.tree.arrays import Label
+from treewise.evaluate.evaluate import (
+    ComparedRows,
+    EvaluationContext,
+    PredictedAnswers,
+    class_figures,
+    number_figures,
+    with_answers,
+)
+from treewise.predict.costs import CostMatrix
 from treewise.train.column_roles import take_target
-from treewise.data.table import read
+from treewise.train.true_labels import class_places
+from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,23 +50,23 @@ def evaluate(
         if cost is not None:
             raise ParameterError("cost=…: trees that predict numbers have no classes; leave it out.")
         unit = ensemble.voting.unit
-        facts = Facts(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
+        facts = EvaluationContext(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)
     matrix = None if cost is None else CostMatrix.of(cost, ensemble.classes)
-    facts = Facts(majority_of(ensemble), seen, many=True)
+    facts = EvaluationContext(majority_of(ensemble), seen, many=True)
     return class_figures(here, ensemble.classes, said_of(ensemble, here), facts, matrix)
 
 
 def with_known_answers(
     ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None, drop_missing_target: bool = False
-) -> Compared:
+) -> ComparedRows:
     """Read a table whose answers are known: in the column that was grown for, another one, or an array."""
     table = read(data, na_values=ensemble.na_values)
     column = take_target(table, ensemble.target.name if target is None else target)
     return with_answers(table, column, drop_missing_target, sample_weight)
 
 
-def seen_before(ensemble: Ensemble, here: Compared) -> bool:
+def seen_before(ensemble: Ensemble, here: ComparedRows) -> bool:
     """Tell whether these are the rows the trees were grown on, with the same answers.
 
     Weights that were an array then must be given again; others that are given here do not matter.
@@ -75,7 +82,7 @@ def seen_before(ensemble: Ensemble, here: Compared) -> bool:
     return True
 
 
-def said_of(ensemble: Ensemble, here: Compared) -> Said:
+def said_of(ensemble: Ensemble, here: ComparedRows) -> PredictedAnswers:
     """Ask the trees for the class of each row, and how likely they hold the true one; some rows at a time."""
     voting, k, trees = ensemble.voting, len(ensemble.classes), len(ensemble)
     truth, labels = class_places(ensemble, here.column)
@@ -88,7 +95,7 @@ def said_of(ensemble: Ensemble, here: Compared) -> Said:
         chance[rows][known] = shares[known, truth[rows][known]]
         if second is not None:
             second[rows] = shares[:, 1]
-    return Said(labels, truth, said, chance, second)
+    return PredictedAnswers(labels, truth, said, chance, second)
 
 
 def majority_of(ensemble: Ensemble) -> Label | None:
@@ -114,7 +121,7 @@ def root_shares(ensemble: Ensemble) -> Floats:
     return shares
 
 
-def root_values(m: Members) -> Floats:
+def root_values(m: PackedTrees) -> Floats:
     """Return what each root says."""
     if m.by_node:
         return m.value[m.start[:-1]].astype(np.float64)

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.train.criteria import criterion_named
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import figure, number, percent, plural, safe
 from treewise.errors import DataError, ParameterError, listing
+from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
 from treewise.tree.arrays import LEAF
-from treewise._lib.result_table import Heading, Sheet, Shown
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, number, percent, plural, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ class ColumnImportance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importances(Shown):
+class Importances(Displayable):
     """The columns of a tree, the most important first. ``print`` it, go through ``columns``, or ``.to_frame()``.
 
     >>> import treewise as tw
@@ -104,11 +104,11 @@ class Importances(Shown):
 
         return draw_importances(self, most, ax)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every column, as data."""
         return impurity_sheet(self) if self.method == "impurity decrease" else permutation_sheet(self)
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the columns that are asked about, and the names of the others."""
         whole = self.sheet()
         asked = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
@@ -183,20 +183,25 @@ def ranked(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
 # -- shown ------------------------------------------------------------------------------------------------------------
 
 
-def impurity_sheet(found: Importances) -> Sheet:
+def impurity_sheet(found: Importances) -> ResultTable:
     """Lay out the impurity decrease, with its bias named."""
     unit = f" ({found.unit} a row)" if found.unit else " a row"
-    last = Heading("decrease", "number", title=f"impurity taken away{unit}")
+    last = ColumnSpec("decrease", "number", title=f"impurity taken away{unit}")
     if found.trees:
-        last = Heading("spread", "share", title="± over trees")
-    headings = (Heading("column"), Heading("splits", "whole"), Heading("importance", "share", title="share %"), last)
+        last = ColumnSpec("spread", "share", title="± over trees")
+    headings = (
+        ColumnSpec("column"),
+        ColumnSpec("splits", "whole"),
+        ColumnSpec("importance", "share", title="share %"),
+        last,
+    )
     rows = [(c.column, c.splits, c.importance, c.spread if found.trees else c.decrease) for c in found.columns]
     mean = f", the mean of {plural(found.trees, 'tree')}" if found.trees else ""
     owes = (
         "these trees owe to a column on rows they have" if found.trees else "the tree owes to a column on rows it has"
     )
     give = "them" if found.trees else "it"
-    return Sheet(
+    return ResultTable(
         f"Impurity decrease by column, for {safe(found.target)}{mean}",
         headings,
         rows,
@@ -209,7 +214,7 @@ def impurity_sheet(found: Importances) -> Sheet:
     )
 
 
-def permutation_sheet(found: Importances) -> Sheet:
+def permutation_sheet(found: Importances) -> ResultTable:
     """Lay out the permutation importance, and say what it is measured on."""
     said = SAID[found.measure]
     in_percent = found.measure == "error"
@@ -219,14 +224,14 @@ def permutation_sheet(found: Importances) -> Sheet:
 
     between = f"{100 * found.confidence:g} % interval"
     headings = (
-        Heading("column"),
-        Heading("splits", "whole"),
-        Heading("importance", "number", title=f"rise of {said}{' (points)' if in_percent else ''}", write=write),
-        Heading("interval", "number", title=between, write=str, only="words"),
-        Heading("low", "number", only="data"),
-        Heading("high", "number", only="data"),
-        Heading("spread", "number", only="data"),
-        Heading("repeats", only="data"),
+        ColumnSpec("column"),
+        ColumnSpec("splits", "whole"),
+        ColumnSpec("importance", "number", title=f"rise of {said}{' (points)' if in_percent else ''}", write=write),
+        ColumnSpec("interval", "number", title=between, write=str, only="words"),
+        ColumnSpec("low", "number", only="data"),
+        ColumnSpec("high", "number", only="data"),
+        ColumnSpec("spread", "number", only="data"),
+        ColumnSpec("repeats", only="data"),
     )
     rows = [
         (
@@ -249,7 +254,7 @@ def permutation_sheet(found: Importances) -> Sheet:
         f" here. Give rows {they[2]} not seen.",
     )
     who, about = ("these trees", "them") if found.trees else ("this tree", "this tree")
-    return Sheet(
+    return ResultTable(
         f"Permutation importance for {safe(found.target)} on {safe(found.table)}: {plural(found.n, 'row')},"
         f" {said} {start}",
         headings,

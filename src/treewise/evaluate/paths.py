@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data import encoding as encode
-from treewise.errors import DataError, ParameterError
-from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
-from treewise.evaluate.routes import Routes
-from treewise.tree.arrays import Label
-from treewise.predict.predict import encoded, find_nodes, nodes_that_speak, read_for
-from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style
-from treewise.data.table import Column, Table
-from treewise.tree.tree import Tree
+from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style
 from treewise._lib.text import display_width, figure, pad, plural, safe
+from treewise.data import encoding as encode
+from treewise.data.table import Column, Table
+from treewise.errors import DataError, ParameterError
+from treewise.evaluate.routes import NodePaths
+from treewise.predict.predict import encoded, find_nodes, nodes_that_speak, read_for
+from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
+from treewise.tree.arrays import Label
+from treewise.tree.tree import Tree
 
 WIDEST = 100  # columns that paths are filled up to; what is longer just pushes its own answer to the right
 
@@ -49,7 +49,7 @@ class RowPath:
         return f"{said}, where it stays: its {safe(self.stays)} was never seen" if self.stays else said
 
 
-class Paths(Shown, Sequence[RowPath]):
+class Paths(Displayable, Sequence[RowPath]):
     """The paths of a table's rows, made when asked for; ``print`` lists them, one line a row."""
 
     def __init__(self, tree: Tree, table: Table, truth: Sequence[Label | None]) -> None:
@@ -59,7 +59,7 @@ class Paths(Shown, Sequence[RowPath]):
         self._speakers = nodes_that_speak(tree, self._nodes)
         self._missing, self._unseen = odd_cells(tree, columns)
         self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
-        self._routes = Routes(tree, missing=False)
+        self._routes = NodePaths(tree, missing=False)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -119,17 +119,17 @@ class Paths(Shown, Sequence[RowPath]):
                 line += f"   true: {say_answer(path.truth)}"
             yield line
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the rows, each with its way, and the truth where the table says it."""
         headings = (
-            Heading("row", "whole"),
-            Heading("node", "whole", write=str),
-            Heading("path"),
-            Heading("prediction", "label"),
-            Heading("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
-            Heading("wrong", "flag"),
+            ColumnSpec("row", "whole"),
+            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("path"),
+            ColumnSpec("prediction", "label"),
+            ColumnSpec("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
+            ColumnSpec("wrong", "flag"),
         )
-        return Sheet(f"Paths of {self._table.name}", headings, Cells(self))
+        return ResultTable(f"Paths of {self._table.name}", headings, PathCells(self))
 
     def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
         """Return one line a row, all of them."""
@@ -139,7 +139,7 @@ class Paths(Shown, Sequence[RowPath]):
         return f"<Paths of {plural(len(self), 'row')} · print them, or take one by its number from 0>"
 
 
-class Cells(Sequence[tuple[Any, ...]]):
+class PathCells(Sequence[tuple[Any, ...]]):
     """The cells of a sheet of paths, made when asked for: a notebook shows fifty of a million."""
 
     def __init__(self, paths: Paths) -> None:

@@ -18,19 +18,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data import encoding as encode
-from treewise.predict.costs import cost_of, losses
-from treewise.errors import DataError, ParameterError
-from treewise.predict.leaf_probabilities import Estimate, chances
-from treewise.train.true_labels import class_places
-from treewise.evaluate.evaluate import Compared, Comparison, compared, refuse_infinite, seen_before
 from treewise._lib.thread_pool import Progress, in_threads
+from treewise.data import encoding as encode
+from treewise.errors import DataError, ParameterError
+from treewise.evaluate.evaluate import ComparedRows, PredictionComparison, compared, refuse_infinite, seen_before
 from treewise.evaluate.importances import ColumnImportance, Importances, ranked, split_counts
-from treewise.train.grow import workers
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.train.loss_stats import size_of_numbers
+from treewise.predict.costs import cost_of, losses
+from treewise.predict.leaf_probabilities import LeafProbabilities, chances
 from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.train.grow import workers
+from treewise.train.loss_stats import size_of_numbers
 from treewise.train.settings import one_of, whole
+from treewise.train.true_labels import class_places
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ MOST_REPEATS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Trial(ABC):
+class PermutationTrial(ABC):
     """A model on rows with known answers, to be tried again with one column shuffled."""
 
     columns: Cells  # encoded; None for those that are never asked about
@@ -78,11 +78,11 @@ class Trial(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class TreeTrial(Trial):
+class TreePermutation(PermutationTrial):
     """That of a tree."""
 
     tree: Tree
-    way: Estimate
+    way: LeafProbabilities
 
     def losses_on(self, columns: Cells) -> Floats:
         """Walk the rows down the tree."""
@@ -128,7 +128,13 @@ class Shuffles:
         return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), progress)
 
     def importances(
-        self, trial: Trial, here: Compared, names: Sequence[str], splits: Ints, seen: bool, trees: int = 0
+        self,
+        trial: PermutationTrial,
+        here: ComparedRows,
+        names: Sequence[str],
+        splits: Ints,
+        seen: bool,
+        trees: int = 0,
     ) -> Importances:
         """Say what each column is worth to a model on the rows it is compared on."""
         before, found = self.found(trial, names, splits)
@@ -146,7 +152,9 @@ class Shuffles:
             trees=trees,
         )
 
-    def found(self, trial: Trial, names: Sequence[str], splits: Ints) -> tuple[Floats, tuple[ColumnImportance, ...]]:
+    def found(
+        self, trial: PermutationTrial, names: Sequence[str], splits: Ints
+    ) -> tuple[Floats, tuple[ColumnImportance, ...]]:
         """Shuffle every column that is asked about; return what rows lose before, and what each column is worth."""
         before = trial.losses_on(trial.columns)
         used = np.flatnonzero(splits).tolist()
@@ -182,11 +190,11 @@ def on_data(
     """Return how much worse a tree does on a table when a column is shuffled, for each (``Tree.importances``)."""
     shuffles = Shuffles.of(**shuffling)
     here = compared(tree, data, target, drop_missing_target, sample_weight)
-    trial = trial_of(here, measure, Estimate.of(estimate))
+    trial = trial_of(here, measure, LeafProbabilities.of(estimate))
     return shuffles.importances(trial, here, tree.columns, split_counts(tree), seen_before(trial.tree, here.nodes))
 
 
-def trial_of(here: Comparison, measure: str | None, way: Estimate) -> TreeTrial:
+def trial_of(here: PredictionComparison, measure: str | None, way: LeafProbabilities) -> TreePermutation:
     """Make ready what is tried: the columns encoded once, the true answers, the weights."""
     tree, table = here.tree, here.table
     known = MEASURES[tree.task]
@@ -204,7 +212,7 @@ def trial_of(here: Comparison, measure: str | None, way: Estimate) -> TreeTrial:
         unit = size_of_numbers(truth)
     else:
         truth = class_places(tree, here.column)[0]
-    return TreeTrial(encoded(tree, table), truth, in_shares(here.weight, len(table)), name, unit, tree, way)
+    return TreePermutation(encoded(tree, table), truth, in_shares(here.weight, len(table)), name, unit, tree, way)
 
 
 def in_shares(weight: Floats | None, rows: int) -> Floats:
@@ -213,7 +221,7 @@ def in_shares(weight: Floats | None, rows: int) -> Floats:
     return np.asarray(scaled / scaled.sum(), np.float64)
 
 
-def rise(trial: Trial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
+def rise(trial: PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
     """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
 
     The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.predict.costs import CostMatrix
+from treewise._lib.result_table import WIDTH, Displayable, ResultTable, Style, aligned
+from treewise._lib.text import clip, count, figure, plural, rough_percent, safe
 from treewise.errors import listing
-from treewise.train.true_labels import Ints
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.tables import confusion_sheet, numbers_sheet, pairs_sheet
 from treewise.predict.confidence_intervals import wilson
+from treewise.predict.costs import CostMatrix
+from treewise.train.true_labels import Ints
 from treewise.tree.arrays import Label
-from treewise._lib.result_table import WIDTH, Sheet, Shown, Style, aligned
-from treewise._lib.text import clip, count, figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ SEEN = "this looks like the table the {grown} on; expect more errors on new rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Shown, ABC):
+class Evaluation(Displayable, ABC):
     """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     table: str
@@ -66,7 +66,7 @@ class Evaluation(Shown, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassEvaluation(Evaluation):
+class ClassificationEvaluation(Evaluation):
     """How well classes are predicted.
 
     ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
@@ -202,11 +202,11 @@ class ClassEvaluation(Evaluation):
             **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return how many rows of each class were given which prediction."""
         return pairs_sheet(self)
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return the figures with the confusion matrix."""
         return (confusion_sheet(self),)
 
@@ -291,7 +291,7 @@ class ClassEvaluation(Evaluation):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberEvaluation(Evaluation):
+class RegressionEvaluation(Evaluation):
     """How well numbers are predicted."""
 
     rmse: float  # root of the mean squared error
@@ -313,7 +313,7 @@ class NumberEvaluation(Evaluation):
         weight = {} if self.weight is None else {"weight": self.weight}
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the figures beside those of the baseline."""
         return numbers_sheet(self)
 

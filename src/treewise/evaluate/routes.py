@@ -12,7 +12,7 @@ from treewise.tree.tree import Tree
 LONGEST = 50  # tests; a longer way shows its beginning and its end, so that text stays linear in rows and leaves
 
 
-class Routes:
+class NodePaths:
     """The ways down one tree; what was said once is kept. ``missing`` says "or missing" where a branch is for both."""
 
     def __init__(self, tree: Tree, missing: bool = True) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treewise._lib.result_table import Heading, Sheet
+from treewise._lib.result_table import ColumnSpec, ResultTable
 from treewise._lib.text import figure
 
 if TYPE_CHECKING:
-    from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
+    from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 
 
 def title(found: Evaluation) -> str:
@@ -19,37 +19,37 @@ def title(found: Evaluation) -> str:
     return f"{found.table}, column {found.target}"
 
 
-def confusion_sheet(found: ClassEvaluation) -> Sheet:
+def confusion_sheet(found: ClassificationEvaluation) -> ResultTable:
     """Lay out the figures and the matrix; with many classes its largest wrong cells."""
     head, *rows = found.confusion_cells()
-    headings = [Heading("true", title=head[0])]
-    headings += [Heading(f"column {i}", "whole", name, str) for i, name in enumerate(head[1:])]
+    headings = [ColumnSpec("true", title=head[0])]
+    headings += [ColumnSpec(f"column {i}", "whole", name, str) for i, name in enumerate(head[1:])]
     above = tuple(f"{about}: {said}" for about, said in found.facts)
-    return Sheet(title(found), tuple(headings), rows, above=above, most=None)
+    return ResultTable(title(found), tuple(headings), rows, above=above, most=None)
 
 
-def pairs_sheet(found: ClassEvaluation) -> Sheet:
+def pairs_sheet(found: ClassificationEvaluation) -> ResultTable:
     """List how many rows of each class were given which prediction."""
     headings = (
-        Heading("true", "label"),
-        Heading("predicted", "label"),
-        Heading("rows", "whole"),
-        Heading("weight", "whole"),
+        ColumnSpec("true", "label"),
+        ColumnSpec("predicted", "label"),
+        ColumnSpec("rows", "whole"),
+        ColumnSpec("weight", "whole"),
     )
     rows = [
         (found.labels[true], found.classes[said], rows, weight)
         for (true, said, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
     ]
-    return Sheet(title(found), headings, rows, of="pair")
+    return ResultTable(title(found), headings, rows, of="pair")
 
 
-def numbers_sheet(found: NumberEvaluation) -> Sheet:
+def numbers_sheet(found: RegressionEvaluation) -> ResultTable:
     """Put the figures beside those of always saying what the root says."""
-    headings = (Heading("figure"), Heading("value", "number"), Heading("baseline", "number"))
+    headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
     rows = [
         ("rmse", found.rmse, found.baseline_rmse),
         ("mae", found.mae, found.baseline_mae),
         ("r2", found.r2, None if found.root is None else 0.0),
     ]
     always = () if found.root is None else (f"baseline: always {figure(found.root)}, as the root predicts",)
-    return Sheet(f"{title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))
+    return ResultTable(f"{title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))

@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise.errors import ColumnError, DataError, did_you_mean
-from treewise.predict.leaf_probabilities import Estimate, shares, values
-from treewise.explain.row.words import named
-from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
-from treewise.predict.predict import as_row, encoded, nodes_that_speak, read_for
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise.tree.tree import Tree
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
+from treewise.errors import ColumnError, DataError, did_you_mean
+from treewise.explain.row.words import named
+from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
+from treewise.predict.predict import as_row, encoded, nodes_that_speak, read_for
+from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
+from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShapValues(Shown):
+class ShapValues(Displayable):
     """The values of every column for every row: ``values`` is (rows, columns, classes); for numbers (rows, columns).
 
     A single row has no first axis. ``base`` is the mean answer, one number a class; ``base`` and a row's values add up
@@ -75,11 +75,13 @@ class ShapValues(Shown):
         """Whether they are those of one row, which was not in a table."""
         return self.values.ndim == (2 if self.classes else 1)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every value, one line a row, class and column."""
-        by_class = (Heading("class", "label"),) if self.classes else ()
-        number = () if self.single else (Heading("row", "whole"),)
-        return Sheet("", (*number, *by_class, Heading("column"), Heading("shap", "number")), list(self._lines()))
+        by_class = (ColumnSpec("class", "label"),) if self.classes else ()
+        number = () if self.single else (ColumnSpec("row", "whole"),)
+        return ResultTable(
+            "", (*number, *by_class, ColumnSpec("column"), ColumnSpec("shap", "number")), list(self._lines())
+        )
 
     def _lines(self) -> Iterator[tuple[Any, ...]]:
         cube = self.values[None] if self.single else self.values
@@ -91,7 +93,7 @@ class ShapValues(Shown):
                     label = (self.classes[c],) if self.classes else ()
                     yield (*number, *label, name, of_column[c])
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: a row's values, or how much columns add to the rows of a table on average."""
         base = np.atleast_1d(self.base)
         values = self.values if self.classes else self.values[..., None]
@@ -101,7 +103,7 @@ class ShapValues(Shown):
         else:
             title = f"What each column adds to {what}, {plural(len(values), 'row')}: the mean of |value|"
             values = np.abs(values).mean(axis=0) if len(values) else np.zeros(values.shape[1:])
-        heads = [Heading(str(label), "number") for label in self.classes] or [Heading("value", "number")]
+        heads = [ColumnSpec(str(label), "number") for label in self.classes] or [ColumnSpec("value", "number")]
         order = np.argsort(-np.abs(values).max(axis=1), kind="stable").tolist()
         rows = [(self.columns[i], *values[i].tolist()) for i in order if values[i].any()]
         idle = [safe(name) for name, of_column in zip(self.columns, values, strict=True) if not of_column.any()]
@@ -110,7 +112,7 @@ class ShapValues(Shown):
             total = base + values.sum(axis=0)
             total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
-        return (Sheet(title, (Heading("column"), *heads), rows, below=below, of="column"),)
+        return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, of="column"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: base, columns, classes, and the values as nested lists."""
@@ -123,14 +125,14 @@ class ShapValues(Shown):
 
 def shap(tree: Tree, data: Any, estimate: Any = None) -> ShapValues:
     """Return the Shapley values of the columns for each row of a table, or for a single row."""
-    way = Estimate.of(estimate)
+    way = LeafProbabilities.of(estimate)
     way.check(tree)
     refuse_unfit(tree)
     data = as_row(tree, data)
     table, single = read_for(tree, data)
     if single and isinstance(data, Mapping):
         refuse_gaps(tree, data)
-    spread = Spread.of(tree, way)
+    spread = ShapTable.of(tree, way)
     wrapped = [
         _core.Column(np.empty(0) if cells is None else cells, len(encoding.levels))
         for encoding, cells in zip(tree.encodings, encoded(tree, table), strict=True)
@@ -165,7 +167,7 @@ def refuse_gaps(tree: Tree, row: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class ShapTable:
     """How a row that says nothing spreads over the branches of each node, and what the ends answer."""
 
     share: Floats  # of each node among its siblings; 1 at the root
@@ -174,7 +176,7 @@ class Spread:
     said: Floats  # what each node answers: a column for each class, or one for the value
 
     @classmethod
-    def of(cls, tree: Tree, way: Estimate) -> Spread:
+    def of(cls, tree: Tree, way: LeafProbabilities) -> ShapTable:
         """Take the shares from the training weights."""
         a, n = tree.arrays, len(tree)
         below = np.bincount(a.parent[1:], weights=a.weight[1:], minlength=n)
@@ -224,21 +226,21 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class End:
+class LeafPath:
     """An end of the tree as one row sees it: by column, whether it passes all tests, and which share of rows does."""
 
     columns: Mapping[int, tuple[bool, float]]
     speaker: int
 
 
-def ends_of(tree: Tree, spread: Spread, row: Sequence[Any]) -> Iterator[End]:
+def ends_of(tree: Tree, spread: ShapTable, row: Sequence[Any]) -> Iterator[LeafPath]:
     """Go through the ends of a tree with what each column on the way lets through; ``row`` holds decoded cells."""
     waiting: list[tuple[int, dict[int, tuple[bool, float]]]] = [(0, {})]
     while waiting:
         node, columns = waiting.pop()
         split = tree.split_at(node)
         if split is None:
-            yield End(columns, node)
+            yield LeafPath(columns, node)
             continue
         column = int(tree.arrays.column[node])
         takes = split.branch(row[column], tree.encodings[column])
@@ -247,10 +249,10 @@ def ends_of(tree: Tree, spread: Spread, row: Sequence[Any]) -> Iterator[End]:
             waiting.append((child, {**columns, column: (passes and takes == branch, share * spread.share[child])}))
         if spread.stay[node] >= 0:
             met = {**columns, column: (passes and takes is None, share * spread.stay[node])}
-            yield End(met, int(spread.speaker[node]))
+            yield LeafPath(met, int(spread.speaker[node]))
 
 
-def shapley_of(tree: Tree, spread: Spread, row: Sequence[Any]) -> Floats:
+def shapley_of(tree: Tree, spread: ShapTable, row: Sequence[Any]) -> Floats:
     """Return the Shapley values of one row: (columns, outputs), by one integral for each end and column on its way."""
     found = np.zeros((len(tree.columns), spread.said.shape[1]))
     for end in ends_of(tree, spread, row):

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import plural, safe
 from treewise.errors import ParameterError, shown
 from treewise.explain.trace import CandidateTrace, ColumnTrace, NodeTrace, Trace
 from treewise.explain.trace.data import branch_data
+from treewise.explain.trace.nodes import TraceView
+from treewise.explain.trace.number_format import BranchTerm
 from treewise.explain.trace.trace import check_view
-from treewise.explain.trace.number_format import Branch
-from treewise.explain.trace.nodes import View
 from treewise.explain.trace.words import (
     MOST_CLASSES,
     STOPPED,
@@ -28,15 +30,13 @@ from treewise.explain.trace.words import (
     say_column_score,
     settled_in_words,
 )
-from treewise.train.grow import PRUNING, grow_problem, notes_on, problem_for
-from treewise.tree.arrays import STOPS
-from treewise.train.training_set import Problem
+from treewise.train.grow import PRUNING, grow_training_set, notes_on, prepare
 from treewise.train.reference import Candidate
 from treewise.train.settings import index
-from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import STOPS
 from treewise.tree.splits import in_a_cell
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class RankedTest:
         return self.traced.score
 
     @property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[BranchTerm, ...]:
         """What each branch holds: rows, weight, counts or mean, impurity."""
         return self.traced.parts
 
@@ -91,7 +91,7 @@ class RankedTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stump(Shown, Sequence[RankedTest]):
+class Stump(Displayable, Sequence[RankedTest]):
     """A tree of one test, ``tree``, and every candidate for it, the best first: ``stump[0]`` is the one it asks.
 
     ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
@@ -109,8 +109,8 @@ class Stump(Shown, Sequence[RankedTest]):
     """
 
     tree: Tree
-    problem: Problem
-    view: View
+    problem: TrainingSet
+    view: TraceView
 
     @cached_property
     def node(self) -> NodeTrace:
@@ -139,31 +139,31 @@ class Stump(Shown, Sequence[RankedTest]):
 
     # -- shown ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every candidate."""
         node, lens = self.node, self.node.lens
         ratio = lens.problem.criterion.rule != "gain"
         headings = (
-            Heading("rank", "whole"),
-            Heading("column", only="data"),
-            Heading("test", only="data"),
-            Heading("briefly", title="test", only="words"),
-            Heading("kind", only=None if lens.problem.by_branches else "data"),
-            Heading("gain", "number", write=lens.say),
-            Heading(
+            ColumnSpec("rank", "whole"),
+            ColumnSpec("column", only="data"),
+            ColumnSpec("test", only="data"),
+            ColumnSpec("briefly", title="test", only="words"),
+            ColumnSpec("kind", only=None if lens.problem.by_branches else "data"),
+            ColumnSpec("gain", "number", write=lens.say),
+            ColumnSpec(
                 "score",
                 "number",
                 "ratio" if ratio else "a branch",
                 lambda value: say_column_score(node, value),
                 None if ratio or lens.problem.by_branches else "data",
             ),
-            Heading("counts", title="branches", only="words"),
-            Heading("branches", only="data"),
-            Heading("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
+            ColumnSpec("counts", title="branches", only="words"),
+            ColumnSpec("branches", only="data"),
+            ColumnSpec("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
         )
         many = f"{plural(len(self), 'candidate')} for one test"
         title = f"{safe(self.problem.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
-        return Sheet(title, headings, Lines(self), (self._about(),), tuple(self._notes()), "candidate")
+        return ResultTable(title, headings, StumpLines(self), (self._about(),), tuple(self._notes()), "candidate")
 
     def _about(self) -> str:
         node, lens = self.node, self.node.lens
@@ -200,7 +200,7 @@ class Stump(Shown, Sequence[RankedTest]):
         return {**about, **how, "impurity": self.node.impurity, "candidates": self.sheet().records()}
 
 
-class Lines(Sequence[Sequence[Any]]):
+class StumpLines(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
 
     def __init__(self, tests: Sequence[RankedTest]) -> None:
@@ -255,13 +255,13 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
     if depth is not None and index(depth) != 1:
         raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")
-    return stump_of(problem_for(data, target, max_depth=1, **options), unit, per, n_jobs)
+    return stump_of(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 
-def stump_of(problem: Problem, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
+def stump_of(problem: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
     """Grow the best tree of one test on a prepared problem."""
-    view = check_view(View(unit, per), [encoding.name for encoding in problem.encodings])
-    return Stump(grow_problem(problem, n_jobs=n_jobs), problem, view)
+    view = check_view(TraceView(unit, per), [encoding.name for encoding in problem.encodings])
+    return Stump(grow_training_set(problem, n_jobs=n_jobs), problem, view)
 
 
 def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:

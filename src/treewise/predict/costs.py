@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ParameterError, did_you_mean, listing, shown
-from treewise.predict.leaf_probabilities import Estimate, class_counts, nodes_that_answer, shares
-from treewise.tree.history import Step
-from treewise.tree.arrays import Label
-from treewise.tree.tree import Tree
 from treewise._lib.text import number, safe
+from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, nodes_that_answer, shares
+from treewise.tree.arrays import Label
+from treewise.tree.history import Step
+from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -202,7 +202,7 @@ def labelled(tree: Tree) -> Tree:
     return replace(tree, arrays=replace(a, label=labels))
 
 
-def best_classes(tree: Tree, nodes: Ints, estimate: Estimate | None = None) -> Ints:
+def best_classes(tree: Tree, nodes: Ints, estimate: LeafProbabilities | None = None) -> Ints:
     """Return the class of least expected cost at some nodes, by their counts or by estimated probabilities."""
     cost = cost_of(tree)
     k = len(tree.classes)

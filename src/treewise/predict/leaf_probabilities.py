@@ -36,7 +36,7 @@ BLOCK = 1 << 22  # numbers that are held at once where there are many classes
 
 
 @dataclass(frozen=True)
-class Estimate:
+class LeafProbabilities:
     """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
 
     >>> Estimate.of("laplace"), Estimate.of("shrinkage=25")
@@ -47,9 +47,9 @@ class Estimate:
     strength: float = 0.0
 
     @classmethod
-    def of(cls, given: object) -> Estimate:
+    def of(cls, given: object) -> LeafProbabilities:
         """Read an estimate as one writes it: by name, and with its strength after an equals sign."""
-        if isinstance(given, Estimate):
+        if isinstance(given, LeafProbabilities):
             return given
         if given is None:
             return cls()
@@ -84,7 +84,7 @@ class Estimate:
         return f"{self.name}={self.strength:g}" if self.name in USUAL_STRENGTH else self.name
 
 
-def shares(tree: Tree, nodes: Ints, estimate: Estimate, first: int = 0, last: int | None = None) -> Floats:
+def shares(tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0, last: int | None = None) -> Floats:
     """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row a node.
 
     A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
@@ -110,7 +110,7 @@ def shares(tree: Tree, nodes: Ints, estimate: Estimate, first: int = 0, last: in
     return found
 
 
-def values(tree: Tree, nodes: Ints, estimate: Estimate) -> Floats:
+def values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the numbers that some nodes of a regression answer with."""
     own, weight = tree.arrays.value, tree.arrays.weight
     if estimate.name != "shrinkage":
@@ -160,7 +160,7 @@ def with_ancestors(parent: Ints, nodes: Ints) -> Ints:
     return np.flatnonzero(there)
 
 
-def chances(tree: Tree, nodes: Ints, classes: Ints, estimate: Estimate) -> Floats:
+def chances(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the probability that each row's node gives to its class; a class number past the tree's has none.
 
     A block of classes at a time, without a table of rows × classes: there may be 10,000 of each.

@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise.data import encoding as encode
-from treewise.train.criteria import logarithm
-from treewise.data.encoding import Encoding
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
-from treewise.predict.leaf_probabilities import Estimate, chances, nodes_that_answer, shares, values
-from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
-from treewise.tree.arrays import LEAF, Label
-from treewise.train.target import class_numbers
-from treewise.tree.structure import Grown
-from treewise.data.table import Table, read
-from treewise.tree.tree import Tree
 from treewise._lib.text import plural, safe
+from treewise.data import encoding as encode
+from treewise.data.encoding import Encoding
+from treewise.data.table import Table, read
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
+from treewise.predict.leaf_probabilities import LeafProbabilities, chances, nodes_that_answer, shares, values
+from treewise.train.criteria import logarithm
+from treewise.train.target import class_numbers
+from treewise.tree.arrays import LEAF, Label
+from treewise.tree.structure import Grown
+from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -61,9 +61,13 @@ def predict_proba(tree: Tree, data: Any, estimate: Any = None) -> Floats:
     """Return the probability of each class, one row a row of the table, one column a class; a single row gives one."""
     if tree.task == "regression":
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
-    way = Estimate.of(estimate)
+    way = LeafProbabilities.of(estimate)
     data = as_row(tree, data)
-    if way == Estimate() and (node := tree.walk.node(data)) is not None and (said := tree.probabilities(node)).any():
+    if (
+        way == LeafProbabilities()
+        and (node := tree.walk.node(data)) is not None
+        and (said := tree.probabilities(node)).any()
+    ):
         return said
     speakers, single = speakers_for(tree, data)
     reached, place = np.unique(speakers, return_inverse=True)
@@ -96,7 +100,7 @@ def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     a, answering = tree.arrays, nodes_that_answer(tree)[nodes]
     n = a.rows[answering]
     if tree.task == "classification":
-        ends = wilson_intervals(shares(tree, nodes, Estimate()), n[:, None].astype(np.float64), confidence)
+        ends = wilson_intervals(shares(tree, nodes, LeafProbabilities()), n[:, None].astype(np.float64), confidence)
         return np.stack(ends, axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
@@ -111,11 +115,11 @@ def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
 
 def answers_of(tree: Tree, speakers: Ints, estimate: Any = None) -> npt.NDArray[Any]:
     """Return what some nodes answer: class numbers, the least costly under the estimated probabilities; or values."""
-    way = Estimate.of(estimate)
+    way = LeafProbabilities.of(estimate)
     way.check(tree)
     if tree.task == "regression":
         return values(tree, speakers, way)
-    if way == Estimate():
+    if way == LeafProbabilities():
         return tree.arrays.label[speakers]
     from treewise.predict.costs import best_classes
 
@@ -128,7 +132,7 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = No
 
     For the table the tree was grown on this is −Σ m·H(p) over the leaves; a class a leaf gives no chance is −inf.
     """
-    way = Estimate.of(estimate)
+    way = LeafProbabilities.of(estimate)
     if tree.task == "regression":
         raise DataError("log_likelihood is for classification; this tree predicts numbers. Use evaluate.")
     table = read(data, na_values=na_values(tree))

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from treewise.data.encoding import INT64_MIN
 from treewise.data.convert import BOOLEANS, EXACT
-from treewise.tree.arrays import LEAF, Label
+from treewise.data.encoding import INT64_MIN
 from treewise.predict.predict import na_values, refuses_missing
+from treewise.tree.arrays import LEAF, Label
 from treewise.tree.structure import Grown
 from treewise.tree.tree import Tree
 
@@ -42,18 +42,18 @@ HERE = -1  # instead of a child: the row stays at the node
 Step = tuple[int, Any, Any, int, int]
 
 
-class UnsaidError(Exception):
+class NotGivenError(Exception):
     """The path asks for a column that the row does not mention."""
 
 
-class Unsaid:
+class NotGiven:
     """Stands for a cell the row does not mention: harmless until a test asks for it."""
 
     def __le__(self, cut: object) -> bool:
-        raise UnsaidError
+        raise NotGivenError
 
 
-UNSAID = Unsaid()
+UNSAID = NotGiven()
 
 
 class Reader:
@@ -105,7 +105,7 @@ class Reader:
         return None if absent else values
 
 
-class Walk(Reader):
+class RowPredictor(Reader):
     """A tree prepared for single rows.
 
     >>> import treewise as tw
@@ -145,7 +145,7 @@ class Walk(Reader):
             return None
         try:
             return self.follow(values)
-        except UnsaidError:
+        except NotGivenError:
             return None
 
     def follow(self, values: Any) -> int:
@@ -188,7 +188,7 @@ class Walk(Reader):
     def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
         """Return the child a level goes to, and remember it."""
         if level is UNSAID:
-            raise UnsaidError
+            raise NotGivenError
         child = known[level] = self.child(node, level)
         return child
 

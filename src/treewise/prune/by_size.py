@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from treewise.train.edit import best_first
+from treewise._lib.text import plural
 from treewise.errors import ParameterError, listing, shown
-from treewise.prune.decision import Bools, Verdict, inner
+from treewise.prune.decision import Bools, PruneDecision, inner
+from treewise.train.edit import best_first
 from treewise.train.settings import index, whole
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural
 
 
 def require_predictions(tree: Tree, cut: Bools) -> None:
@@ -29,10 +29,10 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
 
 def verdict(
     tree: Tree, cut: Bools, options: dict[str, Any], why: Callable[[int], str], facts: Sequence[str] = ()
-) -> Verdict:
+) -> PruneDecision:
     """List the cut nodes with what their splits gain in all, by which best-first growth chooses."""
     require_predictions(tree, cut)
-    return Verdict(
+    return PruneDecision(
         cut,
         looked_at=cut,
         before=np.where(cut, tree.arrays.gain * tree.arrays.weight, np.nan),
@@ -44,7 +44,7 @@ def verdict(
     )
 
 
-def at(tree: Tree, at: Any) -> Verdict:
+def at(tree: Tree, at: Any) -> PruneDecision:
     """Cut at nodes one names, a number or a list of them; a leaf among them stays as it is."""
     try:
         listed = list(at) if index(at) is None else [at]
@@ -62,7 +62,7 @@ def at(tree: Tree, at: Any) -> Verdict:
     return verdict(tree, cut & inner(tree), options, lambda _: "named", [f"{told} already"] if leaves else [])
 
 
-def max_depth(tree: Tree, max_depth: int) -> Verdict:
+def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
     """Cut below a depth."""
     whole("max_depth", max_depth, least=0)
     cut = (tree.arrays.depths == max_depth) & inner(tree)
@@ -70,7 +70,7 @@ def max_depth(tree: Tree, max_depth: int) -> Verdict:
     return verdict(tree, cut, {"max_depth": int(max_depth)}, lambda _: f"at depth {max_depth}", facts)
 
 
-def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> Verdict:
+def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     """Keep the splits of largest total gain that best-first growth makes first, and end where one does not fit."""
     whole("max_leaf_nodes", max_leaf_nodes, least=1)
     order = best_first(tree, most=int(max_leaf_nodes))  # each adds a leaf at least

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewise.prune.decision import Ints, PruneDecision, inner
 from treewise.tree.arrays import MULTIWAY
-from treewise.prune.decision import Ints, Verdict, inner
 from treewise.tree.tree import Tree
 
 
-def decide(tree: Tree) -> Verdict:
+def decide(tree: Tree) -> PruneDecision:
     """Cut every node whose leaves all predict one thing."""
     a = tree.arrays
     said = a.label.astype(np.int64) if tree.task == "classification" else a.value
@@ -21,7 +21,7 @@ def decide(tree: Tree) -> Verdict:
     agreed = common_voice(tree, np.where(nothing[voices], -1, voices))
     cut = inner(tree) & (agreed >= 0)
     leaves = np.append(0, np.cumsum(~inner(tree)))
-    return Verdict(
+    return PruneDecision(
         cut,
         inner(tree),
         before=(leaves[a.ends] - leaves[:-1]).astype(float),

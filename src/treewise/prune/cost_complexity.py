@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from treewise.predict.costs import cost_of
+from treewise._lib.text import figure, plural
 from treewise.errors import ParameterError, listing, shown
-from treewise.train.resampling import USUAL_FOLDS, fold_numbers
-from treewise.train.grow import Progress
-from treewise.train.training_set import Problem
+from treewise.predict.costs import cost_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
+from treewise.prune.decision import Bools, Ints, PruneDecision, inner
 from treewise.prune.training_table import own_problem
 from treewise.prune.tree_sequence import NestedTrees, nested_trees
-from treewise.prune.decision import Bools, Ints, Verdict, inner
+from treewise.train.grow import Progress
+from treewise.train.resampling import USUAL_FOLDS, fold_numbers
 from treewise.train.settings import within
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, plural
 
 RULES = ("1-SE", "best")
 
@@ -34,7 +34,7 @@ def decide(
     sample_weight: Any = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
-) -> Verdict:
+) -> PruneDecision:
     """Cut to the cheapest tree at a price of ``ccp_alpha`` a leaf (scikit-learn's); or to the size that folds choose.
 
     ``risk`` is by default impurity with a price, as in scikit-learn, and error with folds, as in rpart.
@@ -71,14 +71,14 @@ def read_price(ccp_alpha: Any) -> float:
 
 def by_folds(
     tree: Tree,
-    problem: Problem,
+    problem: TrainingSet,
     risk: str = "error",
     folds: Any = None,
     rule: str = RULES[0],
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Verdict:
+) -> PruneDecision:
     """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
     nested = nested_trees(tree, risk)
     numbers = read_folds(problem, folds, random_state)
@@ -93,7 +93,7 @@ def by_folds(
     return verdict(tree, nested, nested.cut_at(entry), options, facts, more)
 
 
-def read_folds(problem: Problem, folds: Any, random_state: int) -> Ints:
+def read_folds(problem: TrainingSet, folds: Any, random_state: int) -> Ints:
     """Return the fold of each row: dealt out at random, so many, or as given, a number a row."""
     if folds is None:
         return fold_numbers(problem, max(2, min(USUAL_FOLDS, len(problem))), random_state)
@@ -128,10 +128,10 @@ def verdict(
     options: dict[str, Any],
     facts: list[str] | None = None,
     more: dict[str, Any] | None = None,
-) -> Verdict:
+) -> PruneDecision:
     """Lay out the alphas at which each node becomes a leaf beside the one that was chosen."""
     alphas, risk, trees = nested.leaf_from, nested.risk_name, len(nested) - nested.first
-    return Verdict(
+    return PruneDecision(
         cut,
         inner(tree) & np.isfinite(alphas),
         before=alphas,

@@ -12,15 +12,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, aligned
+from treewise._lib.text import figure, plural, safe
 from treewise.predict.costs import cost_of
-from treewise.tree.history import is_pruning
-from treewise.prune.cross_validation import HeldOut
+from treewise.prune.cross_validation import HeldOutLosses
+from treewise.prune.decision import inner
 from treewise.prune.risk import node_risks
 from treewise.prune.tree_sequence import nested_trees
-from treewise.prune.decision import inner
-from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style, aligned
+from treewise.tree.history import is_pruning
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, plural, safe
 
 MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
 MOST_SHOWN = 40
@@ -38,7 +38,7 @@ class CpRow(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class CpTable(Shown, Sequence[CpRow]):
+class CpTable(Displayable, Sequence[CpRow]):
     """The rows from the root alone to the largest tree; ``best`` and ``chosen`` are places in it."""
 
     target: str
@@ -81,21 +81,21 @@ class CpTable(Shown, Sequence[CpRow]):
         """Whether there are held-out errors."""
         return bool(self.rows) and self.rows[0].xerror is not None
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the trees, the root first."""
         held_out: Literal["data"] | None = None if self.tried else "data"
         headings = (
-            Heading("cp", "number", write=lambda cp: f"{cp:.5g}"),
-            Heading("nsplit", "whole"),
-            Heading("leaves", "whole"),
-            Heading("rel_error", "number", write=four_digits),
-            Heading("xerror", "number", write=four_digits, only=held_out),
-            Heading("xstd", "number", write=four_digits, only=held_out),
-            Heading("mark", title="", only=held_out),
+            ColumnSpec("cp", "number", write=lambda cp: f"{cp:.5g}"),
+            ColumnSpec("nsplit", "whole"),
+            ColumnSpec("leaves", "whole"),
+            ColumnSpec("rel_error", "number", write=four_digits),
+            ColumnSpec("xerror", "number", write=four_digits, only=held_out),
+            ColumnSpec("xstd", "number", write=four_digits, only=held_out),
+            ColumnSpec("mark", title="", only=held_out),
         )
         rows = [(*row, self._mark(place)) for place, row in enumerate(self.rows)]
         below = (f"… {plural(self.left_out, 'larger tree')}",) if self.left_out else ()
-        return Sheet(self.title, headings, rows, below=below, of="larger tree", most=self._last + 1)
+        return ResultTable(self.title, headings, rows, below=below, of="larger tree", most=self._last + 1)
 
     def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
         """Return the table as rpart prints it; of very many trees the smallest."""
@@ -131,7 +131,7 @@ def four_digits(error: float) -> str:
     return f"{error:.4f}"
 
 
-def from_folds(tree: Tree, held: HeldOut, chosen: int) -> CpTable:
+def from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
     """Make the table of a cross-validation."""
     n = len(held.alpha)
     columns = (held.cp, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)

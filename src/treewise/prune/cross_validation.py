@@ -13,21 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewise.predict.costs import cost_of, with_cost
-from treewise.train.resampling import part
-from treewise.train.grow import Progress, grow_problem
-from treewise.train.loss_stats import Sums
 from treewise.predict.predict import find_nodes, nodes_that_speak
-from treewise.train.training_set import Problem
+from treewise.prune.decision import Bools, Floats, Ints, inner
 from treewise.prune.risk import node_risks
 from treewise.prune.tree_sequence import NestedTrees, nested_trees
-from treewise.prune.decision import Bools, Floats, Ints, inner
+from treewise.train.grow import Progress, grow_training_set
+from treewise.train.loss_stats import LossStats
+from treewise.train.resampling import part
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → what each row costs when its node answers
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutLosses:
     """For some trees of a sequence, from the largest: its entry, and its error a row where rows were held out."""
 
     entry: Ints
@@ -65,22 +65,22 @@ class HeldOut:
 def cross_validate(
     tree: Tree,
     nested: NestedTrees,
-    problem: Problem,
+    problem: TrainingSet,
     folds: Ints,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> HeldOut:
+) -> HeldOutLosses:
     """Try every tree of a sequence, grown on a problem, on rows held out, fold by fold."""
     entry = np.arange(nested.first, len(nested))
     alpha = nested.alpha[entry]
     prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
-    sums = Sums.nothing(len(entry))
+    sums = LossStats.nothing(len(entry))
     numbers = np.unique(folds)
     for i, fold in enumerate(numbers.tolist()):
         ticks = None if progress is None else step_of(progress, i, len(numbers))
         sums.add(one_fold(tree, nested.risk_name, problem, folds == fold, prices, n_jobs, ticks))
     errors = node_risks(tree, "error")
-    return HeldOut(
+    return HeldOutLosses(
         entry,
         alpha,
         nested.n_leaves[entry],
@@ -101,14 +101,14 @@ def step_of(progress: Progress, fold: int, folds: int) -> Progress:
 def one_fold(
     whole: Tree,
     risk: str,
-    problem: Problem,
+    problem: TrainingSet,
     held: Bools,
     prices: Floats,
     n_jobs: int | None,
     progress: Progress | None,
-) -> Sums:
+) -> LossStats:
     """Grow without a fold, and sum errors and their squares on it at every price."""
-    tree = grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs, for_good=False)
+    tree = grow_training_set(part(problem, np.flatnonzero(~held)), progress, n_jobs, for_good=False)
     cost = cost_of(whole)
     if whole.task == "classification":
         tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more
@@ -129,7 +129,7 @@ def one_fold(
             return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
 
     loss, square = along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
-    return Sums(loss, square, float(weight.sum()), float((weight**2).sum()))
+    return LossStats(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 
 def along(

@@ -25,7 +25,7 @@ ROUNDING = 1e-12  # sums of doubles that are nearer than this are equal
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class PruneDecision:
     """Which nodes become leaves, and the numbers that say so: of the subtree (before) and as a leaf (after)."""
 
     cut: Bools  # of every node; a node below a cut one does not matter

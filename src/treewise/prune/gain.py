@@ -11,18 +11,18 @@ import math
 
 import numpy as np
 
+from treewise._lib.text import figure
 from treewise.errors import ParameterError
+from treewise.prune.decision import Bools, Floats, PruneDecision, inner
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.decision import Bools, Floats, Verdict, inner
 from treewise.train.settings import within
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure
 
 MEASURES = ("accuracy", "criterion")
 NEARLY_EQUAL = 0.01  # by default, for classes
 
 
-def decide(tree: Tree, threshold: float | None = None, measure: str | None = None) -> Verdict:
+def decide(tree: Tree, threshold: float | None = None, measure: str | None = None) -> PruneDecision:
     """Cut where all children are leaves, or have become so, and their gain per row of the node is below the threshold.
 
     ``measure`` is the chapter's ``"accuracy"`` or the tree's own ``"criterion"`` (the default for numbers).
@@ -43,7 +43,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
     gains = accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
     cut, ready = walk(tree, gains, float(threshold))
     unit = "accuracy" if measure == "accuracy" else tree.criterion
-    return Verdict(
+    return PruneDecision(
         cut,
         inner(tree),
         before=np.where(ready, gains, np.nan),

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import ParameterError, did_you_mean, shown
-from treewise.train.resampling import held_out, part
-from treewise.train.grow import Progress, grow_problem
 from treewise.predict.predict import find_nodes
-from treewise.train.training_set import Problem
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import by_folds, read_price
-from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
+from treewise.prune.decision import Bools
 from treewise.prune.methods import METHODS
+from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.reduced_error import judged
 from treewise.prune.validation_counts import count
-from treewise.prune.decision import Bools
+from treewise.train.grow import Progress, grow_training_set
+from treewise.train.resampling import held_out, part
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 BY_FOLDS = ("risk", "folds", "rule")
@@ -30,7 +30,7 @@ BY_PRICE = ("risk", "ccp_alpha")
 
 
 @dataclass(frozen=True)
-class Pruning:
+class PruningPlan:
     """What is to be done with the tree once it is grown."""
 
     method: str | None = None  # None: nothing; "cv": cost complexity, the size chosen by folds
@@ -41,7 +41,7 @@ class Pruning:
     @classmethod
     def of(
         cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
-    ) -> Pruning:
+    ) -> PruningPlan:
         """Read and check the parameters, before anything is grown."""
         ccp_alpha = read_price(ccp_alpha)
         method, options = read_pruning(pruning)
@@ -96,26 +96,26 @@ def is_share(validation: Any) -> bool:
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
-def grow_and_prune(problem: Problem, pruning: Pruning, n_jobs: int | None = None) -> Tree:
+def grow_and_prune(problem: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None) -> Tree:
     """Grow a tree on a prepared problem, and prune it as asked."""
     tree, held = grow_first(problem, pruning, n_jobs)
     return prune_grown(tree, problem, pruning, held, n_jobs)
 
 
 def grow_first(
-    problem: Problem, pruning: Pruning, n_jobs: int | None = None, progress: Progress | None = None
+    problem: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Tree, Bools | None]:
     """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
-        return grow_problem(problem, progress, n_jobs), None
+        return grow_training_set(problem, progress, n_jobs), None
     held = held_back(problem, float(pruning.validation))
-    return grow_problem(part(problem, np.flatnonzero(~held)), progress, n_jobs), held
+    return grow_training_set(part(problem, np.flatnonzero(~held)), progress, n_jobs), held
 
 
 def prune_grown(
     tree: Tree,
-    problem: Problem,
-    pruning: Pruning,
+    problem: TrainingSet,
+    pruning: PruningPlan,
     held: Bools | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -137,14 +137,14 @@ def prune_grown(
     return prune(tree, pruning.method, **pruning.options, **given)
 
 
-def held_back(problem: Problem, share: float) -> Bools:
+def held_back(problem: TrainingSet, share: float) -> Bools:
     """Choose the rows to hold back for validation: at random, and the same share of each class."""
     held = np.zeros(len(problem), bool)
     held[held_out(problem, share, problem.settings.random_state)[1]] = True
     return held
 
 
-def prune_by_rows(tree: Tree, problem: Problem, held: Bools, pruning: Pruning) -> Tree:
+def prune_by_rows(tree: Tree, problem: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
     """Prune by rows that were held back."""
     rows = np.flatnonzero(held)
     ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.decision import Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree.tree import Tree
 from treewise._lib.text import figure
+from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
+from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
+from treewise.tree.tree import Tree
 
 
-def decide(tree: Tree) -> Verdict:
+def decide(tree: Tree) -> PruneDecision:
     """Cut where a leaf is described in no more bits than the subtree."""
     require_classes(tree, 'prune("mdl")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("mdl")')
@@ -29,7 +29,7 @@ def decide(tree: Tree) -> Verdict:
     cut, subtree = from_the_leaves_up(tree, as_leaf, asking)
     whole = float(as_leaf[~inner(tree)].sum() + asking[inner(tree)].sum())
     after = float(min(as_leaf[0], subtree[0]))
-    return Verdict(
+    return PruneDecision(
         cut,
         inner(tree),
         before=subtree,

@@ -10,10 +10,10 @@ import inspect
 from collections.abc import Callable
 
 from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
+from treewise.prune.decision import PruneDecision
 from treewise.prune.risk import RISKS
-from treewise.prune.decision import Verdict
 
-METHODS: dict[str, Callable[..., Verdict]] = {
+METHODS: dict[str, Callable[..., PruneDecision]] = {
     "reduced_error": reduced_error.decide,
     "gain": gain.decide,
     "cost_complexity": cost_complexity.decide,
@@ -31,14 +31,14 @@ WORDS = {
 }
 
 # Without a method: cut to a size, or where one says. These leaves stop for the reason growth itself would give.
-SIZES: dict[str, tuple[Callable[..., Verdict], str]] = {
+SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
     "max_leaf_nodes": (by_size.max_leaf_nodes, "max_leaf_nodes"),
     "max_depth": (by_size.max_depth, "max_depth"),
     "at": (by_size.at, "by_hand"),
 }
 
 
-def options_of(decide: Callable[..., Verdict]) -> list[str]:
+def options_of(decide: Callable[..., PruneDecision]) -> list[str]:
     """Return the names of a method's options.
 
     >>> options_of(METHODS["gain"])

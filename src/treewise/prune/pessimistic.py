@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import ParameterError, shown
-from treewise.train.training_set import Problem
-from treewise.prune.training_table import own_problem
-from treewise.prune.subtree_raising import Raiser
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
-from treewise.prune.decision import Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree.tree import Tree
 from treewise._lib.text import plural
+from treewise.errors import ParameterError, shown
+from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
+from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.subtree_raising import SubtreeRaiser
+from treewise.prune.training_table import own_problem
+from treewise.train.training_set import TrainingSet
+from treewise.tree.tree import Tree
 
 NO_MORE, MORE = "no more errors expected", "more errors expected"
 NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much
@@ -28,7 +28,7 @@ NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this 
 
 def decide(
     tree: Tree, confidence: float = 0.25, raising: bool = False, data: Any = None, sample_weight: Any = None
-) -> Verdict:
+) -> PruneDecision:
     """Cut where a leaf is estimated to err no more than the subtree."""
     if raising and data is None:
         raise ParameterError("raising=True sends rows down other branches: data= must be the table it was grown on.")
@@ -38,7 +38,7 @@ def decide(
     return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
 
 
-def decided(tree: Tree, confidence: float = 0.25, problem: Problem | None = None) -> Verdict:
+def decided(tree: Tree, confidence: float = 0.25, problem: TrainingSet | None = None) -> PruneDecision:
     """Cut; and with the rows the tree was grown on raise subtrees too."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
@@ -50,7 +50,7 @@ def decided(tree: Tree, confidence: float = 0.25, problem: Problem | None = None
         return with_raising(tree, problem, confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
     cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
-    return Verdict(
+    return PruneDecision(
         cut,
         inner(tree),
         before=subtree,
@@ -66,9 +66,9 @@ def measure_of(confidence: float) -> str:
     return f"estimated errors (upper end at confidence {confidence:g})"
 
 
-def with_raising(tree: Tree, problem: Problem, confidence: float) -> Verdict:
+def with_raising(tree: Tree, problem: TrainingSet, confidence: float) -> PruneDecision:
     """Cut or raise, with the rows at hand."""
-    work = Raiser(tree, problem, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
+    work = SubtreeRaiser(tree, problem, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
     work.run()
     outcome, now = work.outcome()
     raised = int(np.count_nonzero(work.raised >= 0))
@@ -78,7 +78,7 @@ def with_raising(tree: Tree, problem: Problem, confidence: float) -> Verdict:
             return f"replaced by its largest branch, node {work.raised[node]}"
         return NO_MORE if work.cut[node] else MORE
 
-    return Verdict(
+    return PruneDecision(
         work.cut,
         inner(tree),
         before=work.before,

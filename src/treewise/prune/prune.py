@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from treewise.train.edit import cut
 from treewise.errors import ParameterError, did_you_mean, shown
-from treewise.tree.history import Step
-from treewise.tree.arrays import STOPS
+from treewise.prune.decision import Floats, Ints, PruneDecision
 from treewise.prune.methods import METHODS, SIZES, WORDS, options_of
-from treewise.prune.decision import Floats, Ints, Verdict
+from treewise.train.edit import cut
 from treewise.train.settings import one_of
+from treewise.tree.arrays import STOPS
+from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
 MOST_KEPT = 1000  # decisions in the history, which is saved with the tree
@@ -32,7 +32,7 @@ def prune(tree: Tree, method: str | None = None, **options: Any) -> Tree:
     return carried_out(tree, verdict, method, stop)
 
 
-def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Verdict], str]:
+def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., PruneDecision], str]:
     """Find what is asked for: a method by name, or the one size among the options; and the leaves' reason to stop."""
     sizes = [name for name in SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
@@ -59,7 +59,7 @@ def stop_of(method: str) -> str:
     return f"pruned({method})"
 
 
-def check_options(method: str | None, decide: Callable[..., Verdict], options: dict[str, Any]) -> None:
+def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
     """Refuse an option the method does not have, and words it does not know."""
     known = options_of(decide)
     for name in options:
@@ -77,7 +77,7 @@ def check_words(options: dict[str, Any]) -> None:
             one_of(name, options[name], words)
 
 
-def carried_out(tree: Tree, verdict: Verdict, method: str | None, stop: str) -> Tree:
+def carried_out(tree: Tree, verdict: PruneDecision, method: str | None, stop: str) -> Tree:
     """Cut what the verdict says, and write it down."""
     said = tree
     if verdict.predicts is not None:
@@ -97,7 +97,7 @@ def carried_out(tree: Tree, verdict: Verdict, method: str | None, stop: str) -> 
     return pruned.with_(history=(*tree.history, step))
 
 
-def decisions(tree: Tree, verdict: Verdict) -> list[dict[str, Any]]:
+def decisions(tree: Tree, verdict: PruneDecision) -> list[dict[str, Any]]:
     """List what was decided at each node, in pre-order; of many, at the nodes with most rows."""
     nodes = np.flatnonzero(verdict.looked_at)
     if len(nodes) > MOST_KEPT:
@@ -118,7 +118,7 @@ def decisions(tree: Tree, verdict: Verdict) -> list[dict[str, Any]]:
     ]
 
 
-def numbers_after(tree: Tree, verdict: Verdict) -> Ints:
+def numbers_after(tree: Tree, verdict: PruneDecision) -> Ints:
     """Return each node's number in the pruned tree; -1 where it is gone."""
     if verdict.now is not None:
         return verdict.now

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from treewise.predict.costs import cost_of
-from treewise.errors import ParameterError
-from treewise.prune.by_size import require_predictions
-from treewise.prune.validation_counts import Seen, look
-from treewise.prune.decision import ROUNDING, Bools, Floats, Verdict, from_the_leaves_up, inner
-from treewise.tree.tree import Tree
 from treewise._lib.text import count, figure, plural, rough_percent
+from treewise.errors import ParameterError
+from treewise.predict.costs import cost_of
+from treewise.prune.by_size import require_predictions
+from treewise.prune.decision import ROUNDING, Bools, Floats, PruneDecision, from_the_leaves_up, inner
+from treewise.prune.validation_counts import ValidationCounts, look
+from treewise.tree.tree import Tree
 
 ORDERS = ("bottom-up", "top-down")
 MOST_UNKNOWN = 5  # labels that are noted one by one
 
 
-def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_weight: Any = None) -> Verdict:
+def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_weight: Any = None) -> PruneDecision:
     """Cut where the node as a leaf errs no more on the validation rows; where none come by, too."""
     if validation is None or isinstance(validation, bool | int | float | np.number):
         raise ParameterError(
@@ -35,7 +35,7 @@ def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_
     return judged(tree, look(tree, validation, sample_weight), order or ORDERS[0])
 
 
-def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
+def judged(tree: Tree, seen: ValidationCounts, order: str) -> PruneDecision:
     """Compare every node with its subtree on what was seen."""
     if order == "bottom-up":
         cut, before = from_the_leaves_up(tree, seen.as_leaf, seen.staying)
@@ -54,7 +54,7 @@ def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
             return "no validation rows come by"
         return "errs no more as a leaf" if cut[node] else "errs more as a leaf"
 
-    return Verdict(
+    return PruneDecision(
         cut,
         looked_at,
         before=before,
@@ -67,14 +67,14 @@ def judged(tree: Tree, seen: Seen, order: str) -> Verdict:
     )
 
 
-def unknown_labels(seen: Seen) -> list[str]:
+def unknown_labels(seen: ValidationCounts) -> list[str]:
     """Note the labels of the validation table that the tree does not know; of very many, the first."""
     more = len(seen.unknown) - MOST_UNKNOWN
     told = [f"note: {each}" for each in seen.unknown[:MOST_UNKNOWN]]
     return [*told, *([f"note: … {plural(more, 'more label')} that the tree does not know"] if more > 0 else [])]
 
 
-def whole_subtrees(tree: Tree, seen: Seen) -> Floats:
+def whole_subtrees(tree: Tree, seen: ValidationCounts) -> Floats:
     """Return what each node's subtree errs, uncut."""
     each = np.where(inner(tree), seen.staying, seen.as_leaf)
     if tree.task == "regression":  # sums of doubles: every subtree by itself
@@ -85,14 +85,14 @@ def whole_subtrees(tree: Tree, seen: Seen) -> Floats:
     return total
 
 
-def pruned_error(tree: Tree, seen: Seen, cut: Bools) -> float:
+def pruned_error(tree: Tree, seen: ValidationCounts, cut: Bools) -> float:
     """Return the error of the tree with its cuts."""
     hidden = tree.arrays.below(cut)
     ends = cut | ~inner(tree)
     return float(seen.as_leaf[ends & ~hidden].sum() + seen.staying[~ends & ~hidden].sum())
 
 
-def error_in_words(tree: Tree, seen: Seen, error: float) -> str:
+def error_in_words(tree: Tree, seen: ValidationCounts, error: float) -> str:
     """Say an error: a share of rows that are wrong, or a root mean square."""
     if tree.task == "regression":
         return f"RMSE {figure((error / seen.total) ** 0.5)}"

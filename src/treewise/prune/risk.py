@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.predict.costs import cost_of
 from treewise.errors import ParameterError
-from treewise.tree.arrays import LEAF
+from treewise.predict.costs import cost_of
 from treewise.prune.decision import Floats
 from treewise.train.settings import one_of
+from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
 RISKS = ("impurity", "error")

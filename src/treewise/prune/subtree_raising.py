@@ -13,21 +13,21 @@ from dataclasses import replace
 import numpy as np
 
 from treewise.predict.costs import cost_of, least_costly
-from treewise.train.edit import estimate, rearranged
-from treewise.tree.history import Step
-from treewise.tree.arrays import STOPS
 from treewise.predict.predict import find_nodes
-from treewise.train.training_set import Problem
 from treewise.prune.decision import Bools, Floats, Ints
+from treewise.train.edit import estimate, rearranged
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import STOPS
+from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
 Estimate = Callable[[Floats, Floats], Floats]  # (weights, errors of them) → estimated errors
 
 
-class Raiser:
+class SubtreeRaiser:
     """A tree while its subtrees are cut and raised: who stands below whom, and the class counts where rows end."""
 
-    def __init__(self, tree: Tree, problem: Problem, estimated: Estimate, slack: float) -> None:
+    def __init__(self, tree: Tree, problem: TrainingSet, estimated: Estimate, slack: float) -> None:
         self.tree, self.problem, self.estimated, self.slack = tree, problem, estimated, slack
         self.cost = cost_of(tree)
         self.children: list[tuple[int, ...]] = [tree.children(node) for node in range(len(tree))]

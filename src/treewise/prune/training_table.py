@@ -8,18 +8,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from treewise.errors import DataError
-from treewise.train.grow import problem_like
-from treewise.train.training_set import Problem
-from treewise.tree.tree import Tree
 from treewise._lib.text import number, plural, safe
+from treewise.errors import DataError
+from treewise.train.grow import prepare_like
+from treewise.train.training_set import TrainingSet
+from treewise.tree.tree import Tree
 
 SAME = 1e-9  # weights that are nearer than this, relatively, are equal
 
 
-def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
+def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare the rows a tree was grown on; other numbers of rows, or another weight, are refused."""
-    problem = problem_like(tree, data, sample_weight)
+    problem = prepare_like(tree, data, sample_weight)
     rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
     name = f"data={safe(problem.table_name)}"
     if len(problem) != rows:

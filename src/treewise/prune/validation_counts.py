@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 
 from treewise import _core
-from treewise.predict.costs import cost_of
-from treewise.errors import DataError, listing
-from treewise.train.true_labels import answers, class_places, rows_with_answers
-from treewise.train.fixed_point import scale_weights
-from treewise.tree.arrays import LEAF
-from treewise.predict.predict import encoded, find_nodes, na_values, nodes_that_speak, refuse_unanswered
-from treewise.train.target import finite_targets
-from treewise.train.weights import Weighed, sample_weights, weigh
-from treewise.prune.decision import Floats, Ints
-from treewise.data.table import Table, read
-from treewise.tree.tree import Tree
 from treewise._lib.text import plural, safe
+from treewise.data.table import Table, read
+from treewise.errors import DataError, listing
+from treewise.predict.costs import cost_of
+from treewise.predict.predict import encoded, find_nodes, na_values, nodes_that_speak, refuse_unanswered
+from treewise.prune.decision import Floats, Ints
+from treewise.train.fixed_point import scale_weights
+from treewise.train.target import finite_targets
+from treewise.train.true_labels import answers, class_places, rows_with_answers
+from treewise.train.weights import WeightedRows, sample_weights, weigh
+from treewise.tree.arrays import LEAF
+from treewise.tree.tree import Tree
 
 FEW_CLASSES = 8  # up to here each class is summed by itself, beyond it rows are sorted by class
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ValidationCounts:
     """Sums over the rows of a table, of every node."""
 
     table: str
@@ -46,7 +46,7 @@ class Seen:
         return float(self.weight[0])
 
 
-def look(tree: Tree, data: Any, sample_weight: Any = None) -> Seen:
+def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Walk a table with known answers down a tree; rows are weighed as where the tree was grown."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
     table = read(data, na_values=na_values(tree))
@@ -94,7 +94,7 @@ def with_class_weights(
     Labels the tree does not know weigh what their rows do; a class of weight 0 is absent.
     """
     known = np.flatnonzero(truth < len(tree.classes))
-    rows = Weighed(known, truth[known], np.empty(0), weights[known])
+    rows = WeightedRows(known, truth[known], np.empty(0), weights[known])
     weighed = weigh(rows, tree.target, made.get("class_weight"), made.get("priors"), table)
     every = np.where(truth < len(tree.classes), 0.0, weights)
     every[weighed.rows] = weighed.weight
@@ -102,16 +102,18 @@ def with_class_weights(
     return counts, every[counts]
 
 
-def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> Seen:
+def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
     """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
 
     Errors are the weight of wrong rows, or what they cost in a tree with costs (a label it does not know costs 1).
     """
     if tree.task == "regression":
-        return Seen(table, len(ends), *squared_errors(tree, ends, truth, weights))
+        return ValidationCounts(table, len(ends), *squared_errors(tree, ends, truth, weights))
     cost = cost_of(tree)
     matrix = None if cost is None else np.vstack([cost.matrix, np.ones(len(tree.classes))])
-    return Seen(table, len(ends), *class_errors(tree, ends, np.minimum(truth, len(tree.classes)), weights, matrix))
+    return ValidationCounts(
+        table, len(ends), *class_errors(tree, ends, np.minimum(truth, len(tree.classes)), weights, matrix)
+    )
 
 
 def class_errors(

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.show.summary import target_in_words
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
+from treewise._lib.text import figure, plural, rough_percent, safe
 from treewise.ensemble import Ensemble, OutOfBag
 from treewise.explain.ensemble.importances import importances
+from treewise.show.summary import target_in_words
 from treewise.tree.history import in_words
-from treewise._lib.result_table import Heading, Sheet, Shown, Style
-from treewise._lib.text import figure, plural, rough_percent, safe
 
 MOST_COLUMNS = 5  # that are named
 
 
 @dataclass(frozen=True)
-class Range:
+class MinMedianMax:
     """The least, the middle and the largest of some whole numbers.
 
     >>> print(Range.of([3, 9, 4]), Range.of([5, 5]))
@@ -34,7 +34,7 @@ class Range:
     most: int
 
     @classmethod
-    def of(cls, values: npt.ArrayLike) -> Range:
+    def of(cls, values: npt.ArrayLike) -> MinMedianMax:
         """Find them."""
         numbers = np.asarray(values)
         return cls(int(numbers.min()), float(np.median(numbers)), int(numbers.max()))
@@ -46,20 +46,20 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EnsembleSummary(Shown):
+class EnsembleSummary(Displayable):
     """What an ensemble is. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     ensemble: Ensemble
 
     @property
-    def leaves(self) -> Range:
+    def leaves(self) -> MinMedianMax:
         """How many leaves the trees have."""
-        return Range.of(np.diff(self.ensemble.members.leaf_start))
+        return MinMedianMax.of(np.diff(self.ensemble.members.leaf_start))
 
     @property
-    def depth(self) -> Range:
+    def depth(self) -> MinMedianMax:
         """How deep the trees are."""
-        return Range.of(self.ensemble.members.depths)
+        return MinMedianMax.of(self.ensemble.members.depths)
 
     @property
     def columns(self) -> dict[str, float]:
@@ -96,9 +96,9 @@ class EnsembleSummary(Shown):
             "history": [dict(step) for step in made.history],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the lines as a table."""
-        return Sheet("", (Heading("about", title=""), Heading("said", title="")), self.lines(), most=None)
+        return ResultTable("", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), most=None)
 
     def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
         """Return the lines, however long."""

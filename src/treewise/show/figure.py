@@ -8,7 +8,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 
-class Page(Figure):
+class MplFigure(Figure):
     """A figure: everything that matplotlib's can, and a picture of itself for notebooks.
 
     >>> Page(figsize=(1, 1))._repr_png_()[1:4]

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treewise.show.palette import INK, QUIET
-from treewise.errors import PackageError, ParameterError, shown
 from treewise._lib.text import clip, safe
+from treewise.errors import PackageError, ParameterError, shown
+from treewise.show.palette import INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -48,9 +48,9 @@ def need_matplotlib() -> None:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of so many inches, which nobody else knows of."""
     need_matplotlib()
-    from treewise.show.figure import Page
+    from treewise.show.figure import MplFigure
 
-    return Page(figsize=(width, height), layout="constrained")
+    return MplFigure(figsize=(width, height), layout="constrained")
 
 
 def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import html
 
-from treewise.show.picture.node_selection import Bounds
-from treewise.show.picture.build_scene import Way, compose
+from treewise._lib.text import safe
+from treewise.show.picture.build_scene import HighlightedPath, build_scene
+from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.svg import to_svg
 from treewise.show.text_tree.text_tree import header, render, unsaid_missing
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 MOST_LEVELS, MOST_LEAVES, WIDEST = 4, 30, 1000  # of the picture, and its pixels
 MOST_LINES = 60  # of the text tree
@@ -37,10 +37,10 @@ def bundle(tree: Tree) -> dict[str, str]:
 
 def picture(tree: Tree) -> str:
     """Draw the tree, its first levels and heaviest nodes: downwards, or to the right where that would be too wide."""
-    bounds = Bounds(max_depth=MOST_LEVELS, max_leaves=MOST_LEAVES)
-    scene = compose(tree, bounds, Way("down", titled=False))
+    bounds = SelectionLimits(max_depth=MOST_LEVELS, max_leaves=MOST_LEAVES)
+    scene = build_scene(tree, bounds, HighlightedPath("down", titled=False))
     if scene.width > WIDEST:
-        scene = compose(tree, bounds, Way("right", titled=False))
+        scene = build_scene(tree, bounds, HighlightedPath("right", titled=False))
     return to_svg(scene)
 
 

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
-from treewise.train.true_labels import answers, class_places
-from treewise.predict.predict import encoded, find_nodes
-from treewise.train.training_set import Problem
 from treewise.data.table import Table
+from treewise.predict.predict import encoded, find_nodes
+from treewise.train.training_set import TrainingSet
+from treewise.train.true_labels import answers, class_places
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class NodeSamples:
     """The rows of a table by the node at which they end, their answers, and the columns the tree asks about."""
 
     tree: Tree
@@ -34,7 +34,7 @@ class Samples:
     columns: tuple[npt.NDArray[Any] | None, ...]
 
     @classmethod
-    def of(cls, tree: Tree, table: Table) -> Samples:
+    def of(cls, tree: Tree, table: Table) -> NodeSamples:
         """Walk the rows of a table down a tree; those without an answer are left out."""
         column = answers(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
@@ -43,12 +43,12 @@ class Samples:
         return cls.walked(tree, encoded(tree, table), truth)
 
     @classmethod
-    def of_problem(cls, tree: Tree, problem: Problem) -> Samples:
+    def of_problem(cls, tree: Tree, problem: TrainingSet) -> NodeSamples:
         """Walk the rows that a tree was grown on down the tree."""
         return cls.walked(tree, problem.columns, problem.raw if tree.task == "regression" else problem.y)
 
     @classmethod
-    def walked(cls, tree: Tree, columns: Sequence[npt.NDArray[Any] | None], truth: npt.NDArray[Any]) -> Samples:
+    def walked(cls, tree: Tree, columns: Sequence[npt.NDArray[Any] | None], truth: npt.NDArray[Any]) -> NodeSamples:
         """Walk encoded rows down a tree."""
         nodes = find_nodes(tree, columns, len(truth))
         order = np.argsort(nodes, kind="stable")

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from treewise.show.text_tree.number_columns import error_in_words
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
+from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import listing
-from treewise.tree.history import in_words
+from treewise.show.text_tree.number_columns import error_in_words
 from treewise.tree.arrays import LEAF, STOPS, Target
-from treewise._lib.result_table import Heading, Sheet, Shown, Style
+from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 MANY_LEVELS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(Shown):
+class TreeSummary(Displayable):
     """What a tree is. ``print`` it, ask for a field, or take ``to_dict()``."""
 
     tree: Tree
@@ -70,9 +70,9 @@ class Summary(Shown):
             "history": [dict(step) for step in tree.history],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the lines as a table."""
-        return Sheet("", (Heading("about", title=""), Heading("said", title="")), self.lines(), most=None)
+        return ResultTable("", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), most=None)
 
     def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
         """Return the lines, however long."""

@@ -21,19 +21,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.rng import cut_key, random_integer, random_number, random_subset, uniform_below
 from treewise.data import encoding as encode
-from treewise._lib.rng import below, cut_key, random_integer, random_number, random_subset
-from treewise.train.criteria import Group, medians
 from treewise.data.encoding import INT64_MAX, Encoding
+from treewise.train.criteria import Group, medians
+from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import KIND_NUMBERS
-from treewise.train.training_set import Problem
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold, midpoint, midpoint_int
 
 Rows = npt.NDArray[np.int64]
 EXHAUSTIVE = 10  # up to so many categories present, all subsets are tried when there are more than two classes
 
 # The place of a kind in the order of ties; a test of presence comes last in its column.
-PLACE = {**KIND_NUMBERS, "presence": 6}
+KIND_RANK = {**KIND_NUMBERS, "presence": 6}
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ColumnAtNode:
     """One column at one node: all a split kind needs to list its candidates."""
 
-    problem: Problem
+    problem: TrainingSet
     column: int
     buckets: Sequence[Bucket]
     missing: Group
@@ -64,7 +64,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Partition:
     """Buckets put into branches: the branches' groups, the split without its missing side, and where missing may go."""
 
     position: int
@@ -76,7 +76,7 @@ class Parting:
 # -- the statistics of rows -------------------------------------------------------------------------------------------
 
 
-def group_of(problem: Problem, rows: Rows) -> Group:
+def group_of(problem: TrainingSet, rows: Rows) -> Group:
     """Add up the statistics of some rows."""
     if problem.target.task == "classification":
         counts = class_weights(problem, rows, np.zeros(len(rows), np.int64), 1)[0]
@@ -88,7 +88,7 @@ def group_of(problem: Problem, rows: Rows) -> Group:
     return Group(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
 
 
-def class_weights(problem: Problem, rows: Rows, place: Rows, places: int) -> list[list[int]]:
+def class_weights(problem: TrainingSet, rows: Rows, place: Rows, places: int) -> list[list[int]]:
     """Add up the weight of each class in each place: exact, for all weights together stay below 2^53."""
     classes = len(problem.target.classes)
     cell = place * classes + problem.y[rows]
@@ -97,7 +97,7 @@ def class_weights(problem: Problem, rows: Rows, place: Rows, places: int) -> lis
     return table
 
 
-def look(problem: Problem, column: int, rows: Rows) -> Scene:
+def bucketise(problem: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
     """Put a node's rows into the buckets of one column, in order of value, the missing ones apart."""
     values = problem.columns[column][rows]
     gone = encode.is_missing(problem.encodings[column], values)
@@ -111,7 +111,7 @@ def look(problem: Problem, column: int, rows: Rows) -> Scene:
         by_value = np.split(rows_present[np.argsort(place, kind="stable")], np.cumsum(sizes)[:-1])
         groups = [group_of(problem, r) for r in by_value[: len(distinct)]]
     buckets = [Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
-    return Scene(problem, column, buckets, group_of(problem, rows[gone]))
+    return ColumnAtNode(problem, column, buckets, group_of(problem, rows[gone]))
 
 
 # -- one way of listing candidates per split kind ---------------------------------------------------------------------
@@ -139,27 +139,27 @@ def running(groups: Sequence[Group]) -> list[Group]:
     return list(map(Group, accumulate(g.rows for g in groups), accumulate(g.weight for g in groups), counts))
 
 
-def thresholds(scene: Scene) -> Iterator[Parting]:
+def thresholds(scene: ColumnAtNode) -> Iterator[Partition]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
     for i, low, high in two_sides([b.group for b in scene.buckets]):
-        yield Parting(i - 1, (low, high), partial(threshold_after, scene, i - 1), placements=(0, 1))
+        yield Partition(i - 1, (low, high), partial(threshold_after, scene, i - 1), placements=(0, 1))
 
 
-def threshold_after(scene: Scene, place: int, *, missing: int) -> Threshold:
+def threshold_after(scene: ColumnAtNode, place: int, *, missing: int) -> Threshold:
     """Return the threshold between a bucket and the next."""
     between: Callable[[Any, Any], float] = midpoint if scene.encoding.kind == "number" else midpoint_int
     cut = between(scene.buckets[place].value, scene.buckets[place + 1].value)
     return Threshold(scene.encoding.name, cut, missing=missing)
 
 
-def ordinals(scene: Scene) -> Iterator[Parting]:
+def ordinals(scene: ColumnAtNode) -> Iterator[Partition]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
     for i, low, high in two_sides([b.group for b in scene.buckets]):
         level = scene.level(scene.buckets[i - 1])
-        yield Parting(i - 1, (low, high), partial(Ordinal, scene.encoding.name, level), placements=(0, 1))
+        yield Partition(i - 1, (low, high), partial(Ordinal, scene.encoding.name, level), placements=(0, 1))
 
 
-def one_values(scene: Scene) -> Iterator[Parting]:
+def one_values(scene: ColumnAtNode) -> Iterator[Partition]:
     """``x = level`` against all others (figure 8.2 b)."""
     if len(scene.buckets) < 2:
         return
@@ -168,10 +168,10 @@ def one_values(scene: Scene) -> Iterator[Parting]:
     after = list(accumulate(reversed(groups), add, initial=Group()))[::-1]
     for i, bucket in enumerate(scene.buckets):
         make = partial(OneValue, scene.encoding.name, scene.level(bucket))
-        yield Parting(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
+        yield Partition(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
 
 
-def subsets(scene: Scene) -> Iterator[Parting]:
+def subsets(scene: ColumnAtNode) -> Iterator[Partition]:
     """``x in {…}`` against all others (figure 8.2 d).
 
     For two classes and for numbers the best subset is a prefix of the levels ordered by rate or mean (Breiman et al.
@@ -195,12 +195,14 @@ def subsets(scene: Scene) -> Iterator[Parting]:
             yield subset(scene, place * len(buckets) + i, (before, after), ordered, i)
 
 
-def subset(scene: Scene, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int) -> Parting:
+def subset(
+    scene: ColumnAtNode, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int
+) -> Partition:
     """Make the subset test of the buckets before and after a cut; the lighter side is listed and is branch 0."""
     near, far = sides
     swap = far.weight < near.weight
     listed = slice(cut, None) if swap else slice(cut)
-    return Parting(
+    return Partition(
         position,
         (far, near) if swap else (near, far),
         partial(subset_of, scene, ordered, listed),
@@ -208,13 +210,13 @@ def subset(scene: Scene, position: int, sides: tuple[Group, Group], ordered: Seq
     )
 
 
-def subset_of(scene: Scene, ordered: Sequence[Bucket], listed: slice, *, missing: int) -> Subset:
+def subset_of(scene: ColumnAtNode, ordered: Sequence[Bucket], listed: slice, *, missing: int) -> Subset:
     """Return the test that lists some of the buckets."""
     levels = tuple(scene.encoding.levels[code] for code in sorted(b.value for b in ordered[listed]))
     return Subset(scene.encoding.name, levels, missing=missing)
 
 
-def subset_orders(scene: Scene) -> list[tuple[int, Callable[[Bucket], Any]]]:
+def subset_orders(scene: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any]]]:
     """Return the orders whose prefixes are tried, each with its place: exact fractions, no division rounded."""
     counts = reduce(add, (b.group for b in scene.buckets), scene.missing).counts
     if len(counts) == 2:
@@ -239,12 +241,12 @@ def middle(bucket: Bucket) -> int:
     return sum(medians(bucket.group))
 
 
-def multiways(scene: Scene) -> Iterator[Parting]:
+def multiways(scene: ColumnAtNode) -> Iterator[Partition]:
     """One branch a level present, and one for the declared levels that are not (CS221 notes 6; figure 8.2 a)."""
     levels = tuple(scene.level(b) for b in scene.buckets)
     other = len(levels) < len(scene.encoding.levels)
     branches = (*(b.group for b in scene.buckets), *([Group()] if other else []))
-    yield Parting(
+    yield Partition(
         0,
         branches,
         partial(Multiway, scene.encoding.name, levels, other),
@@ -252,7 +254,7 @@ def multiways(scene: Scene) -> Iterator[Parting]:
     )
 
 
-PARTINGS: dict[str, Callable[[Scene], Iterator[Parting]]] = {
+PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
     "threshold": thresholds,
     "ordinal": ordinals,
     "one_value": one_values,
@@ -264,7 +266,7 @@ PARTINGS: dict[str, Callable[[Scene], Iterator[Parting]]] = {
 # -- one test of a kind, drawn at random ------------------------------------------------------------------------------
 
 
-def one_at_random(scene: Scene, kind: str, node: int) -> Iterator[Parting]:
+def one_at_random(scene: ColumnAtNode, kind: str, node: int) -> Iterator[Partition]:
     """Draw one test of a kind from the node's key; a multiway test is the only one of its kind."""
     if kind == "multiway":
         yield from multiways(scene)
@@ -272,7 +274,7 @@ def one_at_random(scene: Scene, kind: str, node: int) -> Iterator[Parting]:
     buckets = scene.buckets
     if len(buckets) < 2:
         return
-    random = cut_key(node, scene.column, PLACE[kind])
+    random = cut_key(node, scene.column, KIND_RANK[kind])
     if kind == "threshold":
         yield random_threshold(scene, random)
     elif kind == "subset":
@@ -282,20 +284,20 @@ def one_at_random(scene: Scene, kind: str, node: int) -> Iterator[Parting]:
         sides = (reduce(add, (b.group for b in near)), reduce(add, (b.group for b in far)))
         yield subset(scene, 0, sides, [*near, *far], len(near))
     else:
-        listed = list(PARTINGS[kind](scene))
-        yield listed[below(random, len(listed))]
+        listed = list(PARTITIONERS[kind](scene))
+        yield listed[uniform_below(random, len(listed))]
 
 
-def random_threshold(scene: Scene, random: int) -> Parting:
+def random_threshold(scene: ColumnAtNode, random: int) -> Partition:
     """Cut anywhere between the least and the largest value, not only half-way between neighbours."""
     low, high = scene.buckets[0].value, scene.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = random_number if scene.encoding.kind == "number" else random_integer
     cut = draw(random, low, high)
     sides = [reduce(add, (b.group for b in scene.buckets if (b.value <= cut) == under)) for under in (True, False)]
-    return Parting(0, (sides[0], sides[1]), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))
+    return Partition(0, (sides[0], sides[1]), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))
 
 
-def presence(scene: Scene, kind: str) -> Split:
+def presence(scene: ColumnAtNode, kind: str) -> Split:
     """Return the test that only separates missing from present, in the form of the column's first kind."""
     name, encoding = scene.encoding.name, scene.encoding
     if kind == "threshold":

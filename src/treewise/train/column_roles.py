@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import safe
+from treewise.data.column import brief
+from treewise.data.table import Column, KindSpec, Table, read
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.tree.arrays import Label, Task
-from treewise.data.table import Column, KindSpec, Table, read
-from treewise.data.column import brief
-from treewise._lib.text import safe
 
 TASKS = ("classification", "regression")
 

@@ -18,17 +18,17 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.data import encoding as encode
-from treewise.predict.costs import cost_of, labelled
-from treewise.errors import ParameterError, ParseError, shown
-from treewise.train.true_labels import settled
-from treewise.train.grow import core_columns, core_settings, core_target, problem_like
-from treewise.tree.history import Step
-from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
-from treewise.predict.predict import find_nodes
-from treewise.train.training_set import Problem
-from treewise.train.quartiles import quartiles_of
-from treewise.tree.splits import Multiway, Split
 from treewise.data.table import read
+from treewise.errors import ParameterError, ParseError, shown
+from treewise.predict.costs import cost_of, labelled
+from treewise.predict.predict import find_nodes
+from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
+from treewise.train.quartiles import quartiles_of
+from treewise.train.training_set import TrainingSet
+from treewise.train.true_labels import settled
+from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
+from treewise.tree.history import Step
+from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
 
 BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
@@ -45,16 +45,16 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
 
 
-def problem_again(tree: Tree, data: Any, sample_weight: Any) -> Problem:
+def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
-    problem = problem_like(tree, data, sample_weight)
+    problem = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
         return problem
     note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
     return replace(problem, notes=(*problem.notes, note))
 
 
-def estimate(tree: Tree, problem: Problem, step: dict[str, Any]) -> Tree:
+def estimate(tree: Tree, problem: TrainingSet, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
     found = _core.estimate(
@@ -112,10 +112,10 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
-def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Split:
+def learn_missing(tree: Tree, node: int, split: Split, problem: TrainingSet) -> Split:
     """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
-    from treewise.train.candidates import Parting, group_of
-    from treewise.train.reference import Judge, pick, place_missing
+    from treewise.train.candidates import Partition, group_of
+    from treewise.train.reference import NodeScorer, pick, place_missing
 
     rows = np.flatnonzero(find_nodes(tree, problem.columns, len(problem)) == node)
     if not len(rows):
@@ -125,9 +125,9 @@ def learn_missing(tree: Tree, node: int, split: Split, problem: Problem) -> Spli
     gone = encode.is_missing(tree.encodings[column], problem.columns[column][rows])
     branches = range(split.own_branches)
     groups = tuple(group_of(problem, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
-    away, judge = group_of(problem, rows[gone]), Judge.of(problem, rows)
+    away, judge = group_of(problem, rows[gone]), NodeScorer.of(problem, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
-    parting = Parting(0, groups, partial(replace, split), tuple(named))
+    parting = Partition(0, groups, partial(replace, split), tuple(named))
     ways = [
         judge.score(parting.make, branch, parts, away.rows, (0, 0, 0, place))
         for place, (branch, parts) in enumerate(place_missing(parting, away, judge.sets_apart(away)))

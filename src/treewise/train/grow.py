@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, Never
 import numpy as np
 
 from treewise import _core
+from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.predict.costs import CostMatrix, labelled
+from treewise.data.column import brief, option
+from treewise.data.table import KindSpec
 from treewise.errors import ParameterError, refuse_unknown, shown
-from treewise.tree.history import Step
-from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
-from treewise.train.training_set import Problem, conform, prepare
+from treewise.predict.costs import CostMatrix, labelled
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
 from treewise.train.settings import PRESET_PRUNING, Settings, as_written, index
-from treewise.data.table import KindSpec
-from treewise.data.column import brief, option
+from treewise.train.training_set import TrainingSet, build_like, build_training_set
+from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
+from treewise.tree.history import Step
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.prune.grow_and_prune import Pruning
+    from treewise.prune.grow_and_prune import PruningPlan
 
 Progress = Callable[[float], None]
 
@@ -142,27 +142,27 @@ def grow(
     options = {name: value for name, value in given.items() if name not in ("data", "target", "n_jobs", *PRUNING)}
     wanted = pruning_for(preset, pruning, validation, ccp_alpha)
     if wanted is None:
-        return grow_problem(problem_for(data, target, **options), n_jobs=n_jobs)
+        return grow_training_set(prepare(data, target, **options), n_jobs=n_jobs)
     from treewise.prune.grow_and_prune import grow_and_prune
 
-    return grow_and_prune(problem_for(data, target, **options), wanted, n_jobs)
+    return grow_and_prune(prepare(data, target, **options), wanted, n_jobs)
 
 
 def pruning_for(
     preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
-) -> Pruning | None:
+) -> PruningPlan | None:
     """Read what is to be done with the tree once it is grown; None: nothing."""
     from_preset = pruning is None and validation is None and isinstance(preset, str) and preset in PRESET_PRUNING
     if pruning is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
         if not from_preset:
             return None
         pruning = PRESET_PRUNING[preset]  # type: ignore[index]
-    from treewise.prune.grow_and_prune import Pruning
+    from treewise.prune.grow_and_prune import PruningPlan
 
-    return Pruning.of(pruning, validation, ccp_alpha, only_classes=from_preset)
+    return PruningPlan.of(pruning, validation, ccp_alpha, only_classes=from_preset)
 
 
-def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
+def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     """Prepare a table under the options of ``grow``."""
     roles = {name: options.pop(name) for name in ROLES if name in options}
     preset, cost = options.pop("preset", None), options.pop("cost", None)
@@ -171,7 +171,7 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
         marker = brief(roles["na_values"])
         raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
-    problem = prepare(data, asked, Settings.of(preset, **options))
+    problem = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
         return problem
     if problem.target.task == "regression":
@@ -180,15 +180,15 @@ def problem_for(data: Any, target: Any = None, **options: Any) -> Problem:
     return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
 
 
-def problem_like(tree: Tree, data: Any, sample_weight: Any = None) -> Problem:
+def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
     asked = {"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})}
-    return conform(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
+    return build_like(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
 
 
-def grow_problem(
-    problem: Problem, progress: Progress | None = None, n_jobs: int | None = None, for_good: bool = True
+def grow_training_set(
+    problem: TrainingSet, progress: Progress | None = None, n_jobs: int | None = None, for_good: bool = True
 ) -> Tree:
     """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf.
 
@@ -244,7 +244,7 @@ def workers(n_jobs: int | None) -> int:
     return count if count > 0 else max(1, processors + 1 + count)
 
 
-def out_of_memory(problem: Problem) -> MemoryError:
+def out_of_memory(problem: TrainingSet) -> MemoryError:
     """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
     needed = 16 * len(problem) * (len(problem.columns) + 1) / 2**20
     size = f"{plural(len(problem), 'row')} and {plural(len(problem.columns), 'column')}"
@@ -267,7 +267,7 @@ def notes_on(tree: Tree) -> list[str]:
     ]
 
 
-def core_columns(problem: Problem) -> list[_core.Column]:
+def core_columns(problem: TrainingSet) -> list[_core.Column]:
     """Hand the columns to the core, each with the split kinds it may be tested by."""
     return [
         _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
@@ -275,14 +275,14 @@ def core_columns(problem: Problem) -> list[_core.Column]:
     ]
 
 
-def core_target(problem: Problem) -> _core.Target:
+def core_target(problem: TrainingSet) -> _core.Target:
     """Hand the target and the weights to the core."""
     n_classes = len(problem.target.classes)
     scales = (problem.target_scale, problem.weight_scale, problem.target_top)
     return _core.Target(problem.y, problem.raw, problem.weight, n_classes, *scales)
 
 
-def core_settings(problem: Problem) -> _core.Settings:
+def core_settings(problem: TrainingSet) -> _core.Settings:
     """Translate the settings into the core's: names into numbers, shares into counts."""
     asked, core = problem.settings, _core.Settings()
     core.criterion = _core.Criterion[problem.criterion.core or problem.criterion.name]

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass
-class Sums:
+class LossStats:
     """Sums over rows, one entry a value of the parameter; those of several folds are added."""
 
     loss: Floats
@@ -25,20 +25,20 @@ class Sums:
     weight_square: float
 
     @classmethod
-    def nothing(cls, n: int) -> Sums:
+    def nothing(cls, n: int) -> LossStats:
         """Begin a sum."""
         return cls(np.zeros(n), np.zeros(n), 0.0, 0.0)
 
-    def add(self, other: Sums) -> None:
+    def add(self, other: LossStats) -> None:
         """Add another fold's."""
         self.loss += other.loss
         self.square += other.square
         self.weight += other.weight
         self.weight_square += other.weight_square
 
-    def per_row(self) -> Sums:
+    def per_row(self) -> LossStats:
         """Return the same as if there were one row."""
-        return Sums(self.loss / self.weight, self.square / self.weight, 1.0, self.weight_square / self.weight**2)
+        return LossStats(self.loss / self.weight, self.square / self.weight, 1.0, self.weight_square / self.weight**2)
 
     @property
     def mean(self) -> Floats:

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 
 from treewise import _core
 from treewise.data.encoding import Encoding
-from treewise.train.training_set import Problem
+from treewise.train.training_set import TrainingSet
 
 Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that are compared as such
 
 
-def quartiles_of(problem: Problem) -> Quartiles:
+def quartiles_of(problem: TrainingSet) -> Quartiles:
     """Return the quartiles of every column of numbers or datetimes that has a value, by name.
 
     >>> from treewise.growth import problem_for

@@ -23,10 +23,19 @@ from operator import add
 import numpy as np
 
 from treewise._lib import rng as chance
+from treewise.train.candidates import (
+    KIND_RANK,
+    PARTITIONERS,
+    Partition,
+    Rows,
+    bucketise,
+    group_of,
+    one_at_random,
+    presence,
+)
 from treewise.train.criteria import Group, Measure, log2_fixed, medians, nlogn
-from treewise.train.candidates import PARTINGS, PLACE, Parting, Rows, group_of, look, one_at_random, presence
-from treewise.train.training_set import Problem
 from treewise.train.settings import as_written
+from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
 RATIO_BITS, RATIO_SLACK = 60, 1 << 15
@@ -58,15 +67,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class NodeScorer:
     """Scores the splits of one node: it knows the node's statistics, its measure, and what branches must meet."""
 
-    problem: Problem
+    problem: TrainingSet
     node: Group
     measure: Measure
 
     @classmethod
-    def of(cls, problem: Problem, rows: Rows) -> Judge:
+    def of(cls, problem: TrainingSet, rows: Rows) -> NodeScorer:
         """Return the judge of the node with these rows."""
         node = group_of(problem, rows)
         return cls(problem, node, problem.criterion.at(node))
@@ -119,21 +128,21 @@ class Judge:
 # -- candidates -------------------------------------------------------------------------------------------------------
 
 
-def candidates(judge: Judge, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
+def candidates(judge: NodeScorer, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
     """List every candidate of one column at a node, in the order in which ties are decided.
 
     With the node's ``key``: one of each kind, drawn at random.
     """
-    scene = look(judge.problem, column, rows)
+    scene = bucketise(judge.problem, column, rows)
     if not scene.buckets:
         return
     kinds = judge.problem.splits[column]
     gone = scene.missing
     own = judge.sets_apart(gone)
     for kind in kinds:
-        for parting in PARTINGS[kind](scene) if key is None else one_at_random(scene, kind, key):
+        for parting in PARTITIONERS[kind](scene) if key is None else one_at_random(scene, kind, key):
             for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
-                named = (column, PLACE[kind], parting.position, placement)
+                named = (column, KIND_RANK[kind], parting.position, placement)
                 made = judge.score(parting.make, branch, branches, gone.rows, named)
                 if made:
                     yield made
@@ -141,13 +150,13 @@ def candidates(judge: Judge, rows: Rows, column: int, key: int | None = None) ->
         present = reduce(add, (b.group for b in scene.buckets))
         split = presence(scene, kinds[0])
         sides = (present, gone) if split.missing == 1 else (gone, present)
-        named = (column, PLACE["presence"], 0, 0)
+        named = (column, KIND_RANK["presence"], 0, 0)
         made = judge.score(partial(replace, split), split.missing, sides, gone.rows, named)
         if made:
             yield made
 
 
-def place_missing(parting: Parting, gone: Group, own: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
+def place_missing(parting: Partition, gone: Group, own: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
     """Say where missing rows go, in every way to be tried: (branch number, branches with them in it)."""
     branches = parting.branches
     if not gone.rows:
@@ -169,7 +178,7 @@ def ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
 # -- chapter 8's three questions --------------------------------------------------------------------------------------
 
 
-def leaf_condition(problem: Problem, rows: Rows, node: Group, depth: int) -> str:
+def leaf_condition(problem: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
     """Say why a node is a leaf before any split is looked at; "" when it is not (algorithm 8.1)."""
     limits = problem.settings
     if node.rows == 0:
@@ -189,7 +198,7 @@ def leaf_condition(problem: Problem, rows: Rows, node: Group, depth: int) -> str
     return ""
 
 
-def find_best_prediction(problem: Problem, rows: Rows, node: Group) -> int | float:
+def find_best_prediction(problem: TrainingSet, rows: Rows, node: Group) -> int | float:
     """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1).
 
     ``problem`` is the one the node sees (``Problem.at``), of which ``node`` is the group.
@@ -204,7 +213,7 @@ def find_best_prediction(problem: Problem, rows: Rows, node: Group) -> int | flo
     return math.ldexp(float(node.total) / float(node.weight), -problem.target_scale)
 
 
-def find_best_split(problem: Problem, rows: Rows, key: int = 0) -> Candidate | str:
+def find_best_split(problem: TrainingSet, rows: Rows, key: int = 0) -> Candidate | str:
     """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
 
     Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with random ties the one that
@@ -215,7 +224,7 @@ def find_best_split(problem: Problem, rows: Rows, key: int = 0) -> Candidate | s
     problem = problem.at(rows)
     settings = problem.settings
     draw = (lambda c: chance.tie(key, c.key)) if settings.ties == "random" else None
-    judge = Judge.of(problem, rows)
+    judge = NodeScorer.of(problem, rows)
     node, measure = judge.node, judge.measure
     seen = False
     competing: list[Candidate] = []
@@ -231,12 +240,12 @@ def find_best_split(problem: Problem, rows: Rows, key: int = 0) -> Candidate | s
         fitting = [c for c in listed if c.eligible]
         competing += fitting
         if fitting:
-            cuts = len({c.key[2] for c in listed if c.key[1] == PLACE["threshold"]})
+            cuts = len({c.key[2] for c in listed if c.key[1] == KIND_RANK["threshold"]})
             best_of_column.append((pick(fitting, draw), cuts))
     if not competing:
         return "min_samples_leaf" if seen else "no_candidate"
     if problem.criterion.rule == "c45":
-        competing = quinlan(node, best_of_column)
+        competing = c45_second_step(node, best_of_column)
     best = pick(competing, draw)
     least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
     at_most = best.gain + measure.slack(len(best.filled)) if best.gain else 0
@@ -262,7 +271,7 @@ def tied(a: Candidate, b: Candidate) -> bool:
     return abs(a.merit - b.merit) <= a.slack + b.slack
 
 
-def quinlan(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
+def c45_second_step(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
     """C4.5's second step: of the columns with at least average gain, compare the gain ratio.
 
     A threshold's gain is first lessened by log2(cuts tried)/n, what it takes to say which cut was chosen (Quinlan
@@ -271,7 +280,7 @@ def quinlan(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candida
     """
     lessened = []
     for best, cuts in bests:
-        price = log2_fixed(cuts) * node.weight // node.rows if best.key[1] == PLACE["threshold"] else 0
+        price = log2_fixed(cuts) * node.weight // node.rows if best.key[1] == KIND_RANK["threshold"] else 0
         lessened.append(replace(best, merit=best.merit - price))
     average = sum(c.merit // len(lessened) for c in lessened)
     enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]
@@ -281,7 +290,7 @@ def quinlan(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candida
     ]
 
 
-def decrease(problem: Problem, measure: Measure, gain: int, weight: int) -> float:
+def decrease(problem: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
     """Turn an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
     try:
         return math.ldexp(float(gain) * measure.worth / weight, -problem.criterion.degree * problem.target_scale)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.errors import DataError, ParameterError, shown
-from treewise.train.training_set import Problem
 from treewise.train.settings import index, whole
+from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,7 +23,7 @@ USUAL_FOLDS = 10
 LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 
 
-def part(problem: Problem, rows: Ints) -> Problem:
+def part(problem: TrainingSet, rows: Ints) -> TrainingSet:
     """Return the problem of some of the rows."""
     return replace(
         problem,
@@ -37,7 +37,7 @@ def part(problem: Problem, rows: Ints) -> Problem:
     )
 
 
-def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
+def resampled(problem: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
     """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
 
     Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
@@ -50,7 +50,7 @@ def resampled(problem: Problem, times: Ints, as_weights: bool) -> Problem:
     return within_bounds(replace(some, weight=some.weight * times[rows]))
 
 
-def within_bounds(problem: Problem) -> Problem:
+def within_bounds(problem: TrainingSet) -> TrainingSet:
     """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
     while float(problem.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
         weight = np.maximum(1, np.asarray(problem.weight) >> 8)
@@ -58,7 +58,7 @@ def within_bounds(problem: Problem) -> Problem:
     return problem
 
 
-def fold_numbers(problem: Problem, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
+def fold_numbers(problem: TrainingSet, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = index(folds)
     if count is None or count < 2:
@@ -77,7 +77,7 @@ def fold_numbers(problem: Problem, folds: int = USUAL_FOLDS, random_state: int =
     return numbers
 
 
-def held_out(problem: Problem, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
+def held_out(problem: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
     """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
     if not 0 < share < 1:
         raise ParameterError(f"validation={shown(share)}: must be a table, or a share between 0 and 1, such as 0.3.")

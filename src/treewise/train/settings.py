@@ -15,9 +15,9 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal
 
-from treewise.train.criteria import criterion_named
 from treewise.data.encoding import SPLIT_KINDS
 from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.train.criteria import criterion_named
 
 MOST = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
 LARGEST = sys.float_info.max

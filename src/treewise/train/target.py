@@ -12,16 +12,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data import encoding as encode
-from treewise.train.criteria import criterion_named
-from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
-from treewise.errors import DataError, ParameterError, did_you_mean, listing
-from treewise.tree.arrays import Label, Target
-from treewise.train.column_roles import Roles
-from treewise.train.settings import Settings
-from treewise.data.table import Column
-from treewise.data.column import brief
 from treewise._lib.text import plural, safe
+from treewise.data import encoding as encode
+from treewise.data.column import brief
+from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
+from treewise.data.table import Column
+from treewise.errors import DataError, ParameterError, did_you_mean, listing
+from treewise.train.column_roles import Roles
+from treewise.train.criteria import criterion_named
+from treewise.train.settings import Settings
+from treewise.tree.arrays import Label, Target
 
 Ints = npt.NDArray[np.int64]
 Rows = Ints | range  # numbers of rows: as a rule all of them, which need no list

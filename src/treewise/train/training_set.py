@@ -17,13 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.train.criteria import Criterion, criterion_named
 from treewise.data.encoding import Encoding
+from treewise.data.table import Column, read, read_markers
 from treewise.errors import DataError, listing
-from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
-from treewise.tree.arrays import Target
 from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
+from treewise.train.criteria import Criterion, criterion_named
+from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
+from treewise.train.settings import Settings, as_written
 from treewise.train.target import (
     Rows,
     check_target,
@@ -33,17 +35,15 @@ from treewise.train.target import (
     settle_criterion,
     target_notes,
 )
-from treewise.train.weights import Repeats, Weighed, repeats, said_class_weight, said_priors, sample_weights, weigh
-from treewise.train.settings import Settings, as_written
-from treewise.data.table import Column, read, read_markers
-from treewise._lib.text import plural, safe
+from treewise.train.weights import Repeats, WeightedRows, repeats, said_class_weight, said_priors, sample_weights, weigh
+from treewise.tree.arrays import Target
 
 Ints = npt.NDArray[np.int64]
 Cells = TypeVar("Cells", Column, npt.NDArray[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingSet:
     """A table made ready for learning. ``prepare`` makes it; nothing changes it."""
 
     encodings: tuple[Encoding, ...]
@@ -78,7 +78,7 @@ class Problem:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def at(self, rows: Ints) -> Problem:
+    def at(self, rows: Ints) -> TrainingSet:
         """Return the problem as a node with these rows sees it: with its targets in units fine enough for them.
 
         The same for the same rows, whatever the tree above them; and this very problem but in extreme tables.
@@ -112,7 +112,7 @@ class Feature(NamedTuple):
     splits: tuple[str, ...]
 
 
-def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
+def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingSet:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
     markers = read_markers(roles.na_values)
@@ -121,7 +121,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
     target, y, raw = read_target(cells_of(column, kept), roles, kept)
-    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    rows = WeightedRows(kept, y, raw, cells_of(weight, kept))
     weighed = weigh(rows, target, roles.class_weight, roles.priors, table.name)
     settings = settle_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, kept)
@@ -155,7 +155,7 @@ def prepare(data: Any, roles: Roles, settings: Settings) -> Problem:
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
-def conform(
+def build_like(
     data: Any,
     encodings: Sequence[Encoding],
     target: Target,
@@ -163,7 +163,7 @@ def conform(
     asked: Mapping[str, Any],
     sample_weight: Any = None,
     answers: Any = None,
-) -> Problem:
+) -> TrainingSet:
     """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
 
     Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
@@ -177,7 +177,7 @@ def conform(
     roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
     kept = rows_that_count(column, weight, roles, table.name)
     y, raw = known_target(cells_of(column, kept), target, table.name, kept)
-    rows = Weighed(kept, y, raw, cells_of(weight, kept))
+    rows = WeightedRows(kept, y, raw, cells_of(weight, kept))
     weighed = weigh(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
     table.convert(e.name for e in encodings)
     features = [
@@ -198,12 +198,12 @@ def conform(
 
 
 def assemble(
-    weighed: Weighed,
+    weighed: WeightedRows,
     target: Target,
     settings: Settings,
     features: Sequence[Feature],
     given: npt.NDArray[np.float64],
-) -> Problem:
+) -> TrainingSet:
     """Put the parts of a problem together: here weights and targets become integers.
 
     ``given`` are the weights of the table's rows as they came.
@@ -214,7 +214,7 @@ def assemble(
         y, target_scale, top = scale_targets(weighed.raw)
     else:
         y, target_scale, top = weighed.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
-    return Problem(
+    return TrainingSet(
         encodings=tuple(f.encoding for f in features),
         columns=tuple(f.values for f in features),
         splits=tuple(f.splits for f in features),

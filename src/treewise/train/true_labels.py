@@ -11,19 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
+from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError, listing
-from treewise.tree.arrays import UNNAMED, Label, Target
 from treewise.train.column_roles import take_target
 from treewise.train.target import few_whole_numbers
-from treewise.data.table import Column, Table
+from treewise.tree.arrays import UNNAMED, Label, Target
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 Ints = npt.NDArray[np.int64]
 
 
-class Classes(Protocol):
+class ClassLabels(Protocol):
     """A tree, or many."""
 
     @property
@@ -141,7 +141,7 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     raise DataError(f"{what} Remove {they} first, or drop_missing_target=True (--drop-missing-target).")
 
 
-def class_places(model: Classes, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+def class_places(model: ClassLabels, column: Column) -> tuple[Ints, tuple[Label, ...]]:
     """Return each row's place among a model's classes, then the labels it does not know; and all these."""
     _, codes, found = encode.classes(column)
     known = {str(label): i for i, label in enumerate(model.classes)}

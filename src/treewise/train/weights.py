@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data import encoding as encode
-from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
-from treewise.tree.arrays import Label, Target
-from treewise.train.column_roles import read_array
-from treewise.train.target import Rows
-from treewise.train.settings import LARGEST
-from treewise.data.table import Table
 from treewise._lib.text import number, safe
+from treewise.data import encoding as encode
+from treewise.data.table import Table
+from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.train.column_roles import read_array
+from treewise.train.settings import LARGEST
+from treewise.train.target import Rows
+from treewise.tree.arrays import Label, Target
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeightedRows:
     """The rows that count: their numbers in the table, targets, and weights."""
 
     rows: Rows
@@ -59,12 +59,12 @@ class Weighed:
     weight: npt.NDArray[np.float64]
     factor: npt.NDArray[np.float64] | None = None  # what of the weight is the row's class's; None: nothing
 
-    def take(self, alive: Ints) -> Weighed:
+    def take(self, alive: Ints) -> WeightedRows:
         """Return some of them."""
         raw = self.raw[alive] if len(self.raw) else self.raw
         rows = alive if isinstance(self.rows, range) else self.rows[alive]
         factor = None if self.factor is None else self.factor[alive]
-        return Weighed(rows, self.y[alive], raw, self.weight[alive], factor)
+        return WeightedRows(rows, self.y[alive], raw, self.weight[alive], factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Repeats:
         return Repeats(self.times[rows], self.factor[rows])
 
 
-def repeats(sample: npt.NDArray[np.float64], weighed: Weighed) -> Repeats | None:
+def repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats | None:
     """Take the weights given for rows as counts, if they are whole and few; None: each row stands for itself.
 
     Whatever draws rows by chance must know: a row of weight 2 is two rows, each of which may be drawn. Larger weights
@@ -93,7 +93,7 @@ def repeats(sample: npt.NDArray[np.float64], weighed: Weighed) -> Repeats | None
     return Repeats(sample.astype(np.int64), factor)
 
 
-def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_name: str) -> Weighed:
+def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, table_name: str) -> WeightedRows:
     """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
     weighed = rows
     if class_weight is not None and priors is not None:
@@ -126,7 +126,7 @@ def weigh(rows: Weighed, target: Target, class_weight: Any, priors: Any, table_n
     return weighed
 
 
-def multiplied(rows: Weighed, factor: Floats) -> Weighed:
+def multiplied(rows: WeightedRows, factor: Floats) -> WeightedRows:
     """Return the rows with the factors of their classes multiplied in."""
     return replace(rows, weight=rows.weight * factor, factor=factor)
 

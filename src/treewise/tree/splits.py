@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
 
-from treewise.data.encoding import INT64_MAX, Encoding
 from treewise._lib.text import safe
+from treewise.data.encoding import INT64_MAX, Encoding
 
 Value = float | int | str | None  # one decoded cell; None is missing
 

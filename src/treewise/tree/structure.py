@@ -15,11 +15,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import shown
 from treewise.tree.arrays import LEAF, STOPS, Arrays, Label, Node, Target, Task
 from treewise.tree.splits import Split
-from treewise._lib.text import plural, safe
 
 
 class Grown:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from treewise.predict.costs import CostMatrix
-    from treewise.show.picture.picture import Picture
-    from treewise.show.summary import Summary
     from treewise.evaluate import Check, Evaluation
-    from treewise.tree.arrays import Label
+    from treewise.predict.costs import CostMatrix
+    from treewise.predict.single_row import RowPredictor
     from treewise.prune.cp_table import CpTable
-    from treewise.predict.single_row import Walk
+    from treewise.show.picture.picture import Picture
+    from treewise.show.summary import TreeSummary
+    from treewise.tree.arrays import Label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,16 +45,16 @@ class Tree(Explaining):
     """
 
     @cached_property
-    def walk(self) -> Walk:
+    def walk(self) -> RowPredictor:
         """The tree prepared for single rows.
 
         >>> import treewise as tw
         >>> tw.grow("admissions", preset="id3").walk.node({"GPA": "4.0", "University": "top10", "Published": "no"})
         8
         """
-        from treewise.predict.single_row import Walk
+        from treewise.predict.single_row import RowPredictor
 
-        return Walk(self)
+        return RowPredictor(self)
 
     def predict(self, data: Any, *, estimate: Any = None) -> Any:
         """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
@@ -281,7 +281,7 @@ class Tree(Explaining):
 
         return steps(self)
 
-    def summary(self) -> Summary:
+    def summary(self) -> TreeSummary:
         """Say in a few lines how large the tree is, why its leaves stopped, what it needs and how it was made.
 
         >>> import treewise as tw
@@ -289,9 +289,9 @@ class Tree(Explaining):
         >>> tree.summary().stops
         {'pure': 2, 'max_depth': 3, 'min_samples_leaf': 1}
         """
-        from treewise.show.summary import Summary
+        from treewise.show.summary import TreeSummary
 
-        return Summary(self)
+        return TreeSummary(self)
 
     def show(
         self,
@@ -420,9 +420,9 @@ class Tree(Explaining):
         target, test_target : the answers of the two tables, where these have no column of the target's name: arrays, or
             the name of another column.
         """
-        from treewise.show.report.report import Wanted, report
+        from treewise.show.report.report import ReportOptions, report
 
-        report(self, path, data, test, Wanted(rows, computations, title, target, test_target))
+        report(self, path, data, test, ReportOptions(rows, computations, title, target, test_target))
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle and copy as the text of a model file, which is checked when it comes back."""

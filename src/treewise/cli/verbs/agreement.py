@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.shared_options import all_option, na_option, take_text_options, text_options
-from treewise.cli.render import most_rows, present, showing_options
 from treewise.cli.output import check_place
+from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.shared_options import all_option, na_option, take_text_options, text_options
 from treewise.cli.verb import SHOWN, option, verb
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from treewise.cli.inputs import Model, read_data, read_model
-from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options
-from treewise.cli.render import present, showing_options
+from treewise.cli.inputs import LoadedModel, read_data, read_model
 from treewise.cli.output import check_place
+from treewise.cli.render import present, showing_options
+from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
 
@@ -95,7 +95,7 @@ def command(
     return 0 if found.equivalent else 1
 
 
-def picked(one: Model, two: Model, members: Sequence[int]) -> tuple[Model, Model]:
+def picked(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
     """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
     if len(members) > 2:
         raise ParameterError("--tree is given more than twice, and there are two models.")

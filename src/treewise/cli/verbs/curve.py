@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
+from treewise._lib.text import plural, safe
+from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.param_types import read_numbers
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.shared_options import quiet_option, take_text_options, text_options
-from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
-from treewise.cli.describe_input import prepared_aloud
-from treewise.cli.param_types import read_numbers
 from treewise.cli.verb import CUT, JUDGES, format_option, option, output_option, verb
-from treewise._lib.text import plural, safe
 
 
 def read_over(text: str) -> str:
@@ -79,19 +79,19 @@ def command(
 ) -> None:
     """Follow the errors, draw them, write them."""
     from treewise.cli.progress import bar
-    from treewise.evaluate.validation_curve.curve import Judging, curve_of, truth_of
+    from treewise.evaluate.validation_curve.curve import Validation, curve_of, truth_of
 
     check_place(output, data, validation)
     check_picture(output)
     text = take_text_options(options)
     asked = take_grow_options(options)
-    problem = prepared_aloud(data, asked, text, quiet)
+    problem = prepare_and_report(data, asked, text, quiet)
     judges: Any = validation
     if validation is not None:
         share = as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
     with bar("curve") as progress:
-        judging = Judging(judges, folds, truth_of(data), asked.get("random_state", 0))
+        judging = Validation(judges, folds, truth_of(data), asked.get("random_state", 0))
         found = curve_of(problem, over, judging, values, asked.get("n_jobs"), progress)
     if form == "text" and output != "-":
         say(str(found) if quiet else f"\n{found}")

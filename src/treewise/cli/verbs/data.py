@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treewise._lib.result_table import aligned
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.verb import option, output_option, verb
-from treewise._lib.result_table import aligned
 
 if TYPE_CHECKING:
     from treewise.data.table import KindSpec

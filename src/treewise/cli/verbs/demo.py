@@ -6,12 +6,12 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from treewise.cli.output import is_plain, say
-from treewise.cli.tables import cell
-from treewise.cli.param_types import read_row
-from treewise.cli.verb import verb
 from treewise._lib.result_table import aligned
 from treewise._lib.text import percent, plural, safe
+from treewise.cli.output import is_plain, say
+from treewise.cli.param_types import read_row
+from treewise.cli.tables import cell
+from treewise.cli.verb import verb
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
@@ -75,10 +75,10 @@ def drawing(tree: Tree) -> list[str]:
 
 def size_and_hits(tree: Tree, table: Table) -> str:
     """Say how large a tree is, and how many rows of a table it gets right."""
-    from treewise.evaluate import ClassEvaluation, evaluate
+    from treewise.evaluate import ClassificationEvaluation, evaluate
 
     found = evaluate(tree, table)
-    assert isinstance(found, ClassEvaluation)
+    assert isinstance(found, ClassificationEvaluation)
     right = found.n - found.errors
     hits = f"all {found.n} rows right"
     if found.errors:

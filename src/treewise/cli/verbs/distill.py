@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from treewise.cli.verbs.grow import check_ending, drawn, written_form
+from treewise._lib.text import safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.shared_options import quiet_option, take_text_options, text_options, tree_option, whole_option
-from treewise.cli.render import present, say_styled
 from treewise.cli.output import check_place, deliver, remark, say
-from treewise.cli.tables import json_text
 from treewise.cli.param_types import in_options
+from treewise.cli.render import present, say_styled
+from treewise.cli.shared_options import quiet_option, take_text_options, text_options, tree_option, whole_option
+from treewise.cli.tables import json_text
 from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
-from treewise._lib.text import safe
+from treewise.cli.verbs.grow import check_ending, drawn, written_form
 
 
 @verb(

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.param_types import read_bound
 from treewise.cli.pictures import check_picture, picture, read_picture
+from treewise.cli.render import present
 from treewise.cli.shared_options import (
     cost_option,
     drop_option,
@@ -22,21 +26,17 @@ from treewise.cli.shared_options import (
     tree_option,
     weight_option,
 )
-from treewise.cli.render import present
-from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.tables import json_text
-from treewise.cli.param_types import read_bound
 from treewise.cli.verb import JUDGED, RIVALS, format_option, option, verb
 from treewise.errors import ParameterError, did_you_mean
-from treewise._lib.text import safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from treewise.cli.inputs import Model
-    from treewise.evaluate import Evaluation, Paths
-    from treewise.evaluate.baselines.compare_models import Comparison
+    from treewise.cli.inputs import LoadedModel
     from treewise.data.table import Table
+    from treewise.evaluate import Evaluation, Paths
+    from treewise.evaluate.baselines.compare_models import ModelComparison
 
 Bounds = Sequence[tuple[str, float]]
 
@@ -175,36 +175,36 @@ def command(
 
 def drawing(evaluation: Evaluation, what: str) -> Axes:
     """Draw one picture of an evaluation of classes."""
-    from treewise.evaluate import ClassEvaluation
+    from treewise.evaluate import ClassificationEvaluation
 
-    if not isinstance(evaluation, ClassEvaluation):
+    if not isinstance(evaluation, ClassificationEvaluation):
         raise ParameterError(f"--picture {what}: is for classes, and this predicts numbers. Leave it out.")
     return evaluation.draw(what)
 
 
-def compared(found: Model, table: Table, against: str, folds: int) -> Comparison:
+def compared(found: LoadedModel, table: Table, against: str, folds: int) -> ModelComparison:
     """Compare the way the tree was grown with other models, on folds of the table."""
     from treewise.cli.progress import bar
-    from treewise.predict.costs import cost_of
-    from treewise.train.grow import problem_like
-    from treewise.evaluate.baselines.compare_models import compare
-    from treewise.evaluate.baselines.models import rivals_named
+    from treewise.evaluate.baselines.compare_models import score_models
+    from treewise.evaluate.baselines.models import baselines_named
     from treewise.evaluate.baselines.recipe import recipe_of
+    from treewise.predict.costs import cost_of
+    from treewise.train.grow import prepare_like
 
     tree = found.tree
     if not any(step.get("did") == "grow" for step in tree.history):
         raise ParameterError(
             f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
         )
-    rivals_named(against, tree.task)
+    baselines_named(against, tree.task)
     grow, left_out = recipe_of(tree)
     if left_out:
         remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
-    problem, cost = problem_like(tree, table), cost_of(tree)
+    problem, cost = prepare_like(tree, table), cost_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
     with bar("against") as progress:
         problem = replace(problem, asked={**problem.asked, **now})
-        return compare(problem, grow, against, folds=folds, progress=progress)
+        return score_models(problem, grow, against, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

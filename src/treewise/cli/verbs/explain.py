@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.inputs import Model, looks_like_model, read_data
-from treewise.cli.ensemble_predictor import OfMany
-from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
+from treewise._lib.text import plural
+from treewise.cli.ensemble_predictor import EnsemblePredictor
+from treewise.cli.inputs import LoadedModel, looks_like_model, read_data
 from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.output import check_place, say
+from treewise.cli.param_types import read_names, read_row_numbers
+from treewise.cli.render import present, showing_options
 from treewise.cli.shared_options import (
-    TextForm,
+    TextOptions,
     estimate_option,
     row_option,
     take_text_options,
     text_options,
     tree_option,
 )
-from treewise.cli.render import present, showing_options
 from treewise.cli.sources import grow_source, take_model
-from treewise.cli.output import check_place, say
-from treewise.cli.param_types import read_names, read_row_numbers
+from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import plural
 
 if TYPE_CHECKING:
+    from treewise.data.table import Table
     from treewise.ensemble import Ensemble
     from treewise.explain.row import Explanations
     from treewise.explain.shap import ShapValues
-    from treewise.data.table import Table
     from treewise.tree.tree import Tree
 
 MOST_ROWS = 20  # of a table that are explained without being asked for
@@ -102,7 +102,7 @@ def command(
     if model.many is not None:
         model.only_of_one(to=to, fixed=fixed, estimate=estimate)
         explain_many(model.many, table, typed, rows, shap, form, output)
-        notes = OfMany(model.many).notes(OfMany(model.many).typed(typed)) if typed else []
+        notes = EnsemblePredictor(model.many).notes(EnsemblePredictor(model.many).typed(typed)) if typed else []
         return remark_on_typed(model.made, typed, notes)
     tree = model.tree
     if shap:
@@ -114,8 +114,8 @@ def command(
 
 
 def model_and_table(
-    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextForm, member: int | None
-) -> tuple[Model, Table | None]:
+    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextOptions, member: int | None
+) -> tuple[LoadedModel, Table | None]:
     """Read the model, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
     if grows:
         if data is not None:
@@ -135,11 +135,11 @@ def explained(
     wished: tuple[Any, Any, Any],
 ) -> Explanations:
     """Explain rows that were typed, or those of the table that were asked for."""
-    from treewise.explain.row import Wish, explain_rows, explain_typed
+    from treewise.explain.row import DesiredAnswer, explain_rows, explain_typed
     from treewise.explain.row.counterfactual import check_fixed
 
     to, fixed, estimate = wished
-    wish = Wish(to, check_fixed(tree, fixed))
+    wish = DesiredAnswer(to, check_fixed(tree, fixed))
     if typed:
         return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], wish, estimate)
     assert table is not None
@@ -176,7 +176,7 @@ def explain_many(
     import numpy as np
 
     numbers = range(len(typed)) if table is None else chosen(table, rows)
-    some = OfMany(trees).typed(typed) if table is None else table.take(np.array(numbers, np.int64))
+    some = EnsemblePredictor(trees).typed(typed) if table is None else table.take(np.array(numbers, np.int64))
     if shap:
         found = trees.shap(some)
         return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from treewise.cli.inputs import read_model
-from treewise.cli.shared_options import tree_option
-from treewise.cli.output import check_place, deliver, remark, say
-from treewise.cli.verb import format_option, output_option, verb
 from treewise._lib.text import plural, safe
+from treewise.cli.inputs import read_model
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.shared_options import tree_option
+from treewise.cli.verb import format_option, output_option, verb
 
 
 @verb(

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from treewise.cli.inputs import read_model_and_data
+from treewise._lib.text import safe
 from treewise.cli.grow_ensemble import check_ending, check_own_table, say_grown, show_many, write_many
+from treewise.cli.inputs import read_model_and_data
+from treewise.cli.output import check_place, remark
 from treewise.cli.shared_options import (
     all_option,
     jobs_option,
@@ -19,10 +21,8 @@ from treewise.cli.shared_options import (
     text_options,
     weight_option,
 )
-from treewise.cli.output import check_place, remark
 from treewise.cli.verb import MANY, option, output_option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import safe
 
 
 @verb(

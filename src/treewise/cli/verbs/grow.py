@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treewise._lib.text import plural, safe
+from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
-from treewise.cli.shared_options import TextForm, quiet_option, take_text_options, text_options, whole_option
-from treewise.cli.render import coloured, has_style, say_styled
 from treewise.cli.output import check_place, deliver, is_plain, remark
-from treewise.cli.describe_input import prepared_aloud
 from treewise.cli.param_types import in_options
+from treewise.cli.render import coloured, has_style, say_styled
+from treewise.cli.shared_options import TextOptions, quiet_option, take_text_options, text_options, whole_option
 from treewise.cli.verb import output_option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.train.training_set import Problem
-    from treewise.prune.grow_and_prune import Pruning
     from treewise.data.table import Table
+    from treewise.prune.grow_and_prune import PruningPlan
+    from treewise.train.training_set import TrainingSet
     from treewise.tree.tree import Tree
 
 MOST_LINES = 60  # of a bounded view
@@ -65,7 +65,7 @@ def command(data: str, ensemble: str | None, output: str | None, whole: bool, qu
     return grow_one(data, asked, form, output, whole, quiet)
 
 
-def grow_one(data: str, asked: dict[str, Any], form: TextForm, output: str | None, whole: bool, quiet: bool) -> None:
+def grow_one(data: str, asked: dict[str, Any], form: TextOptions, output: str | None, whole: bool, quiet: bool) -> None:
     """Grow one tree, show it, save it."""
     problem, tree = grow_aloud(data, asked, form, quiet)
     model = None if output is None else written_form(tree, output)
@@ -82,10 +82,12 @@ def grow_one(data: str, asked: dict[str, Any], form: TextForm, output: str | Non
         remark("", saved_line(output, data, small, folded=EVERY_LINE in view.rpartition("\n")[2]))
 
 
-def grow_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: bool = False) -> tuple[Problem, Tree]:
+def grow_aloud(
+    data: str | Table, asked: dict[str, Any], form: TextOptions, quiet: bool = False
+) -> tuple[TrainingSet, Tree]:
     """Grow a tree, saying on standard error what was understood and how it went."""
     from treewise.cli.progress import bar
-    from treewise.train.grow import PRUNING, grow_problem, pruning_for
+    from treewise.train.grow import PRUNING, grow_training_set, pruning_for
 
     later = {name: asked[name] for name in PRUNING if name in asked}
     if isinstance(later.get("validation"), str):
@@ -93,11 +95,11 @@ def grow_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: 
     wanted = pruning_for(asked.get("preset"), **later)
     n_jobs = asked.get("n_jobs")
     growing = {name: value for name, value in asked.items() if name not in PRUNING}
-    problem = prepared_aloud(data, growing, form, quiet)
+    problem = prepare_and_report(data, growing, form, quiet)
     started = time.monotonic()
     if wanted is None:
         with bar("grow") as progress:
-            tree = grow_problem(problem, progress, n_jobs)
+            tree = grow_training_set(problem, progress, n_jobs)
         lines = grown_lines(tree, time.monotonic() - started)
     else:
         tree, lines = grow_and_cut(problem, wanted, n_jobs)
@@ -111,7 +113,7 @@ def grow_aloud(data: str | Table, asked: dict[str, Any], form: TextForm, quiet: 
     return problem, tree
 
 
-def grow_and_cut(problem: Problem, wanted: Pruning, n_jobs: int | None) -> tuple[Tree, list[tuple[str, str]]]:
+def grow_and_cut(problem: TrainingSet, wanted: PruningPlan, n_jobs: int | None) -> tuple[Tree, list[tuple[str, str]]]:
     """Grow a tree and prune it, with a bar for each; and what to say of it."""
     from treewise.cli.progress import bar
     from treewise.prune.grow_and_prune import grow_first, prune_grown
@@ -160,27 +162,27 @@ def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     ]
 
 
-def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, problem: Problem | None = None) -> str:
+def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, problem: TrainingSet | None = None) -> str:
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     if whole or not sys.stdout.isatty():
         return in_text(tree, bool(bars), problem)
     return in_shell_words(in_text(tree, bars, problem, max_lines=MOST_LINES, width=screen_width()), "; from node")
 
 
-def in_text(tree: Tree, bars: bool | None, problem: Problem | None, **bounds: Any) -> str:
+def in_text(tree: Tree, bars: bool | None, problem: TrainingSet | None, **bounds: Any) -> str:
     """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours.
 
     The bars of numbers are histograms where the tree has just been grown on a problem.
     """
+    from treewise.show.samples import NodeSamples
     from treewise.show.text_tree.bars import unpainted
-    from treewise.show.samples import Samples
     from treewise.show.text_tree.text_tree import render
 
     style = has_style()
     wanted = bars if bars is not None or style else False
     paint = coloured if style else unpainted
     seen = wanted is not False and problem is not None and tree.task == "regression"
-    samples = Samples.of_problem(tree, problem) if seen and problem is not None else None
+    samples = NodeSamples.of_problem(tree, problem) if seen and problem is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
 
 

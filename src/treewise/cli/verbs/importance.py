@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treewise._lib.text import safe
 from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
+from treewise.cli.render import present, showing_options
 from treewise.cli.shared_options import (
     drop_option,
     estimate_option,
@@ -20,11 +23,8 @@ from treewise.cli.shared_options import (
     tree_option,
     weight_option,
 )
-from treewise.cli.render import present, showing_options
-from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.verb import SHOWN, option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import safe
 
 if TYPE_CHECKING:
     from treewise.evaluate.importances import Importances

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treewise._lib.text import plural, safe
+from treewise.cli.ensemble_predictor import EnsemblePredictor
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.ensemble_predictor import OfMany
-from treewise.cli.tree_predictor import Asked, OfOne, remark_on_typed
+from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.param_types import read_names
 from treewise.cli.shared_options import (
     cost_option,
     estimate_option,
@@ -19,12 +21,10 @@ from treewise.cli.shared_options import (
     text_options,
     tree_option,
 )
-from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
-from treewise.cli.param_types import read_names
+from treewise.cli.tree_predictor import TreePredictor, TypedRow, remark_on_typed
 from treewise.cli.verb import option, output_option, verb
 from treewise.errors import ParameterError, listing
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
@@ -95,8 +95,8 @@ def command(
     **text: Any,
 ) -> None:
     """Predict a table, or single rows."""
-    from treewise.train.true_labels import with_levels_of
     from treewise.predict.confidence_intervals import check_confidence
+    from treewise.train.true_labels import with_levels_of
 
     check_place(output, model, data)
     check_confidence(confidence)
@@ -107,13 +107,15 @@ def command(
         found = read_model(model, member=member)
     else:
         found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
-    speaker: OfOne | OfMany
+    speaker: TreePredictor | EnsemblePredictor
     if found.many is not None:
         found.only_of_one(estimate=estimate, interval=interval, cost=cost)
-        speaker = OfMany(found.many, proba)
+        speaker = EnsemblePredictor(found.many, proba)
     else:
         tree = found.tree if data is None else with_levels_of(found.tree, table)
-        speaker = OfOne(tree if cost is None else tree.with_cost(cost), Asked(proba, interval, confidence, estimate))
+        speaker = TreePredictor(
+            tree if cost is None else tree.with_cost(cost), TypedRow(proba, interval, confidence, estimate)
+        )
     table = speaker.typed(typed) if data is None else table
     if form == "text" and typed:
         sentences = "\n".join(speaker.sentences(table))

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.verbs.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
-from treewise.cli.inputs import read_data, read_model
-from treewise.cli.shared_options import na_option, take_text_options, text_options, tree_option
-from treewise.cli.render import say_styled
-from treewise.cli.output import check_place, deliver, is_plain, remark, say
-from treewise.cli.tables import json_text
-from treewise.cli.param_types import read_at
-from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
-from treewise.errors import ParameterError
 from treewise._lib.text import safe
+from treewise.cli.inputs import read_data, read_model
+from treewise.cli.output import check_place, deliver, is_plain, remark, say
+from treewise.cli.param_types import read_at
+from treewise.cli.render import say_styled
+from treewise.cli.shared_options import na_option, take_text_options, text_options, tree_option
+from treewise.cli.tables import json_text
+from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
+from treewise.cli.verbs.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
+from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
     from treewise.tree.tree import Tree

@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from treewise.cli.verbs.grow import check_ending, drawn, written_form
+from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.param_types import in_options
+from treewise.cli.render import say_styled
 from treewise.cli.shared_options import (
     na_option,
     quiet_option,
@@ -19,11 +22,8 @@ from treewise.cli.shared_options import (
     weight_option,
     whole_option,
 )
-from treewise.cli.render import say_styled
-from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.param_types import in_options
 from treewise.cli.verb import output_option, verb
-from treewise._lib.text import safe
+from treewise.cli.verbs.grow import check_ending, drawn, written_form
 
 
 @verb(

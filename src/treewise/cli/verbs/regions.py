@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treewise._lib.text import plural, safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
-from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options, tree_option
 from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.param_types import read_held, read_varied
+from treewise.cli.pictures import check_picture, is_picture, picture
+from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options, tree_option
 from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
-    from treewise.cli.shared_options import TextForm
+    from treewise.cli.shared_options import TextOptions
     from treewise.data.table import Table
     from treewise.tree.tree import Tree
 
@@ -113,7 +113,7 @@ def read_models(
     data: str,
     na_values: Sequence[str],
     target: str | None,
-    form: TextForm,
+    form: TextOptions,
     member: int | None,
 ) -> tuple[dict[str, Tree], Table]:
     """Read saved trees, each by the name of its file, and the table; of files that hold many trees, ``member``."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
+from treewise._lib.text import safe
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.shared_options import take_text_options, text_options, tree_option
 from treewise.cli.sources import grow_source, is_model, take_model
-from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.verb import SHOWN, option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import safe
 
 
 @verb(
@@ -52,10 +52,10 @@ from treewise._lib.text import safe
 @text_options
 def command(source: str, data: str | None, member: int | None, output: str, test: str | None, **options: Any) -> None:
     """Write the report of a tree."""
-    from treewise.show.report.report import Wanted, report_html
+    from treewise.show.report.report import ReportOptions, report_html
 
     check_place(output, source, data, test)
-    wanted = Wanted(options.pop("rows"), options.pop("computations"), options.pop("title"))
+    wanted = ReportOptions(options.pop("rows"), options.pop("computations"), options.pop("title"))
     text_form, asked = take_text_options(options), take_grow_options(options)
     na_values = asked.get("na_values", ())
     if data is None:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise.cli.verbs.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
-from treewise.cli.inputs import Model
+from treewise._lib.text import safe
+from treewise.cli.inputs import LoadedModel
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.shared_options import all_option, take_text_options, text_options, tree_option
-from treewise.cli.render import say_styled
-from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.output import deliver, remark, say
+from treewise.cli.render import say_styled
+from treewise.cli.shared_options import all_option, take_text_options, text_options, tree_option
+from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
-from treewise._lib.text import safe
+from treewise.cli.verbs.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
 
 if TYPE_CHECKING:
-    from treewise.train.training_set import Problem
+    from treewise.train.training_set import TrainingSet
     from treewise.tree.tree import Tree
 
 
@@ -83,7 +83,7 @@ def command(
     return None
 
 
-def show_many(model: Model, whole: bool, form: str) -> None:
+def show_many(model: LoadedModel, whole: bool, form: str) -> None:
     """Say what many trees are; of boosting, its rounds."""
     from treewise.cli.grow_ensemble import show_rounds
 
@@ -96,7 +96,7 @@ def show_many(model: Model, whole: bool, form: str) -> None:
 
 
 def shown_tree(
-    tree: Tree, problem: Problem | None, whole: bool, node: int, depth: int | None, bars: bool | None
+    tree: Tree, problem: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
     unbounded = whole or not sys.stdout.isatty()
@@ -110,7 +110,7 @@ def shown_tree(
 # -- the summary ----------------------------------------------------------------------------------------
 
 
-def summary_text(model: Model) -> str:
+def summary_text(model: LoadedModel) -> str:
     """Say in a few lines what a model is, which columns it needs, and how it was made."""
     facts, saved = [], model.saved
     if saved:
@@ -123,7 +123,7 @@ def summary_text(model: Model) -> str:
     return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 
 
-def summary_of(model: Model) -> dict[str, Any]:
+def summary_of(model: LoadedModel) -> dict[str, Any]:
     """Return the summary as plain values."""
     sha256 = model.sha256 if model.content else None
     return {"model": model.name, **model.saved, "sha256": sha256, **model.made.summary().to_dict()}

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
+from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.shared_options import quiet_option, take_text_options, text_options
-from treewise.cli.render import present, showing_options
 from treewise.cli.output import check_place, remark
-from treewise.cli.describe_input import prepared_aloud
+from treewise.cli.render import present, showing_options
+from treewise.cli.shared_options import quiet_option, take_text_options, text_options
 from treewise.cli.verb import JUDGES, option, verb
 
 
@@ -54,7 +54,7 @@ def command(data: str, resamples: int, form: str | None, output: str | None, qui
     if isinstance(later.get("validation"), str):
         later["validation"] = read_data(later["validation"], asked.get("na_values", ()), text)
     wanted = pruning_for(asked.get("preset"), **later)
-    problem = prepared_aloud(data, asked, text, quiet)
+    problem = prepare_and_report(data, asked, text, quiet)
     with bar("resamples") as progress:
         found = stability_of(problem, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
     if not quiet:

@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
+from treewise._lib.text import safe
 from treewise.cli.inputs import read_data, read_model_and_data
+from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
+from treewise.cli.render import most_rows, present, showing_options
 from treewise.cli.shared_options import (
     all_option,
     na_option,
@@ -17,10 +20,7 @@ from treewise.cli.shared_options import (
     text_options,
     weight_option,
 )
-from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.verb import JUDGES, option, verb
-from treewise._lib.text import safe
 
 
 @verb(

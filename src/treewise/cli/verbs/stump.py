@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
+from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
+from treewise.cli.output import check_place, remark
+from treewise.cli.render import most_rows, present, showing_options
 from treewise.cli.shared_options import (
     all_option,
     per_option,
@@ -15,9 +18,6 @@ from treewise.cli.shared_options import (
     text_options,
     unit_option,
 )
-from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.output import check_place, remark
-from treewise.cli.describe_input import prepared_aloud
 from treewise.cli.verb import CUT, SHOWN, option, verb
 
 
@@ -58,7 +58,7 @@ def command(
 
     check_place(output, data)
     text, asked = take_text_options(options), take_grow_options(options)
-    problem = prepared_aloud(data, {**asked, "max_depth": 1}, text, quiet)
+    problem = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
     found = stump_of(problem, unit, per, asked.get("n_jobs"))
     if not quiet:
         remark("", "")

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_data, read_model_and_data
+from treewise.cli.output import check_place
+from treewise.cli.render import most_rows, present, showing_options
 from treewise.cli.shared_options import (
     confidence_option,
     drop_option,
@@ -19,8 +21,6 @@ from treewise.cli.shared_options import (
     top_option,
     tree_option,
 )
-from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.output import check_place
 from treewise.cli.verb import SHOWN, option, verb
 
 

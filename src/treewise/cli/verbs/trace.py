@@ -12,20 +12,27 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from treewise.cli.inputs import read_model_and_data
+from treewise._lib.text import plural, safe
 from treewise.cli.grow_ensemble import check_own_table
+from treewise.cli.inputs import read_model_and_data
 from treewise.cli.options import grow_options, take_grow_options
+from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
+from treewise.cli.param_types import in_options
 from treewise.cli.pictures import ENDINGS as DRAWN
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
-from treewise.cli.shared_options import TextForm, per_option, take_text_options, text_options, tree_option, unit_option
 from treewise.cli.render import form_for, form_option, most_rows, present
+from treewise.cli.shared_options import (
+    TextOptions,
+    per_option,
+    take_text_options,
+    text_options,
+    tree_option,
+    unit_option,
+)
 from treewise.cli.sources import grow_source, is_model, refuse_growing
-from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
-from treewise.cli.param_types import in_options
 from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
@@ -150,11 +157,11 @@ def form_of_round(form: str | None, output: str | None, member: int | None) -> s
 
 
 def trace_grown(
-    source: str, asked: dict[str, Any], form: TextForm, member: int | None, node: int | None, view: dict[str, Any]
+    source: str, asked: dict[str, Any], form: TextOptions, member: int | None, node: int | None, view: dict[str, Any]
 ) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
+    from treewise.explain.trace.nodes import TraceView
     from treewise.explain.trace.trace import Trace, check_view
-    from treewise.explain.trace.nodes import View
 
     if is_model(source, asked, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
@@ -162,7 +169,7 @@ def trace_grown(
     tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
-    return Trace(tree, problem, check_view(View(**view), tree.columns), None if node is None else [node])
+    return Trace(tree, problem, check_view(TraceView(**view), tree.columns), None if node is None else [node])
 
 
 def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
@@ -170,9 +177,9 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
 
     Elsewhere a bar, or a remark, says that it takes long.
     """
-    from treewise.explain.trace.render import Printing, blocks, render
+    from treewise.explain.trace.render import TraceFormat, blocks, render
 
-    how = Printing(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
+    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()

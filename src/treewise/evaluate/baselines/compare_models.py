@@ -20,25 +20,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.predict.costs import CostMatrix
-from treewise.train.resampling import fold_numbers, part
-from treewise.train.grow import PRUNING, grow_problem, problem_for, pruning_for
-from treewise.predict.confidence_intervals import beta_share, wilson
-from treewise.train.training_set import Problem
-from treewise.prune.grow_and_prune import grow_and_prune
-from treewise.evaluate.baselines.models import Model, TreeModel, facts_in_words, losses_on, rivals_named, size_of
-from treewise._lib.result_table import Heading, Sheet, Shown, Style, aligned
-from treewise.tree.tree import Tree
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style, aligned
 from treewise._lib.text import count, percent, plural, rough_percent, safe
+from treewise.evaluate.baselines.models import (
+    BaselineModel,
+    TreeModel,
+    baselines_named,
+    facts_in_words,
+    losses_on,
+    size_of,
+)
+from treewise.predict.confidence_intervals import beta_share, wilson
+from treewise.predict.costs import CostMatrix
+from treewise.prune.grow_and_prune import grow_and_prune
+from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for
+from treewise.train.resampling import fold_numbers, part
+from treewise.train.training_set import TrainingSet
+from treewise.tree.tree import Tree
 
-__all__ = ["Comparison", "Outcome", "against", "compare"]
+__all__ = ["ModelComparison", "ModelScore", "compare_models", "score_models"]
 
 Floats = npt.NDArray[np.float64]
 Z95 = 1.96
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ModelScore:
     """How one model did over all folds."""
 
     name: str
@@ -50,7 +57,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class ModelComparison(Displayable):
     """A tree and its rivals on the same folds. ``print`` it, look at ``outcomes``, or take ``to_dict()``."""
 
     table: str
@@ -58,7 +65,7 @@ class Comparison(Shown):
     n: int
     folds: int
     measure: str  # "error", "cost" or "rmse"
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ModelScore, ...]
     weight: Floats | None = None  # of each row, where they weigh differently
 
     @property
@@ -66,12 +73,12 @@ class Comparison(Shown):
         """How many rows of equal weight would tell as much: the rows, without weights."""
         return effective_rows(self.n, self.weight)
 
-    def error(self, outcome: Outcome) -> float:
+    def error(self, outcome: ModelScore) -> float:
         """Return the share of wrong rows, the cost a row, or the root mean squared error; weighted rows by weight."""
         mean = float(np.average(outcome.losses, weights=self.weight))
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
-    def interval(self, outcome: Outcome) -> tuple[float, float]:
+    def interval(self, outcome: ModelScore) -> tuple[float, float]:
         """Return the 95 % interval: Wilson's of an error, the normal one of a mean cost or mean squared error."""
         if self.measure == "error":
             return wilson(self.error(outcome) * self.effective, self.effective)
@@ -80,7 +87,7 @@ class Comparison(Shown):
         ends = max(0.0, mean - half), mean + half
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
 
-    def duel(self, rival: Outcome) -> dict[str, float]:
+    def duel(self, rival: ModelScore) -> dict[str, float]:
         """Compare a rival with the tree row by row: where it does better, where worse, how likely that is by chance.
 
         ``p`` is the sign test's for errors; for costs, squared errors and rows of different weight that of the mean
@@ -114,27 +121,27 @@ class Comparison(Shown):
         ]
         return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the models, the tree first."""
         in_percent = self.measure == "error"
         written = rough_percent if in_percent else lambda value: f"{value:,.{self.decimals}f}"
         headings = (
-            Heading("model"),
-            Heading(self.measure, "number", "error %" if in_percent else None, written),
-            Heading("low", "number", only="data"),
-            Heading("high", "number", only="data"),
-            Heading("interval", "number", "95 % interval", str, only="words"),
-            Heading("fit_seconds", "number", "fit", seconds),
-            Heading("predict_seconds", "number", "predict", seconds),
-            Heading("bytes", "number", "size", memory),
-            Heading("about", title=""),
+            ColumnSpec("model"),
+            ColumnSpec(self.measure, "number", "error %" if in_percent else None, written),
+            ColumnSpec("low", "number", only="data"),
+            ColumnSpec("high", "number", only="data"),
+            ColumnSpec("interval", "number", "95 % interval", str, only="words"),
+            ColumnSpec("fit_seconds", "number", "fit", seconds),
+            ColumnSpec("predict_seconds", "number", "predict", seconds),
+            ColumnSpec("bytes", "number", "size", memory),
+            ColumnSpec("about", title=""),
         )
         rows = []
         for o in self.outcomes:
             low, high = self.interval(o)
             between = f"{written(low)} to {written(high)}"
             rows.append((o.name, self.error(o), low, high, between, o.fit_seconds, o.predict_seconds, o.bytes, o.about))
-        return Sheet(self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), of="model")
+        return ResultTable(self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), of="model")
 
     @property
     def title(self) -> str:
@@ -165,7 +172,7 @@ class Comparison(Shown):
         low, high = self.interval(self.outcomes[0])
         return max(0, 1 - math.floor(math.log10((high - low) / 2))) if high > low else 4
 
-    def _verdict(self, rival: Outcome) -> str:
+    def _verdict(self, rival: ModelScore) -> str:
         """Say whether the data prefer a rival to the tree."""
         found = self.duel(rival)
         better, worse, more, p = int(found["better_rows"]), int(found["worse_rows"]), found["more_loss"], found["p"]
@@ -179,7 +186,7 @@ class Comparison(Shown):
         return f"{rows}: {clear} ({test}, {chance})"
 
 
-def against(
+def compare_models(
     data: Any,
     target: Any = None,
     models: Sequence[str] | str | None = None,
@@ -189,7 +196,7 @@ def against(
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
     **options: Any,
-) -> Comparison:
+) -> ModelComparison:
     """Compare a tree with other models on the same folds (ID3 notes: "when might K-NN be better?").
 
     >>> import treewise as tw
@@ -209,35 +216,35 @@ def against(
     """
     asked = {name: options.pop(name) for name in PRUNING if name in options}
     wanted = pruning_for(options.get("preset"), **asked)
-    problem = problem_for(data, target, random_state=random_state, **options)
+    problem = prepare(data, target, random_state=random_state, **options)
 
-    def grow(rows: Problem) -> Tree:
-        return grow_problem(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+    def grow(rows: TrainingSet) -> Tree:
+        return grow_training_set(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
 
-    return compare(problem, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
+    return score_models(problem, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
 
 
-def compare(
-    problem: Problem,
-    grow: Callable[[Problem], Tree],
+def score_models(
+    problem: TrainingSet,
+    grow: Callable[[TrainingSet], Tree],
     models: Sequence[str] | str | None = None,
     *,
     folds: int = 10,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Comparison:
+) -> ModelComparison:
     """Compare on a prepared problem; ``grow`` makes the tree of every fold from its rows."""
     task, classes = problem.target.task, problem.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
-    kinds = rivals_named(usual if models is None else models, task)
+    kinds = baselines_named(usual if models is None else models, task)
     number = fold_numbers(problem, folds, random_state)
     given = problem.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
-    found = {name: Record(np.zeros(len(problem))) for name in ("tree", *kinds)}
+    found = {name: FoldRecord(np.zeros(len(problem))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
-        models_of_fold: list[Model] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
+        models_of_fold: list[BaselineModel] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
         for i, (record, model) in enumerate(zip(found.values(), models_of_fold, strict=True), start=1):
             record.add(model, part(problem, train), part(problem, held_out), held_out, cost)
             if progress is not None:
@@ -245,10 +252,10 @@ def compare(
     outcomes = tuple(record.outcome(name, problem) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
     name, target = problem.table_name, problem.target.name
-    return Comparison(name, target, len(problem), folds, measure, outcomes, weights_of(problem))
+    return ModelComparison(name, target, len(problem), folds, measure, outcomes, weights_of(problem))
 
 
-def weights_of(problem: Problem) -> Floats | None:
+def weights_of(problem: TrainingSet) -> Floats | None:
     """Return what each row weighs; None where all weigh the same."""
     if problem.weight.min() == problem.weight.max():
         return None
@@ -256,7 +263,7 @@ def weights_of(problem: Problem) -> Floats | None:
 
 
 @dataclass
-class Record:
+class FoldRecord:
     """What was found of a model so far."""
 
     losses: Floats
@@ -266,7 +273,9 @@ class Record:
     facts: tuple[float, ...] = ()
     about: str = ""
 
-    def add(self, model: Model, train: Problem, test: Problem, rows: Any, cost: CostMatrix | None) -> None:
+    def add(
+        self, model: BaselineModel, train: TrainingSet, test: TrainingSet, rows: Any, cost: CostMatrix | None
+    ) -> None:
         """Fit on one part, answer for the other."""
         start = time.perf_counter()
         model.fit(train)
@@ -279,11 +288,11 @@ class Record:
         self.facts += (model.fact,)
         self.about = model.about
 
-    def outcome(self, name: str, problem: Problem) -> Outcome:
+    def outcome(self, name: str, problem: TrainingSet) -> ModelScore:
         """Return the averages over the folds."""
         k = len(self.facts)
         words = facts_in_words(self.about, self.facts, problem)
-        return Outcome(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
+        return ModelScore(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
 
 
 def sign_test(better: int, worse: int) -> float:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.train.training_set import Problem
+from treewise.train.training_set import TrainingSet
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,10 +24,10 @@ Writer = Callable[[npt.NDArray[Any]], Floats]
 LARGEST_DENSE = 50_000_000  # numbers; a larger table is kept sparse
 
 
-class Features:
+class FeatureMatrix:
     """Writes rows as numbers, in the way that some training rows suggest."""
 
-    def __init__(self, training: Problem) -> None:
+    def __init__(self, training: TrainingSet) -> None:
         self.writers: list[Writer] = []
         self.numbers = self.indicators = 0
         for encoding, values in zip(training.encodings, training.columns, strict=True):
@@ -59,7 +59,7 @@ class Features:
         """How many numbers a row has."""
         return self.numbers + self.indicators
 
-    def write(self, rows: Problem) -> Any:
+    def write(self, rows: TrainingSet) -> Any:
         """Return rows as a matrix of numbers, sparse where it is large."""
         parts = (write(values) for write, values in zip(self.writers, rows.columns, strict=True))
         if not self.writers:

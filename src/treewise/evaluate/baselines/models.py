@@ -13,15 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.predict.costs import CostMatrix, least_costly, losses
-from treewise.errors import ParameterError, did_you_mean, listing
-from treewise.train.resampling import fold_numbers, part
-from treewise.tree.arrays import Target
-from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
-from treewise.train.training_set import Problem
-from treewise.evaluate.baselines.features import Features
-from treewise.tree.tree import Tree
 from treewise._lib.text import figure, plural, safe
+from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.evaluate.baselines.features import FeatureMatrix
+from treewise.predict.costs import CostMatrix, least_costly, losses
+from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.train.resampling import fold_numbers, part
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import Target
+from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = (1, 3, 5, 9, 15, 25, 45, 75)
@@ -29,16 +29,16 @@ AT_ONCE = 1000  # rows, so that Ctrl-C is answered between them
 QUARTER = 4  # K-NN's k is chosen on one row of so many
 
 
-class Model(Protocol):
+class BaselineModel(Protocol):
     """What is compared. ``predict`` gives class numbers, or values; under costs the class of least expected cost."""
 
     about: str  # how it came out, with a place for ``fact``
 
-    def fit(self, rows: Problem) -> None:
+    def fit(self, rows: TrainingSet) -> None:
         """Learn from some rows."""
         ...
 
-    def predict(self, rows: Problem) -> npt.NDArray[Any]:
+    def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Answer for other rows of the same table."""
         ...
 
@@ -53,7 +53,7 @@ class Model(Protocol):
         ...
 
 
-def size_of(model: Model) -> int:
+def size_of(model: BaselineModel) -> int:
     """Return how many bytes a fitted model remembers: as Python writes its arrays down."""
     return len(pickle.dumps(model.state, protocol=5))
 
@@ -63,14 +63,14 @@ class TreeModel:
 
     about = "{} leaves"
 
-    def __init__(self, grow: Callable[[Problem], Tree]) -> None:
+    def __init__(self, grow: Callable[[TrainingSet], Tree]) -> None:
         self.grow = grow
 
-    def fit(self, rows: Problem) -> None:
+    def fit(self, rows: TrainingSet) -> None:
         """Grow, and prune where that was asked for."""
         self.tree = self.grow(rows)
 
-    def predict(self, rows: Problem) -> npt.NDArray[Any]:
+    def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Walk down."""
         nodes = find_nodes(self.tree, rows.columns, len(rows))
         return answers_of(self.tree, nodes_that_speak(self.tree, nodes))
@@ -87,7 +87,7 @@ class TreeModel:
         return float(self.tree.n_leaves)
 
 
-class Constant:
+class ConstantModel:
     """Always the majority class (of least cost), or the mean."""
 
     about = "always {}"
@@ -95,7 +95,7 @@ class Constant:
     def __init__(self, cost: CostMatrix | None, n_jobs: int | None) -> None:
         self.cost = cost
 
-    def fit(self, rows: Problem) -> None:
+    def fit(self, rows: TrainingSet) -> None:
         """Count."""
         weight = rows.weight.astype(np.float64)
         if rows.target.task == "regression":
@@ -104,7 +104,7 @@ class Constant:
         counts = np.bincount(rows.y, weight, len(rows.target.classes)).astype(np.float64)
         self.fact = float(least_costly(counts[None], self.cost)[0])
 
-    def predict(self, rows: Problem) -> npt.NDArray[Any]:
+    def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Say the same."""
         return np.full(len(rows), self.fact if rows.target.task == "regression" else int(self.fact))
 
@@ -114,20 +114,20 @@ class Constant:
         return self.fact
 
 
-class Fitted:
+class FittedModel:
     """A model of scikit-learn on the table as numbers."""
 
     def __init__(self, cost: CostMatrix | None, n_jobs: int | None) -> None:
         self.cost, self.n_jobs = cost, n_jobs
         self.model: Any = None
 
-    def learn(self, rows: Problem, model: Any, weighted: bool) -> None:
+    def learn(self, rows: TrainingSet, model: Any, weighted: bool) -> None:
         """Fit one on some rows."""
-        self.features = Features(rows)
+        self.features = FeatureMatrix(rows)
         weights = {"sample_weight": rows.weight.astype(np.float64)} if weighted else {}
         self.model = model.fit(self.features.write(rows), targets(rows), **weights)
 
-    def predict(self, rows: Problem) -> npt.NDArray[Any]:
+    def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Answer, some rows at a time."""
         X = self.features.write(rows)
         return np.concatenate([self.answer(X[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)])
@@ -146,12 +146,12 @@ class Fitted:
         return self.model
 
 
-class Neighbours(Fitted):
+class NearestNeighbours(FittedModel):
     """K-nearest neighbours; k is chosen on a quarter of the training rows, of equally good ones the largest."""
 
     about = "k = {}, chosen on a quarter of the training rows"
 
-    def fit(self, rows: Problem) -> None:
+    def fit(self, rows: TrainingSet) -> None:
         """Choose k, and remember all rows."""
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor  # type: ignore[import-untyped]
 
@@ -159,7 +159,7 @@ class Neighbours(Fitted):
         self.fact = float(self.choose(rows, kind)) if len(rows) >= 2 * QUARTER else 1.0
         self.learn(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
 
-    def choose(self, rows: Problem, kind: Any) -> int:
+    def choose(self, rows: TrainingSet, kind: Any) -> int:
         """Return the k that loses least on rows held out: the neighbours are found once, for the largest k."""
         held_out = fold_numbers(rows, QUARTER) == 0
         train, valid = part(rows, np.flatnonzero(~held_out)), part(rows, np.flatnonzero(held_out))
@@ -180,12 +180,12 @@ def vote(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt
     return least_costly(counts.astype(np.float64), cost)
 
 
-class Linear(Fitted):
+class LinearModel(FittedModel):
     """Logistic regression, or for numbers ridge regression, with scikit-learn's usual penalty."""
 
     about = "on {} indicators and {numbers}"
 
-    def fit(self, rows: Problem) -> None:
+    def fit(self, rows: TrainingSet) -> None:
         """Fit by scikit-learn; a single class needs no model."""
         from sklearn.linear_model import LogisticRegression, Ridge  # type: ignore[import-untyped]
 
@@ -201,15 +201,15 @@ class Linear(Fitted):
 
 
 MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
-    "knn": ("", Neighbours),
-    "logistic": ("classification", Linear),
-    "linear": ("regression", Linear),
-    "majority": ("classification", Constant),
-    "mean": ("regression", Constant),
+    "knn": ("", NearestNeighbours),
+    "logistic": ("classification", LinearModel),
+    "linear": ("regression", LinearModel),
+    "majority": ("classification", ConstantModel),
+    "mean": ("regression", ConstantModel),
 }
 
 
-def rivals_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
+def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Find the models by name; one of the other task is refused."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
@@ -220,7 +220,7 @@ def rivals_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     if not listed:
         raise ParameterError(f"against names no model. For {task} there are {listing(fitting)}.")
     chosen = {name: MODELS[name][1] for name in listed}
-    if any(issubclass(kind, Fitted) for kind in chosen.values()):
+    if any(issubclass(kind, FittedModel) for kind in chosen.values()):
         require_sklearn()
     return chosen
 
@@ -236,19 +236,19 @@ def require_sklearn() -> None:
         ) from None
 
 
-def targets(rows: Problem) -> npt.NDArray[Any]:
+def targets(rows: TrainingSet) -> npt.NDArray[Any]:
     """Return what is to be predicted: class numbers, or values."""
     return rows.raw if rows.target.task == "regression" else rows.y
 
 
-def losses_on(rows: Problem, said: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
+def losses_on(rows: TrainingSet, said: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
     """Return what each answer loses."""
     return losses(targets(rows), said, rows.target.task, cost)
 
 
-def facts_in_words(about: str, facts: Sequence[float], rows: Problem) -> str:
+def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str:
     """Say how a model came out over the folds: one number, or from the least to the most."""
-    if about == Constant.about and rows.target.task == "classification":
+    if about == ConstantModel.about and rows.target.task == "classification":
         said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(said))
     low, high = figure(min(facts)), figure(max(facts))

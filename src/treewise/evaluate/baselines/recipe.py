@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treewise.train.grow import grow_problem
-from treewise.train.training_set import Problem
+from treewise.prune.grow_and_prune import BY_FOLDS, PruningPlan, prune_grown
 from treewise.prune.prune import prune
-from treewise.prune.grow_and_prune import BY_FOLDS, Pruning, prune_grown
+from treewise.train.grow import grow_training_set
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-Grow = Callable[[Problem], Tree]
-Change = Callable[[Tree, Problem], Tree]
+Grow = Callable[[TrainingSet], Tree]
+Change = Callable[[Tree, TrainingSet], Tree]
 
 
 def recipe_of(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
@@ -37,8 +37,8 @@ def recipe_of(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
         else:
             changes.append(change)
 
-    def grow(rows: Problem) -> Tree:
-        made = grow_problem(rows, n_jobs=n_jobs)
+    def grow(rows: TrainingSet) -> Tree:
+        made = grow_training_set(rows, n_jobs=n_jobs)
         for change in changes:
             made = change(made, rows)
         return made
@@ -53,5 +53,5 @@ def again(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
         return None
     if "folds" in options:
         by_folds = {name: options[name] for name in BY_FOLDS if name in options}
-        return lambda tree, rows: prune_grown(tree, rows, Pruning("cv", by_folds), n_jobs=n_jobs)
+        return lambda tree, rows: prune_grown(tree, rows, PruningPlan("cv", by_folds), n_jobs=n_jobs)
     return lambda tree, _: prune(tree, method, **options)

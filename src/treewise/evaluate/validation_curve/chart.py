@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 from treewise._lib.result_table import aligned
 
 if TYPE_CHECKING:
-    from treewise.evaluate.validation_curve.result import Curve, Point
+    from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 
 WIDTH, HEIGHT = 64, 13
 MOST_LINES = 12  # of the table below the chart
 SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later one wins where two meet
 
 
-def drawn(curve: Curve) -> str:
+def drawn(curve: ValidationCurve) -> str:
     """Return the whole page: title, chart, points, choice."""
     return "\n".join([curve.title, "", *chart(curve), "", *table(curve), "", *chosen_lines(curve)])
 
 
-def chosen_lines(curve: Curve) -> list[str]:
+def chosen_lines(curve: ValidationCurve) -> list[str]:
     """Say which value is best, and which is the simplest about as good; along rows, whether more data help."""
     if curve.over == "rows":
         return [more_data(curve)]
@@ -36,7 +36,7 @@ def chosen_lines(curve: Curve) -> list[str]:
     return lines
 
 
-def chart(curve: Curve) -> list[str]:
+def chart(curve: ValidationCurve) -> list[str]:
     """Draw the series over the size of the trees."""
     size = [point.value if curve.over == "rows" else point.leaves for point in curve.points]
     shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in SERIES]
@@ -58,7 +58,7 @@ def chart(curve: Curve) -> list[str]:
     return [*lines, f"{'':>{margin}} +{'-' * WIDTH}", f"{'':>{margin}}  {axis(size, across)} {what}"]
 
 
-def legend(curve: Curve) -> str:
+def legend(curve: ValidationCurve) -> str:
     """Say which letter is what."""
     point = curve.points[0]
     return "   ".join(f"{mark} {name}" for name, mark in SERIES if getattr(point, name) is not None)
@@ -75,7 +75,7 @@ def axis(size: Sequence[float], across: Sequence[int]) -> str:
     return line.ljust(WIDTH - len(last)) + last if max(size) != min(size) or not line else line.ljust(WIDTH)
 
 
-def table(curve: Curve) -> list[str]:
+def table(curve: ValidationCurve) -> list[str]:
     """List a few points, in equal steps of the chart, with the best and the simplest among them."""
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
     heads = [curve.over, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
@@ -88,7 +88,7 @@ def table(curve: Curve) -> list[str]:
     return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 
 
-def cells(curve: Curve, point: Point, names: Sequence[str]) -> list[str]:
+def cells(curve: ValidationCurve, point: CurvePoint, names: Sequence[str]) -> list[str]:
     """Write a point as a row of the table."""
     from treewise.evaluate.validation_curve.result import said
 
@@ -101,7 +101,7 @@ def cells(curve: Curve, point: Point, names: Sequence[str]) -> list[str]:
     return row
 
 
-def marks(curve: Curve, point: Point) -> str:
+def marks(curve: ValidationCurve, point: CurvePoint) -> str:
     """Mark the best point and the simplest within one standard error."""
     if curve.over == "rows":
         return ""
@@ -110,7 +110,7 @@ def marks(curve: Curve, point: Point) -> str:
     return f"◄ {', '.join(both)}" if both else ""
 
 
-def some_points(curve: Curve) -> list[Point]:
+def some_points(curve: ValidationCurve) -> list[CurvePoint]:
     """Choose the points to list."""
     n = len(curve)
     wanted = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
@@ -123,7 +123,7 @@ def some_points(curve: Curve) -> list[Point]:
     return [curve.points[i] for i in sorted(wanted)]
 
 
-def more_data(curve: Curve) -> str:
+def more_data(curve: ValidationCurve) -> str:
     """Say whether the error was still falling when the rows ran out."""
     last, middle = curve.points[-1], curve.points[max(0, len(curve) - 4)]
     errors = [point.true if point.validation is None else point.validation for point in (middle, last)]

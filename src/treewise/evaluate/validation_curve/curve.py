@@ -20,19 +20,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.evaluate.validation_curve.growers import OVER, Grower
-from treewise.evaluate.validation_curve.scorers import Judges
-from treewise.evaluate.validation_curve.result import Curve, Point
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import ParameterError
+from treewise.evaluate.validation_curve.growers import OVER, CurveGrower
+from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
+from treewise.evaluate.validation_curve.scorers import Scorers
+from treewise.train.grow import prepare
+from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part
-from treewise.train.grow import problem_for
-from treewise.train.loss_stats import Sums
-from treewise.train.training_set import Problem, conform
 from treewise.train.settings import one_of
+from treewise.train.training_set import TrainingSet, build_like
 
-__all__ = ["OVER", "Curve", "Point", "curve", "curve_of"]
+__all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_of"]
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -51,7 +51,7 @@ def curve(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Curve:
+) -> ValidationCurve:
     """Follow training and validation error along one parameter, and choose its value.
 
     >>> import treewise as tw
@@ -76,14 +76,14 @@ def curve(
     for name in ("pruning", "ccp_alpha"):
         if name in options:
             raise ParameterError(f"{name}=…: a curve chooses the size itself, from unpruned trees. Leave it out.")
-    problem = problem_for(data, target, random_state=random_state, **options)
+    problem = prepare(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
-    judging = Judging(validation, folds, truth, random_state)
+    judging = Validation(validation, folds, truth, random_state)
     return curve_of(problem, over, judging, values, n_jobs, progress)
 
 
 @dataclass(frozen=True)
-class Judging:
+class Validation:
     """Who judges the trees of a curve: other rows, folds or the truth (``curve``)."""
 
     validation: Any = None
@@ -93,19 +93,19 @@ class Judging:
 
 
 def curve_of(
-    problem: Problem,
+    problem: TrainingSet,
     over: str,
-    judging: Judging,
+    judging: Validation,
     values: Sequence[float] | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Curve:
+) -> ValidationCurve:
     """Follow the errors on a prepared problem: its settings grow every tree."""
     one_of("over", over, OVER)
-    plan = Plan(problem, judging)
-    grower = Grower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
+    plan = CurvePlan(problem, judging)
+    grower = CurveGrower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
     listed = grower.values(values)
-    world = None if judging.truth is None else Judges.everything(judging.truth, problem)
+    world = None if judging.truth is None else Scorers.everything(judging.truth, problem)
     of_folds = over == "rows"  # else the trees of all rows are shown, and those of the folds only judged
     runs, done = plan.count(of_folds), 0.0
 
@@ -115,7 +115,7 @@ def curve_of(
         if progress is not None:
             progress(min(1.0, done))
 
-    training, judged, true = (Sums.nothing(len(listed)) for _ in range(3))
+    training, judged, true = (LossStats.nothing(len(listed)) for _ in range(3))
     shown = []
     for rows, judge in plan.runs(of_folds):
         trees = grower.trees(rows, listed, told)
@@ -126,7 +126,7 @@ def curve_of(
             training.add(trees.judged_by_own())
             if world is not None:
                 true.add(trees.judged_by(world))
-    return Curve.of(problem, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
+    return ValidationCurve.of(problem, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
 
 
 def truth_of(data: Any) -> Sampler | None:
@@ -135,23 +135,23 @@ def truth_of(data: Any) -> Sampler | None:
     return TRUTHS[data]() if known else None
 
 
-class Plan:
+class CurvePlan:
     """Which rows grow and which judge."""
 
-    def __init__(self, problem: Problem, judging: Judging) -> None:
+    def __init__(self, problem: TrainingSet, judging: Validation) -> None:
         validation, folds, seed = judging.validation, judging.folds, judging.seed
         self.problem = self.whole = problem
-        self.judges: Judges | None = None  # of the whole, where it is not folds that judge
+        self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
             raise ParameterError("validation and folds are two ways to judge. Give one of them.")
         if isinstance(validation, float):
             train, test = held_out(problem, validation, seed)
-            self.whole, self.judges = part(problem, train), Judges.of(part(problem, test))
+            self.whole, self.judges = part(problem, train), Scorers.of(part(problem, test))
             self.words = f"{len(test):,} rows held out"
         elif validation is not None:
-            other = conform(validation, problem.encodings, problem.target, problem.settings, problem.asked)
-            self.judges, self.words = Judges.of(other), f"{len(other):,} rows of {other.table_name}"
+            other = build_like(validation, problem.encodings, problem.target, problem.settings, problem.asked)
+            self.judges, self.words = Scorers.of(other), f"{len(other):,} rows of {other.table_name}"
         elif folds == 0:
             if judging.truth is None:
                 raise ParameterError(
@@ -173,9 +173,9 @@ class Plan:
         """How many times trees are grown."""
         return len(self.parts) + (not of_folds or not self.parts)
 
-    def runs(self, of_folds: bool) -> Iterator[tuple[Problem, Judges | None]]:
+    def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, Scorers | None]]:
         """Yield what to grow on and what judges it; the whole comes last, unless the folds speak for it."""
         for grow, judge in self.parts:
-            yield part(self.problem, grow), Judges.of(part(self.problem, judge))
+            yield part(self.problem, grow), Scorers.of(part(self.problem, judge))
         if not of_folds or not self.parts:
             yield self.whole, self.judges

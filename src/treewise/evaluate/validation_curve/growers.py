@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.evaluate.validation_curve.scorers import Judges, together
-from treewise.evaluate.validation_curve.tree_sequence import NESTED, Ladder
 from treewise.errors import ParameterError, shown
+from treewise.evaluate.validation_curve.scorers import Scorers, together
+from treewise.evaluate.validation_curve.tree_sequence import NESTED, LeafSequence
+from treewise.train.grow import grow_training_set
+from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import part
-from treewise.train.grow import grow_problem
-from treewise.train.loss_stats import Sums
-from treewise.train.training_set import Problem
 from treewise.train.settings import Settings, index
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -32,56 +32,56 @@ FEWEST_ROWS = 10  # the shortest beginning of the table that over="rows" looks a
 STEPS = 15  # values where each is grown for itself
 
 
-class Trees(Protocol):
+class TreesAlongCurve(Protocol):
     """The trees of some rows, for all values."""
 
     leaves: Floats
 
-    def judged_by(self, judges: Judges) -> Sums:
+    def judged_by(self, judges: Scorers) -> LossStats:
         """Return what each loses on some rows."""
         ...
 
-    def judged_by_own(self) -> Sums:
+    def judged_by_own(self) -> LossStats:
         """Return what each loses on the rows it was grown on."""
         ...
 
 
-class Nested:
+class NestedTreesGrower:
     """Trees of a ladder."""
 
-    def __init__(self, ladder: Ladder, values: Sequence[float], problem: Problem) -> None:
+    def __init__(self, ladder: LeafSequence, values: Sequence[float], problem: TrainingSet) -> None:
         self.ladder, self.values, self.problem = ladder, values, problem
         self.leaves = ladder.leaves[[ladder.splits_at(value) for value in values]].astype(np.float64)
 
-    def judged_by(self, judges: Judges) -> Sums:
+    def judged_by(self, judges: Scorers) -> LossStats:
         """Return what each loses on some rows."""
         return judges.judge_all(self.ladder, self.values)
 
-    def judged_by_own(self) -> Sums:
+    def judged_by_own(self) -> LossStats:
         """Return what each loses on the rows it was grown on."""
-        return self.judged_by(Judges.of(self.problem)).per_row()
+        return self.judged_by(Scorers.of(self.problem)).per_row()
 
 
-class Each:
+class RefitGrower:
     """A tree for each value, with the rows it was grown on."""
 
-    def __init__(self, made: Sequence[tuple[Problem, Tree]]) -> None:
+    def __init__(self, made: Sequence[tuple[TrainingSet, Tree]]) -> None:
         self.made = made
         self.leaves = np.array([tree.n_leaves for _, tree in made], np.float64)
 
-    def judged_by(self, judges: Judges) -> Sums:
+    def judged_by(self, judges: Scorers) -> LossStats:
         """Return what each loses on some rows."""
         return together([judges.judge(tree) for _, tree in self.made])
 
-    def judged_by_own(self) -> Sums:
+    def judged_by_own(self) -> LossStats:
         """Return what each loses on the rows it was grown on."""
-        return together([Judges.of(rows).judge(tree).per_row() for rows, tree in self.made])
+        return together([Scorers.of(rows).judge(tree).per_row() for rows, tree in self.made])
 
 
-class Grower:
+class CurveGrower:
     """Knows the values of a parameter, and grows the trees for them."""
 
-    def __init__(self, over: str, whole: Problem, fewest: int, seed: int, n_jobs: int | None) -> None:
+    def __init__(self, over: str, whole: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
         if over in NESTED and over in whole.settings.given():
             raise ParameterError(f"{over} is what the curve goes over. Leave it out; values say how far to go.")
         self.over, self.whole, self.fewest, self.seed, self.n_jobs = over, whole, fewest, seed, n_jobs
@@ -90,8 +90,8 @@ class Grower:
         self.ladder = self._ladder(whole) if self.nests else None
         self.given = False
 
-    def _ladder(self, problem: Problem) -> Ladder:
-        return Ladder(grow_problem(problem, n_jobs=self.n_jobs, for_good=False), self.over)
+    def _ladder(self, problem: TrainingSet) -> LeafSequence:
+        return LeafSequence(grow_training_set(problem, n_jobs=self.n_jobs, for_good=False), self.over)
 
     def values(self, given: Sequence[float] | None) -> list[float]:
         """Return the values to look at, from the simplest tree to the largest."""
@@ -125,28 +125,30 @@ class Grower:
                 found = [found[i - 1] for i in spread(1, len(found), MOST_VALUES)]
             return found if self.over == "ccp_alpha" else [int(value) for value in found]
         if self.over == "max_depth":
-            return [*range(grow_problem(self.whole, n_jobs=self.n_jobs, for_good=False).depth + 1)]
+            return [*range(grow_training_set(self.whole, n_jobs=self.n_jobs, for_good=False).depth + 1)]
         if self.over == "rows":
             return [*spread(min(FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, STEPS)]
         least = 2 if self.over == "min_samples_split" else 1
         return [*reversed(spread(least, max(least, self.fewest // 2), STEPS))]
 
-    def trees(self, problem: Problem, values: Sequence[float], told: Callable[[float], None]) -> Trees:
+    def trees(self, problem: TrainingSet, values: Sequence[float], told: Callable[[float], None]) -> TreesAlongCurve:
         """Grow on some rows, for all values; ``told`` is given the shares that are done."""
         if self.ladder is not None:
             same = problem is self.whole
             ladder = self.ladder if same else self._ladder(problem)
             told(1.0)
             ask = same or self.given or self.over != "ccp_alpha"
-            return Nested(ladder, values if ask else [self.ladder.middle(value) for value in values], problem)
+            return NestedTreesGrower(
+                ladder, values if ask else [self.ladder.middle(value) for value in values], problem
+            )
         made = []
         for value in values:
             rows = self._under(problem, value)
-            made.append((rows, grow_problem(rows, n_jobs=self.n_jobs, for_good=False)))
+            made.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, for_good=False)))
             told(1 / len(values))
-        return Each(made)
+        return RefitGrower(made)
 
-    def _under(self, problem: Problem, value: float) -> Problem:
+    def _under(self, problem: TrainingSet, value: float) -> TrainingSet:
         """Return the problem under one value of the parameter."""
         if self.over == "rows":
             order = np.random.default_rng(self.seed).permutation(len(problem))

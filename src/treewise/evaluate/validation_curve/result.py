@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.evaluate.validation_curve.chart import chosen_lines, drawn
-from treewise.train.loss_stats import Sums
-from treewise.train.training_set import Problem
-from treewise._lib.result_table import WIDTH, Heading, Sheet, Shown, Style
+from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style
 from treewise._lib.text import figure, number, plural, safe
+from treewise.evaluate.validation_curve.chart import chosen_lines, drawn
+from treewise.train.loss_stats import LossStats
+from treewise.train.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ EQUAL = 1e-12  # losses nearer than this are equal
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """One value of the parameter. Errors are shares of wrong rows, costs a row, or root mean squared errors."""
 
     value: float
@@ -40,7 +40,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve(Shown):
+class ValidationCurve(Displayable):
     """What ``treewise.curve`` found, from the simplest tree to the largest. ``print`` it, or take its ``points``."""
 
     table: str
@@ -49,26 +49,26 @@ class Curve(Shown):
     measure: str  # "error", "cost" or "rmse"
     n: int
     judged_by: str
-    points: tuple[Point, ...]
-    best: Point  # least validation error (true error where only that is known), of equals the simplest
-    one_se: Point  # the simplest whose error is within one standard error of the best
+    points: tuple[CurvePoint, ...]
+    best: CurvePoint  # least validation error (true error where only that is known), of equals the simplest
+    one_se: CurvePoint  # the simplest whose error is within one standard error of the best
 
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        problem: TrainingSet,
         over: str,
         values: Sequence[float],
         leaves: Floats,
-        sums: tuple[Sums, Sums, Sums],
+        sums: tuple[LossStats, LossStats, LossStats],
         by: str,
-    ) -> Curve:
+    ) -> ValidationCurve:
         """Put the sums of losses together."""
         measure = "error" if problem.asked.get("cost") is None else "cost"
         measure = "rmse" if problem.target.task == "regression" else measure
         training, judged, true = (figures(some, measure) if some.weight else [None] * len(values) for some in sums)
         spread = errors_of(sums[1], measure) if sums[1].weight else [None] * len(values)
-        points = tuple(map(Point, values, leaves.tolist(), training, judged, spread, true))
+        points = tuple(map(CurvePoint, values, leaves.tolist(), training, judged, spread, true))
         judges = sums[1] if sums[1].weight else sums[2]
         best, simplest = chosen(judges, allowance=bool(sums[1].weight))
         name, target = problem.table_name, problem.target.name
@@ -87,16 +87,16 @@ class Curve(Shown):
             "points": [asdict(point) for point in self.points],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the points, from the simplest tree to the largest."""
         unit = " %" if self.measure == "error" else ""
-        headings = [Heading(self.over, "number", write=said), Heading("leaves", "number", write=figure)]
+        headings = [ColumnSpec(self.over, "number", write=said), ColumnSpec("leaves", "number", write=figure)]
         for name in ("training", "validation", "standard_error", "true"):
             unknown = all(getattr(point, name) is None for point in self.points)
             shown = name.replace("_", " ") + unit
-            headings.append(Heading(name, "number", shown, self.number, only="data" if unknown else None))
+            headings.append(ColumnSpec(name, "number", shown, self.number, only="data" if unknown else None))
         rows = [tuple(asdict(point).values()) for point in self.points]
-        return Sheet(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), of="point")
+        return ResultTable(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), of="point")
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw training against validation error, with the best value and the simplest within a standard error.
@@ -116,7 +116,7 @@ class Curve(Shown):
         """Return a chart, some of the points, and what they say."""
         return drawn(self)
 
-    def in_words(self, point: Point) -> str:
+    def in_words(self, point: CurvePoint) -> str:
         """Say a point: its value, how many leaves, and its error."""
         value = f"{self.over} = {said(point.value)}"
         value += "" if self.over == "max_leaf_nodes" else f" ({leaves_in_words(point.leaves)})"
@@ -142,12 +142,12 @@ class Curve(Shown):
         return f"{what}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
 
 
-def figures(sums: Sums, measure: str) -> list[float]:
+def figures(sums: LossStats, measure: str) -> list[float]:
     """Return mean losses as they are shown."""
     return [sqrt(loss) if measure == "rmse" else float(loss) for loss in sums.mean]
 
 
-def errors_of(sums: Sums, measure: str) -> list[float]:
+def errors_of(sums: LossStats, measure: str) -> list[float]:
     """Return the standard errors of what is shown; that of a root by its slope."""
     pairs = zip(sums.standard_error.tolist(), sums.mean.tolist(), strict=True)
     if measure == "rmse":
@@ -155,7 +155,7 @@ def errors_of(sums: Sums, measure: str) -> list[float]:
     return [error for error, _ in pairs]
 
 
-def chosen(judges: Sums, allowance: bool) -> tuple[int, int]:
+def chosen(judges: LossStats, allowance: bool) -> tuple[int, int]:
     """Return the place of the least loss, and that of the first within one standard error of it."""
     mean = judges.mean
     least = float(mean.min())

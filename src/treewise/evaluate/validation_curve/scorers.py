@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
-from treewise.predict.costs import cost_of, losses
-from treewise.evaluate.validation_curve.tree_sequence import Ladder
 from treewise.datasets.sampler import Sampler
 from treewise.errors import ParameterError
-from treewise.train.loss_stats import Sums
-from treewise.tree.arrays import LEAF
+from treewise.evaluate.validation_curve.tree_sequence import LeafSequence
+from treewise.predict.costs import cost_of, losses
 from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
-from treewise.train.training_set import Problem
 from treewise.prune.validation_counts import class_errors, count
+from treewise.train.loss_stats import LossStats
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Judges:
+class Scorers:
     """Rows with known answers, as a problem's own encodings read them."""
 
     columns: Sequence[npt.NDArray[Any]]
@@ -38,14 +38,14 @@ class Judges:
     name: str
 
     @classmethod
-    def of(cls, problem: Problem) -> Judges:
+    def of(cls, problem: TrainingSet) -> Scorers:
         """Take the rows of a problem."""
         truth = problem.raw if problem.target.task == "regression" else np.asarray(problem.y, np.int64)
         weight = np.ldexp(np.asarray(problem.weight, np.float64), -problem.weight_scale)
         return cls(problem.columns, truth, weight, problem.table_name)
 
     @classmethod
-    def everything(cls, world: Sampler, problem: Problem) -> Judges:
+    def everything(cls, world: Sampler, problem: TrainingSet) -> Scorers:
         """Take every cell of a distribution twice, as each of its two classes, weighed by how likely that is."""
         cells = world.cells()
         columns = []
@@ -59,7 +59,7 @@ class Judges:
         rate = world.rate.ravel()
         return cls(columns, truth, np.append(1 - rate, rate) / len(cells), "the truth")
 
-    def judge(self, tree: Tree) -> Sums:
+    def judge(self, tree: Tree) -> LossStats:
         """Return what one tree loses on the rows."""
         ends = find_nodes(tree, self.columns, len(self.truth))
         said = answers_of(tree, nodes_that_speak(tree, ends))
@@ -67,7 +67,7 @@ class Judges:
         total = np.array([float(self.weight @ loss)])
         return self._sums(total, np.array([float(self.weight @ loss**2)]))
 
-    def judge_all(self, ladder: Ladder, values: Sequence[float]) -> Sums:
+    def judge_all(self, ladder: LeafSequence, values: Sequence[float]) -> LossStats:
         """Return what the trees of a ladder lose on the rows, at each value of its parameter."""
         tree = ladder.tree
         ends = find_nodes(tree, self.columns, len(self.truth))
@@ -85,14 +85,14 @@ class Judges:
             square = ladder.along(*class_errors(tree, ends, known, self.weight, prices)[1:])[at]
         return self._sums(loss, square)
 
-    def _sums(self, loss: Floats, square: Floats) -> Sums:
-        return Sums(loss, square, float(self.weight.sum()), float((self.weight**2).sum()))
+    def _sums(self, loss: Floats, square: Floats) -> LossStats:
+        return LossStats(loss, square, float(self.weight.sum()), float((self.weight**2).sum()))
 
 
-def together(sums: Sequence[Sums]) -> Sums:
+def together(sums: Sequence[LossStats]) -> LossStats:
     """Put the sums of single trees side by side: all of as many rows."""
     loss, square = np.concatenate([s.loss for s in sums]), np.concatenate([s.square for s in sums])
-    return Sums(loss, square, sums[0].weight, sums[0].weight_square)
+    return LossStats(loss, square, sums[0].weight, sums[0].weight_square)
 
 
 def fourth_powers(tree: Tree, ends: Ints, truth: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -16,9 +16,9 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from treewise.prune.tree_sequence import nested_trees
 from treewise.train.edit import best_first
 from treewise.tree.arrays import LEAF
-from treewise.prune.tree_sequence import nested_trees
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 
 
-class Ladder:
+class LeafSequence:
     """The inner nodes of a tree in the order in which a parameter, made looser and looser, lets them be split."""
 
     def __init__(self, tree: Tree, over: str) -> None:

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import figure, percent, safe
 from treewise.errors import ParameterError, listing
-from treewise.predict.leaf_probabilities import Estimate, shares, values
+from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
 from treewise.predict.predict import nodes_that_speak
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, percent, safe
 
 SILENT = -1  # no answer
 WHAT = ("prediction", "probability")
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class LeafAnswers:
     """The different answers of two trees; a node's is a place in ``vectors``."""
 
     vectors: list[tuple[float, ...]]
@@ -65,7 +65,7 @@ class Answers:
         return safe(value)
 
 
-def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str, str]) -> Answers:
+def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str, str]) -> LeafAnswers:
     """Number the answers of two trees; refuse trees whose answers cannot be compared."""
     if what not in WHAT:
         raise ParameterError(f'what="{safe(what)}": must be one of {", ".join(WHAT)}.')
@@ -90,7 +90,7 @@ def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str
         )
     numbers: dict[tuple[float, ...], int] = {}
     found = [numbered(vectors_of(tree, labels, what), numbers) for tree in (a, b)]
-    return Answers(list(numbers), (found[0], found[1]), labels, what, tolerance)
+    return LeafAnswers(list(numbers), (found[0], found[1]), labels, what, tolerance)
 
 
 def vectors_of(tree: Tree, labels: tuple[Any, ...], what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -98,13 +98,13 @@ def vectors_of(tree: Tree, labels: tuple[Any, ...], what: str) -> np.ndarray[Any
     nodes = np.arange(len(tree))
     speakers = nodes_that_speak(tree, nodes)
     if tree.task == "regression":
-        return np.asarray(values(tree, speakers, Estimate()), np.float64)[:, None]
+        return np.asarray(values(tree, speakers, LeafProbabilities()), np.float64)[:, None]
     own = tree.arrays.label[speakers]
     place = np.array([labels.index(c) for c in tree.classes], np.int64)
     if what == "prediction":
         return np.where(own >= 0, place[own], np.nan)[:, None]
     result = np.zeros((len(tree), len(labels)))
-    result[:, place] = shares(tree, speakers, Estimate())
+    result[:, place] = shares(tree, speakers, LeafProbabilities())
     result[own < 0] = np.nan
     return result
 

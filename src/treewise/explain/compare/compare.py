@@ -21,23 +21,23 @@ from typing import Any
 import numpy as np
 
 from treewise.data.encoding import Encoding
+from treewise.data.table import Table
 from treewise.errors import ParameterError, TreewiseError, shown
 from treewise.evaluate import evaluate
-from treewise.explain.compare.answers import Answers, read_answers
+from treewise.explain.compare.answers import LeafAnswers, read_answers
 from treewise.explain.compare.difference import changes
 from treewise.explain.compare.merge import merged
-from treewise.explain.compare.report import Comparison, Distance, Error, Side, Where
-from treewise.explain.compare.routes import Routes
-from treewise.explain.compare.rows import Rows, read_rows
-from treewise.explain.compare.space import Space, State
-from treewise.explain.compare.walk import Place, count_cases, places
+from treewise.explain.compare.report import ComparedTree, DifferingRegion, Distance, TreeComparison, TreeError
+from treewise.explain.compare.routes import BranchTable
+from treewise.explain.compare.rows import ComparedTable, read_rows
+from treewise.explain.compare.space import InputSpace, State
+from treewise.explain.compare.walk import SpaceCell, count_cases, places
 from treewise.explain.compare.witness import Witness, made_up, of_the_table
 from treewise.tree.arrays import UNNAMED
 from treewise.tree.regions.region import Condition, Levels, Region
-from treewise.data.table import Table
 from treewise.tree.tree import Tree
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["TreeComparison", "compare"]
 
 MOST_PLACES = 5000  # parts on which the trees differ that are kept to be put together and said
 MOST_LISTED = 3  # levels that are always said one by one
@@ -54,7 +54,7 @@ def compare(
     complete: bool = False,
     target: str | None = None,
     names: tuple[str, str] = ("first", "second"),
-) -> Comparison:
+) -> TreeComparison:
     """Decide whether two trees answer every row alike, and say where they do not.
 
     The answer is exact, whatever their splits, and speaks of every row there could be: with missing values, with levels
@@ -103,19 +103,19 @@ def compare(
     if isinstance(names, str) or len(names) != 2:
         raise ParameterError(f'names={shown(names)}: must be two, such as ("old", "new").')
     answers = read_answers(a, b, what, tolerance, names)
-    space = Space.of(a, b, names)
-    return Judge(a, b, space, answers, names, complete).comparison(data, target)
+    space = InputSpace.of(a, b, names)
+    return LeafComparer(a, b, space, answers, names, complete).comparison(data, target)
 
 
-class Judge:
+class LeafComparer:
     """Two trees in their space: what there is to be asked of them."""
 
     def __init__(
-        self, a: Tree, b: Tree, space: Space, answers: Answers, names: tuple[str, str], complete: bool
+        self, a: Tree, b: Tree, space: InputSpace, answers: LeafAnswers, names: tuple[str, str], complete: bool
     ) -> None:
         self.trees, self.space, self.answers = (a, b), space, answers
         self.names, self.complete = names, complete
-        self.routes = (Routes(a, space, 0, answers.of[0]), Routes(b, space, 1, answers.of[1]))
+        self.routes = (BranchTable(a, space, 0, answers.of[0]), BranchTable(b, space, 1, answers.of[1]))
 
     def places(self, unseen: bool, missing: bool) -> Any:
         """Go through the parts of the space on which the trees differ."""
@@ -139,7 +139,7 @@ class Judge:
                 return None
         return True, True
 
-    def comparison(self, data: Any, target: str | None) -> Comparison:
+    def comparison(self, data: Any, target: str | None) -> TreeComparison:
         """Compare, and put everything together."""
         scope = self.scope()
         rows = None if data is None else read_rows(data, *self.trees, self.space, self.answers)
@@ -147,11 +147,11 @@ class Judge:
         if rows is not None and not all_said and scope is not None:
             found = self.gather_rows(rows, scope) or found
         whole = self.space.everything(*(scope or (False, False)))
-        where = sorted((self.where(place, whole, rows) for place in merged(found)), key=Where.order)
+        where = sorted((self.where(place, whole, rows) for place in merged(found)), key=DifferingRegion.order)
         witness = self.witness(where, whole, rows)
         nodes = None if witness is None else self.nodes_of(witness, rows)
         sides = tuple(
-            Side(
+            ComparedTree(
                 name=self.names[i],
                 leaves=tree.n_leaves,
                 depth=tree.depth,
@@ -164,7 +164,7 @@ class Judge:
         )
         within = None if rows is None else rows.complete if self.complete else rows.complete | True
         rows_differ = None if rows is None or within is None else int((rows.differ & within).sum())
-        return Comparison(
+        return TreeComparison(
             equivalent=scope is None and not rows_differ,
             equivalent_on_complete_rows=scope != (False, False),
             complete=self.complete,
@@ -185,14 +185,14 @@ class Judge:
             changes=tuple(islice(changes(*self.trees), MOST_CHANGES)),
         )
 
-    def distance(self, rows: Rows, within: Any) -> Distance | None:
+    def distance(self, rows: ComparedTable, within: Any) -> Distance | None:
         """Return how far the answers lie apart on the rows of the table; None for classes, which are equal or not."""
         apart = rows.apart[within & ~np.isnan(rows.apart)]
         if not len(apart) or (self.answers.labels and self.answers.what == "prediction"):
             return None
         return Distance(float(apart.mean()), float(apart.max()))
 
-    def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[Place], bool]:
+    def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[SpaceCell], bool]:
         """Return parts on which the trees differ, and whether these are all."""
         if scope is None:
             return [], True
@@ -205,7 +205,7 @@ class Judge:
             return None
         return count_cases(self.space, *self.routes, self.answers.differ) if scope == (False, False) else 0
 
-    def gather_rows(self, rows: Rows, scope: tuple[bool, bool]) -> list[Place]:
+    def gather_rows(self, rows: ComparedTable, scope: tuple[bool, bool]) -> list[SpaceCell]:
         """Return the parts on which the trees differ that hold rows of the table, those of most rows first."""
         within = np.flatnonzero(rows.differ & rows.allowed(*scope))
         pairs, first, counts = np.unique(
@@ -218,22 +218,22 @@ class Judge:
             cells = [int(some[within[first[i]]]) for some in rows.cells]
             for routes, node in zip(self.routes, nodes, strict=True):
                 routes.follow(node, states, cells)
-            found.append(Place(tuple(states), (self.answers.of[0][nodes[0]], self.answers.of[1][nodes[1]])))
+            found.append(SpaceCell(tuple(states), (self.answers.of[0][nodes[0]], self.answers.of[1][nodes[1]])))
         return found
 
-    def cases_of(self, place: Place) -> int:
+    def cases_of(self, place: SpaceCell) -> int:
         """Return how many combinations of known levels a part holds."""
         total = 1
         for axis, state in zip(self.space.axes, place.states, strict=True):
             total *= axis.count(state)
         return total
 
-    def where(self, place: Place, whole: list[State], rows: Rows | None) -> Where:
+    def where(self, place: SpaceCell, whole: list[State], rows: ComparedTable | None) -> DifferingRegion:
         """Say a part of the space, and what each tree answers there."""
         axes, answers = self.space.axes, self.answers
         bound = {i: axes[i].condition(state) for i, state in enumerate(place.states) if state != whole[i]}
         encodings = tuple(axis.encoding for axis in axes)
-        return Where(
+        return DifferingRegion(
             region=Region(encodings, bound),
             words=str(Region(encodings, {i: shorter(c, encodings[i]) for i, c in bound.items()})),
             answers=(answers.value(place.answers[0]), answers.value(place.answers[1])),
@@ -243,13 +243,13 @@ class Judge:
             states=place.states,
         )
 
-    def nodes_of(self, witness: Witness, rows: Rows | None) -> tuple[int, int]:
+    def nodes_of(self, witness: Witness, rows: ComparedTable | None) -> tuple[int, int]:
         """Return the nodes at which a witness stops."""
         if rows is not None and witness.row is not None:
             return int(rows.nodes[0][witness.row - 1]), int(rows.nodes[1][witness.row - 1])
         return self.routes[0].stop(witness.states), self.routes[1].stop(witness.states)
 
-    def witness(self, where: list[Where], whole: list[State], rows: Rows | None) -> Witness | None:
+    def witness(self, where: list[DifferingRegion], whole: list[State], rows: ComparedTable | None) -> Witness | None:
         """Return a row on which the trees differ, of the table if it has one."""
         found = None if rows is None else of_the_table(self.space, rows, self.complete)
         if found is None and where:
@@ -267,7 +267,7 @@ def shorter(condition: Condition, encoding: Encoding) -> Condition:
     return condition
 
 
-def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> Error | None:
+def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> TreeError | None:
     """Return how wrong a tree is on a table; None if the table does not know the answers, or the tree has none.
 
     Both are judged by one column: what a grown tree predicts, else what somebody named. Where nobody did, ``evaluate``
@@ -282,5 +282,5 @@ def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tr
             raise
         return None
     if tree.task == "classification":
-        return Error("error", float(found.scores["error"] or 0.0), int(found.scores["errors"] or 0), found.n)
-    return Error("rmse", float(found.scores["rmse"] or 0.0), None, found.n)
+        return TreeError("error", float(found.scores["error"] or 0.0), int(found.scores["errors"] or 0), found.n)
+    return TreeError("rmse", float(found.scores["rmse"] or 0.0), None, found.n)

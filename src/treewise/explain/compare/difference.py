@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from treewise._lib.text import figure, plural, safe
 from treewise.tree.arrays import LEAF
-from treewise.tree.regions.region import Descent, Region
+from treewise.tree.regions.region import Region, RegionTraversal
 from treewise.tree.splits import Multiway, Ordinal, Split, Threshold
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, plural, safe
 
 Kind = Literal[
     "prediction",
@@ -35,7 +35,7 @@ MOST_CONDITIONS = 6  # of the words that say where a change is
 
 
 @dataclass(frozen=True)
-class Change:
+class StructureChange:
     """One change: its kind, where it is, the nodes of the first and the second tree, and what it is in words."""
 
     kind: Kind
@@ -44,11 +44,11 @@ class Change:
     words: str
 
 
-class Shape:
+class SubtreeShape:
     """A tree's subtrees by number: two have the same one if they ask the same and answer the same."""
 
     def __init__(self, tree: Tree, numbers: dict[Any, int]) -> None:
-        self.tree, self.descent = tree, Descent(tree)
+        self.tree, self.descent = tree, RegionTraversal(tree)
         self.inner: list[bool] = (tree.arrays.kind != LEAF).tolist()
         self.leaves: list[int] = [0 if inner else 1 for inner in self.inner]
         self.form: list[int] = [0] * len(tree)
@@ -115,10 +115,10 @@ class Shape:
         return plural(self.leaves[node], "leaf", "leaves")
 
 
-def changes(a: Tree, b: Tree) -> Iterator[Change]:
+def changes(a: Tree, b: Tree) -> Iterator[StructureChange]:
     """Go through what changed from one tree to the other, from the roots down."""
     numbers: dict[Any, int] = {}
-    one, two = Shape(a, numbers), Shape(b, numbers)
+    one, two = SubtreeShape(a, numbers), SubtreeShape(b, numbers)
     pairs = [(0, 0)]
     while pairs:
         x, y = pairs.pop()
@@ -133,19 +133,21 @@ def changes(a: Tree, b: Tree) -> Iterator[Change]:
             yield compare_ends(one, two, x, y)
 
 
-def compare_ends(one: Shape, two: Shape, x: int, y: int) -> Change:
+def compare_ends(one: SubtreeShape, two: SubtreeShape, x: int, y: int) -> StructureChange:
     """Say what happened where at least one of the trees has a leaf."""
     where = one.where(x)
     if one.inner[x]:
         words = f"the test {one.test(x)} ({one.size(x)} below) is gone: a leaf predicts {two.said(y)}"
-        return Change("vanished", where, (x, y), words)
+        return StructureChange("vanished", where, (x, y), words)
     if two.inner[y]:
         words = f"the leaf that predicted {one.said(x)} is split by {two.test(y)} ({two.size(y)} below)"
-        return Change("appeared", where, (x, y), words)
-    return Change("prediction", where, (x, y), f"predicts {two.said(y)}, not {one.said(x)}")
+        return StructureChange("appeared", where, (x, y), words)
+    return StructureChange("prediction", where, (x, y), f"predicts {two.said(y)}, not {one.said(x)}")
 
 
-def compare_tests(one: Shape, two: Shape, x: int, y: int) -> tuple[Change | None, list[tuple[int, int]]]:
+def compare_tests(
+    one: SubtreeShape, two: SubtreeShape, x: int, y: int
+) -> tuple[StructureChange | None, list[tuple[int, int]]]:
     """Say what happened to a test, and which children are to be compared next."""
     old, new = one.tree.split_at(x), two.tree.split_at(y)
     assert old is not None
@@ -155,14 +157,14 @@ def compare_tests(one: Shape, two: Shape, x: int, y: int) -> tuple[Change | None
     pairs, alike = matched(old, new)
     if pairs is None:
         words = f"{one.test(x)} ({one.size(x)}) became {two.test(y)} ({two.size(y)})"
-        return Change("kind", one.where(x), (x, y), words), []
+        return StructureChange("kind", one.where(x), (x, y), words), []
     below = [(one.tree.children(x)[i], two.tree.children(y)[j]) for i, j in pairs]
     if alike:
         return None, below
     if isinstance(old, Multiway):
-        return Change("levels", one.where(x), (x, y), say_branches(old, new)), below
+        return StructureChange("levels", one.where(x), (x, y), say_branches(old, new)), below
     kind: Kind = "threshold" if isinstance(old, Threshold) else "levels"
-    return Change(kind, one.where(x), (x, y), f"{one.test(x)} became {two.test(y)}"), below
+    return StructureChange(kind, one.where(x), (x, y), f"{one.test(x)} became {two.test(y)}"), below
 
 
 def matched(old: Split, new: Split) -> tuple[list[tuple[int, int]] | None, bool]:
@@ -195,20 +197,20 @@ def say_branches(old: Split, new: Split) -> str:
     return f"{safe(old.column)}: {'; '.join(parts) or 'the branch for all other levels came or went'}"
 
 
-def replaced(one: Shape, two: Shape, x: int, y: int) -> Change:
+def replaced(one: SubtreeShape, two: SubtreeShape, x: int, y: int) -> StructureChange:
     """Say what happened where the trees ask about different columns."""
     where = one.where(x)
     if (stands := two.within(one.form[x], y)) is not None:
         words = f"a new test {two.test(y)} above {one.test(x)}, which is now node {stands}"
-        return Change("inserted", where, (x, y), words)
+        return StructureChange("inserted", where, (x, y), words)
     if (stood := one.within(two.form[y], x)) is not None:
         words = f"the test {one.test(x)} is gone; {two.test(y)}, which was node {stood}, took its place"
-        return Change("removed", where, (x, y), words)
+        return StructureChange("removed", where, (x, y), words)
     if one.asks_next(x, two.asks(y)) and two.asks_next(y, one.asks(x)):
-        return Change("turned", where, (x, y), f"asks {two.test(y)} before {one.test(x)}, not after it")
+        return StructureChange("turned", where, (x, y), f"asks {two.test(y)} before {one.test(x)}, not after it")
     moved = two.places.get(one.form[x])
     if moved:
         words = f"asks {two.test(y)} ({two.size(y)}); {one.test(x)} ({one.size(x)}) moved to node {moved[-1]}"
-        return Change("moved", where, (x, y), words)
+        return StructureChange("moved", where, (x, y), words)
     words = f"asks {two.test(y)} ({two.size(y)}), not {one.test(x)} ({one.size(x)})"
-    return Change("replaced", where, (x, y), words)
+    return StructureChange("replaced", where, (x, y), words)

@@ -10,24 +10,24 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise._lib.text import safe
 from treewise.data.convert import BOOLEANS, EXACT
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.data.parse_cells import number_of, read_moments
 from treewise.errors import ParameterError
 from treewise.predict.predict import na_values, refuses_missing
-from treewise.data.parse_cells import number_of, read_moments
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 
 @dataclass(frozen=True)
-class Markers:
+class AxisMarkers:
     """The texts that are missing to the first tree only and to the second only, and those that are so to all."""
 
     own: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     shared: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, users: Sequence[Tree], encoding: Encoding, names: tuple[str, str]) -> Markers:
+    def of(cls, users: Sequence[Tree], encoding: Encoding, names: tuple[str, str]) -> AxisMarkers:
         """Read those of the trees that ask about a column; refuse what cannot be told apart."""
         texts = [na_values(tree) for tree in users]
         if len(users) == 1:

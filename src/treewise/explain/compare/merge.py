@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treewise.explain.compare.space import State
-from treewise.explain.compare.walk import Place
+from treewise.explain.compare.walk import SpaceCell
 
 
-def merged(found: Iterable[Place]) -> list[Place]:
+def merged(found: Iterable[SpaceCell]) -> list[SpaceCell]:
     """Merge places with the same answers that are alike in all columns but one.
 
     >>> n, p = (0, 1), frozenset
@@ -28,9 +28,9 @@ def merged(found: Iterable[Place]) -> list[Place]:
     return places
 
 
-def merged_along(places: list[Place], column: int) -> list[Place]:
+def merged_along(places: list[SpaceCell], column: int) -> list[SpaceCell]:
     """Merge along one column."""
-    groups: dict[object, list[Place]] = {}
+    groups: dict[object, list[SpaceCell]] = {}
     for place in places:
         others = (*place.states[:column], None, *place.states[column + 1 :])
         groups.setdefault((others, place.answers), []).append(place)
@@ -38,7 +38,7 @@ def merged_along(places: list[Place], column: int) -> list[Place]:
     for same in groups.values():
         for state in united([place.states[column] for place in same]):
             states = same[0].states
-            result.append(Place((*states[:column], state, *states[column + 1 :]), same[0].answers))
+            result.append(SpaceCell((*states[:column], state, *states[column + 1 :]), same[0].answers))
     return result
 
 

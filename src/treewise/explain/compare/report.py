@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from treewise.explain.compare.difference import Change
-from treewise.explain.compare.space import State
-from treewise.tree.regions.region import Cell, Region
-from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.result_table import plain as as_json
 from treewise._lib.text import figure, plural, rough_percent
+from treewise.explain.compare.difference import StructureChange
+from treewise.explain.compare.space import State
+from treewise.tree.regions.region import Cell, Region
 
 MOST_WHERE = 10  # parts that readers are shown
 MOST_CHANGES = 20
@@ -22,7 +22,7 @@ MORE_WITH_ROWS = "These are the places that hold rows of the table; the trees di
 
 
 @dataclass(frozen=True)
-class Error:
+class TreeError:
     """How wrong a tree is on the table: the share of wrong rows, or the root of the mean squared error."""
 
     measure: str
@@ -31,7 +31,7 @@ class Error:
     rows: int
 
 
-def say_errors(one: Error, two: Error) -> str:
+def say_errors(one: TreeError, two: TreeError) -> str:
     """Say two errors beside each other."""
     if one.wrong is None or two.wrong is None:
         return f"RMSE {figure(one.value)} against {figure(two.value)}"
@@ -48,7 +48,7 @@ class Distance:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedTree:
     """One of the two trees: its size, and what it says of the witness."""
 
     name: str
@@ -57,11 +57,11 @@ class Side:
     node: int | None  # where the witness stops
     answer: Any
     said: str
-    error: Error | None
+    error: TreeError | None
 
 
 @dataclass(frozen=True, eq=False)
-class Where:
+class DifferingRegion:
     """A part of the space in which the trees differ, and what each answers there."""
 
     region: Region
@@ -78,7 +78,7 @@ class Where:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class TreeComparison(Displayable):
     """What ``treewise.compare`` found out about two trees.
 
     ``equivalent`` is the answer; ``witness`` a row on which they differ (None if there is none), ``sides`` what either
@@ -94,7 +94,7 @@ class Comparison(Shown):
     equivalent: bool
     equivalent_on_complete_rows: bool
     complete: bool
-    sides: tuple[Side, Side]
+    sides: tuple[ComparedTree, ComparedTree]
     witness: dict[str, Cell] | None
     witness_row: int | None
     witness_needs: tuple[str, ...]
@@ -106,9 +106,9 @@ class Comparison(Shown):
     rows_differ: int | None
     rows_odd: int | None  # of these, rows outside ``where``, for a value is missing or never seen
     distance: Distance | None
-    where: tuple[Where, ...]
+    where: tuple[DifferingRegion, ...]
     where_is_all: bool
-    changes: tuple[Change, ...]
+    changes: tuple[StructureChange, ...]
 
     @property
     def share_of_rows(self) -> float | None:
@@ -172,15 +172,15 @@ class Comparison(Shown):
 
     # -- forms ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the parts on which the trees differ, below the answer."""
         one, two = (side.name for side in self.sides)
         headings = (
-            Heading("where"),
-            Heading("first", title=one),
-            Heading("second", title=two),
-            *([Heading("cases", "whole")] if self.cases is not None else []),
-            *([Heading("rows", "whole")] if self.rows is not None else []),
+            ColumnSpec("where"),
+            ColumnSpec("first", title=one),
+            ColumnSpec("second", title=two),
+            *([ColumnSpec("cases", "whole")] if self.cases is not None else []),
+            *([ColumnSpec("rows", "whole")] if self.rows is not None else []),
         )
         rows = [
             [
@@ -198,21 +198,21 @@ class Comparison(Shown):
             below.append(
                 f"{many} where a value is missing or never seen; the places above are of rows without such values."
             )
-        return Sheet(self.verdict, headings, rows, self.summary(), tuple(below), of="place", most=MOST_WHERE)
+        return ResultTable(self.verdict, headings, rows, self.summary(), tuple(below), of="place", most=MOST_WHERE)
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return the answer, and what changed in how the trees are built."""
         one, two = (side.name for side in self.sides)
         if not self.changes:
             if self.equivalent:
                 return (self.sheet(),)
             said = "Both ask the same tests; they differ in where missing or never-seen values go, or in what is said."
-            return self.sheet(), Sheet("", (), (), above=(said,))
-        nodes = (Heading("first_node", title=f"{one} node"), Heading("second_node", title=f"{two} node"))
-        headings = (Heading("where"), Heading("change"), *nodes)
+            return self.sheet(), ResultTable("", (), (), above=(said,))
+        nodes = (ColumnSpec("first_node", title=f"{one} node"), ColumnSpec("second_node", title=f"{two} node"))
+        headings = (ColumnSpec("where"), ColumnSpec("change"), *nodes)
         rows = [[c.where, c.words, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
         title = f"From {one} to {two}: {plural(len(rows), 'change')}"
-        return self.sheet(), Sheet(title, headings, rows, of="change", most=MOST_CHANGES)
+        return self.sheet(), ResultTable(title, headings, rows, of="change", most=MOST_CHANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

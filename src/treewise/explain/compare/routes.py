@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise.explain.compare.space import MISSING, Axis, Space, State, same_cut
+from treewise.explain.compare.space import MISSING, InputSpace, SpaceAxis, State, same_cut
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.tree import Tree
 
@@ -22,10 +22,10 @@ MIXED = -2  # instead of an answer: there are several
 Parts = list[tuple[int, State]]  # branch (or STAY) and what of the state takes it
 
 
-class Routes:
+class BranchTable:
     """A tree whose tests speak of the cells of a space; ``answers`` has a number for what each node says."""
 
-    def __init__(self, tree: Tree, space: Space, which: int, answers: list[int]) -> None:
+    def __init__(self, tree: Tree, space: InputSpace, which: int, answers: list[int]) -> None:
         a = tree.arrays
         self.space, self.answers = space, answers
         self.kind: list[int] = a.kind.tolist()
@@ -160,7 +160,7 @@ def within(cell: int, state: State) -> bool:
     return cell in state
 
 
-def cells_of_codes(axis: Axis, which: int) -> dict[int, list[int]]:
+def cells_of_codes(axis: SpaceAxis, which: int) -> dict[int, list[int]]:
     """Return the cells of each code of one tree; a code may have several where the other tree tells more apart."""
     found: dict[int, list[int]] = {}
     for cell, code in enumerate(axis.codes[which]):

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from treewise.data import encoding as encode
 from treewise.data.convert import numeric_form
-from treewise.explain.compare.answers import Answers
-from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
-from treewise.predict.predict import encoded, find_nodes, na_values
 from treewise.data.table import Table, read
+from treewise.explain.compare.answers import LeafAnswers
+from treewise.explain.compare.space import MISSING, UNSEEN, InputSpace, SpaceAxis, State
+from treewise.predict.predict import encoded, find_nodes, na_values
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ComparedTable:
     """The rows of a table: where each stops in either tree, whether the trees differ on it, and its cells."""
 
     tables: tuple[Table, Table]  # the table as either tree reads it
@@ -88,7 +88,7 @@ class Rows:
         return sum(some.stop - some.start for some in self._slices(place, state))
 
 
-def read_rows(data: Any, a: Tree, b: Tree, space: Space, answers: Answers) -> Rows:
+def read_rows(data: Any, a: Tree, b: Tree, space: InputSpace, answers: LeafAnswers) -> ComparedTable:
     """Send the rows of a table down two trees."""
     tables = [read(data, na_values=na_values(tree)) for tree in (a, b)]
     n = len(tables[0])
@@ -102,10 +102,10 @@ def read_rows(data: Any, a: Tree, b: Tree, space: Space, answers: Answers) -> Ro
     complete = np.ones(n, np.bool_)
     for some in cells:
         complete &= some >= 0
-    return Rows((tables[0], tables[1]), (nodes[0], nodes[1]), verdicts[place], apart[place], complete, cells)
+    return ComparedTable((tables[0], tables[1]), (nodes[0], nodes[1]), verdicts[place], apart[place], complete, cells)
 
 
-def cells_of(axis: Axis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
+def cells_of(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
     """Return the cell of each row in one column."""
     if axis.categorical:
         return cells_of_levels(axis, trees, tables)
@@ -113,7 +113,7 @@ def cells_of(axis: Axis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
     return np.where(found[0] == MISSING, found[-1], found[0])  # what is missing to one only stands in its own cell
 
 
-def cells_of_numbers(axis: Axis, table: Table) -> Ints:
+def cells_of_numbers(axis: SpaceAxis, table: Table) -> Ints:
     """Return the cell of each row in a column of numbers, as one tree reads the table."""
     column = table[axis.name]
     values = encode.apply(axis.encoding, column, table.name)
@@ -127,7 +127,7 @@ def cells_of_numbers(axis: Axis, table: Table) -> Ints:
     return np.where(gone, MISSING, cells).astype(np.int64)
 
 
-def cells_of_levels(axis: Axis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
+def cells_of_levels(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
     """Return the cell of each row in a column of levels: by its codes in both trees."""
     codes = []
     for i, tree in enumerate(trees):

@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from treewise.data import encoding as encode
-from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.data.convert import PER_DAY
-from treewise.errors import ParameterError
-from treewise.explain.compare.markers import Markers, just_below, numbers_of, same_text
-from treewise.tree.arrays import LEAF
-from treewise.predict.predict import refuses_missing
-from treewise.tree.regions.region import Condition, Interval, Levels, interval
-from treewise.data.table import read
-from treewise.data.column import UNITS
-from treewise.tree.tree import Tree
 from treewise._lib.text import safe
+from treewise.data import encoding as encode
+from treewise.data.column import UNITS
+from treewise.data.convert import PER_DAY
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.data.table import read
+from treewise.errors import ParameterError
+from treewise.explain.compare.markers import AxisMarkers, just_below, numbers_of, same_text
+from treewise.predict.predict import refuses_missing
+from treewise.tree.arrays import LEAF
+from treewise.tree.regions.region import Condition, Interval, Levels, interval
+from treewise.tree.tree import Tree
 
 UNSEEN, MISSING = -2, -1  # the cells beside the levels
 
@@ -45,7 +45,7 @@ State = Range | frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class SpaceAxis:
     """One column of the space.
 
     ``encoding`` is what both trees' encodings come to; ``cuts`` are all thresholds in order, of numbers; ``codes`` the
@@ -123,13 +123,13 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class InputSpace:
     """The columns two trees ask about, in the order in which they do."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SpaceAxis, ...]
 
     @classmethod
-    def of(cls, a: Tree, b: Tree, names: tuple[str, str]) -> Space:
+    def of(cls, a: Tree, b: Tree, names: tuple[str, str]) -> InputSpace:
         """Put the columns of two trees together; refuse those that contradict each other."""
         asked = [dict.fromkeys(asked_columns(tree)) for tree in (a, b)]
         return cls(
@@ -163,13 +163,13 @@ def asked_columns(tree: Tree) -> list[str]:
     return [tree.columns[i] for i in order]
 
 
-def axis_of(name: str, trees: tuple[Tree, Tree], asked: tuple[bool, bool], names: tuple[str, str]) -> Axis:
+def axis_of(name: str, trees: tuple[Tree, Tree], asked: tuple[bool, bool], names: tuple[str, str]) -> SpaceAxis:
     """Put one column of two trees together."""
     encodings = [next((e for e in tree.encodings if e.name == name), None) for tree in trees]
     used = [e for e, uses in zip(encodings, asked, strict=True) if e is not None and uses]
     users = [tree for tree, uses in zip(trees, asked, strict=True) if uses]
     encoding = used[0] if len(used) == 1 else common(used[0], used[1], names)
-    markers = Markers.of(users, encoding, names)
+    markers = AxisMarkers.of(users, encoding, names)
     may_miss = not any(map(refuses_missing, users))
     if encoding.categorical:
         axis = with_levels(encoding, encodings, markers)
@@ -179,14 +179,14 @@ def axis_of(name: str, trees: tuple[Tree, Tree], asked: tuple[bool, bool], names
     return replace(axis, may_miss=may_miss, asked=asked, na_values=markers.shared)
 
 
-def with_cuts(encoding: Encoding, cuts: set[float | int], markers: Markers) -> Axis:
+def with_cuts(encoding: Encoding, cuts: set[float | int], markers: AxisMarkers) -> SpaceAxis:
     """Put thresholds in order; a number that is missing to one tree only becomes a cell of its own."""
     own = [numbers_of(texts, encoding) for texts in markers.own]
     for value in (*own[0], *own[1]):
         cuts |= {value} if value == -math.inf else {just_below(value, encoding), value}
     ordered = tuple(sorted(cuts))
     one, two = (frozenset(bisect_left(ordered, value) for value in values) for values in own)
-    return Axis(encoding, ordered, gone=(one, two))
+    return SpaceAxis(encoding, ordered, gone=(one, two))
 
 
 def common(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
@@ -232,7 +232,7 @@ def same_cut(cut: float | int, own: Encoding, joint: Encoding) -> float | int:
     return cut
 
 
-def with_levels(encoding: Encoding, encodings: list[Encoding | None], markers: Markers) -> Axis:
+def with_levels(encoding: Encoding, encodings: list[Encoding | None], markers: AxisMarkers) -> SpaceAxis:
     """Put the levels of two trees together: a level is what both read alike (4 and 4.0 are one).
 
     A text that is missing to one tree only is a level as well; its code there is MISSING.
@@ -255,7 +255,7 @@ def with_levels(encoding: Encoding, encodings: list[Encoding | None], markers: M
     if encoding.kind == "ordered" and not all(map(in_order, both)):
         joint = replace(joint, kind="nominal")  # the trees do not order their levels alike: no words of an order
     one, two = (frozenset(cell for cell, code in enumerate(some) if code == MISSING) for some in both)
-    return Axis(joint, (), both, gone=(one, two))
+    return SpaceAxis(joint, (), both, gone=(one, two))
 
 
 def in_order(codes: tuple[int, ...]) -> bool:

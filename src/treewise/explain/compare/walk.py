@@ -11,29 +11,31 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import NamedTuple
 
-from treewise.explain.compare.routes import MIXED, STAY, Routes
-from treewise.explain.compare.space import Space, State
+from treewise.explain.compare.routes import MIXED, STAY, BranchTable
+from treewise.explain.compare.space import InputSpace, State
 
 Differ = Callable[[int, int], bool]
 
 
-class Place(NamedTuple):
+class SpaceCell(NamedTuple):
     """Where two trees differ: what is possible of each column, and what each tree answers there."""
 
     states: tuple[State, ...]
     answers: tuple[int, int]
 
 
-def places(space: Space, a: Routes, b: Routes, differ: Differ, unseen: bool, missing: bool) -> Iterator[Place]:
+def places(
+    space: InputSpace, a: BranchTable, b: BranchTable, differ: Differ, unseen: bool, missing: bool
+) -> Iterator[SpaceCell]:
     """Go through the parts of the space in which two trees differ; they are disjoint, and all there are."""
     alike = b.alike(unseen)
     for here, one in settled(a, a.alike(unseen), space.everything(unseen, missing)):
         for states, two in settled(b, alike, here):
             if differ(one, two):
-                yield Place(tuple(states), (one, two))
+                yield SpaceCell(tuple(states), (one, two))
 
 
-def settled(tree: Routes, alike: list[int], begin: list[State]) -> Iterator[tuple[list[State], int]]:
+def settled(tree: BranchTable, alike: list[int], begin: list[State]) -> Iterator[tuple[list[State], int]]:
     """Go through the parts of a part of the space in which a tree has one answer, with that answer.
 
     The states are changed as the walk goes on: whoever keeps them copies them.
@@ -57,7 +59,7 @@ def settled(tree: Routes, alike: list[int], begin: list[State]) -> Iterator[tupl
             steps.append((~node if branch == STAY else tree.children[node][branch], column, some))
 
 
-def count_cases(space: Space, a: Routes, b: Routes, differ: Differ) -> int:
+def count_cases(space: InputSpace, a: BranchTable, b: BranchTable, differ: Differ) -> int:
     """Count the combinations of known levels on which two trees differ.
 
     Parts of the first tree that leave the same of the columns the second one asks about are taken together, so that

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
-from treewise.explain.compare.rows import Rows
-from treewise.explain.compare.space import MISSING, UNSEEN, Axis, Space, State
+from treewise.data.column import Column
+from treewise.explain.compare.rows import ComparedTable
+from treewise.explain.compare.space import MISSING, UNSEEN, InputSpace, SpaceAxis, State
 from treewise.tree.regions.region import Cell, as_cell, some_value
 from treewise.tree.splits import quote, say_equal
-from treewise.data.column import Column
-from treewise._lib.text import safe
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Witness:
     row: int | None = None
     states: tuple[State, ...] = ()  # the cells of the space it stands in, if it is made up
 
-    def words(self, space: Space) -> str:
+    def words(self, space: InputSpace) -> str:
         """Say the row, column by column."""
         said = (
             say_cell(axis, self.cells[axis.name]) + " (never seen)" * (f"{safe(axis.name)} never seen" in self.needs)
@@ -38,7 +38,7 @@ class Witness:
         return ", ".join(said) or "any row"
 
 
-def say_cell(axis: Axis, cell: Cell) -> str:
+def say_cell(axis: SpaceAxis, cell: Cell) -> str:
     """Say one cell: ``GPA = 4.0``, ``x3 is true``, ``age missing``."""
     name = safe(axis.name)
     if cell is None:
@@ -50,7 +50,7 @@ def say_cell(axis: Axis, cell: Cell) -> str:
     return f"{name} = {axis.encoding.say(cell)}"
 
 
-def made_up(space: Space, states: tuple[State, ...], whole: list[State]) -> Witness:
+def made_up(space: InputSpace, states: tuple[State, ...], whole: list[State]) -> Witness:
     """Make up a row that lies in a part of the space; where a column is free, take a usual value."""
     cells: dict[str, Cell] = {}
     needs: list[str] = []
@@ -67,7 +67,7 @@ def made_up(space: Space, states: tuple[State, ...], whole: list[State]) -> Witn
     return Witness(cells, tuple(needs), None, tuple(stand))
 
 
-def of_the_table(space: Space, rows: Rows, complete: bool) -> Witness | None:
+def of_the_table(space: InputSpace, rows: ComparedTable, complete: bool) -> Witness | None:
     """Return the first row of the table on which the trees differ, one without missing and never-seen values first."""
     usual = np.flatnonzero(rows.differ & rows.complete)
     any_row = np.flatnonzero(rows.differ) if not complete else usual
@@ -85,7 +85,7 @@ def of_the_table(space: Space, rows: Rows, complete: bool) -> Witness | None:
     return Witness(cells, tuple(needs), row + 1)
 
 
-def cell_at(axis: Axis, column: Column, row: int) -> Cell:
+def cell_at(axis: SpaceAxis, column: Column, row: int) -> Cell:
     """Return a cell of the table as the space knows it."""
     if axis.categorical and axis.encoding.kind != "boolean":
         if column.is_missing()[row]:

@@ -20,21 +20,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.explain.distill.fidelity import Answers, Fidelity
-from treewise.explain.distill.teacher_dataset import Lesson, lesson, student_options
-from treewise.explain.distill.teachers import Listed, Teacher, teacher_of
-from treewise.errors import ParameterError, shown
-from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
-from treewise.train.grow import PRUNING, grow_problem, pruning_for
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.train.training_set import Problem
-from treewise.prune.grow_and_prune import grow_and_prune, is_share
-from treewise.evaluate.baselines.compare_models import weights_of
-from treewise.train.settings import index
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise.data.table import Table, read
-from treewise.tree.tree import Tree
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import figure, plural, rough_percent
+from treewise.data.table import Table, read
+from treewise.errors import ParameterError, shown
+from treewise.evaluate.baselines.compare_models import weights_of
+from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
+from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
+from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
+from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.prune.grow_and_prune import grow_and_prune, is_share
+from treewise.train.grow import PRUNING, grow_training_set, pruning_for
+from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
+from treewise.train.settings import index
+from treewise.train.training_set import TrainingSet
+from treewise.tree.tree import Tree
 
 __all__ = ["Distilled", "Fidelity", "distill"]
 
@@ -43,7 +43,7 @@ Said = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distilled(Shown):
+class Distilled(Displayable):
     """A tree that imitates a teacher, and how well. ``print`` it; ``tree`` is an ordinary tree.
 
     >>> import treewise as tw
@@ -65,7 +65,7 @@ class Distilled(Shown):
         """The share of answers that agree, of numbers R²: on held-out rows, or where there are none on all."""
         return (self.held_out or self.training).agreement
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the figures, one line for each set of rows."""
         numbers = self.tree.task == "regression"
         figures = [each for each in (self.training, self.held_out) if each is not None]
@@ -73,20 +73,20 @@ class Distilled(Shown):
         written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "write": rough_percent}
         unit = "RMSE" if numbers else "error %"
         headings = (
-            Heading("rows"),
-            Heading("n", "whole"),
-            Heading("agreement", title="R² of imitation" if numbers else "agreement %", **written),
-            Heading("low", "number", only="data"),
-            Heading("high", "number", only="data"),
-            Heading("interval", title="95 % interval", only="words"),
-            *([Heading("rmse", "number", "off the teacher")] if numbers else []),
-            Heading("teacher_error", title=f"teacher's {unit}", only=None if known else "data", **written),
-            Heading("student_error", title=f"student's {unit}", only=None if known else "data", **written),
+            ColumnSpec("rows"),
+            ColumnSpec("n", "whole"),
+            ColumnSpec("agreement", title="R² of imitation" if numbers else "agreement %", **written),
+            ColumnSpec("low", "number", only="data"),
+            ColumnSpec("high", "number", only="data"),
+            ColumnSpec("interval", title="95 % interval", only="words"),
+            *([ColumnSpec("rmse", "number", "off the teacher")] if numbers else []),
+            ColumnSpec("teacher_error", title=f"teacher's {unit}", only=None if known else "data", **written),
+            ColumnSpec("student_error", title=f"student's {unit}", only=None if known else "data", **written),
         )
         leaves = plural(self.tree.n_leaves, "leaf", "leaves")
         title = f"A tree of {leaves} imitates {self.teacher}"
         rows = [self._line(each, numbers) for each in figures]
-        return Sheet(title, headings, rows, below=tuple(self._notes(known)), of="line")
+        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), of="line")
 
     def _line(self, f: Fidelity, numbers: bool) -> list[Any]:
         write = figure if numbers else rough_percent
@@ -147,20 +147,22 @@ def distill(
         that the teacher learned from, where it says which.
     """
     who = teacher_of(teacher)
-    if isinstance(who, Listed) and test is not None:
+    if isinstance(who, AnswersTeacher) and test is not None:
         raise ParameterError("test: the answers given are of data's rows alone. Give them as a column of both tables.")
     markers = options.get("na_values", ())
-    given = lesson(who, data, read(data, na_values=markers), target)
+    given = teacher_dataset(who, data, read(data, na_values=markers), target)
     options = student_options(who, given, options)
     asked = {name: options.pop(name) for name in PRUNING if name in options}
     if asked.get("validation") is not None and not is_share(asked["validation"]):
         other = asked["validation"]
-        asked["validation"] = lesson(who, other, read(other, na_values=markers), target, given.name).table
+        asked["validation"] = teacher_dataset(who, other, read(other, na_values=markers), target, given.name).table
     wanted = pruning_for(options.get("preset"), **asked)
     problem = given.problem(who, **options, random_state=random_state)
 
-    def grow(rows: Problem, for_good: bool = True) -> Tree:
-        return grow_problem(rows, None, n_jobs, for_good) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+    def grow(rows: TrainingSet, for_good: bool = True) -> Tree:
+        return (
+            grow_training_set(rows, None, n_jobs, for_good) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+        )
 
     steps = folds_for(folds, len(problem), test)
     fold_of = fold_numbers(problem, steps, random_state) if steps else None  # also looks at what was asked for
@@ -193,12 +195,12 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
     return count
 
 
-def said_by(tree: Tree, problem: Problem) -> Said:
+def said_by(tree: Tree, problem: TrainingSet) -> Said:
     """Return what a tree answers for the rows of a problem: class numbers, or values."""
     return answers_of(tree, nodes_that_speak(tree, find_nodes(tree, problem.columns, len(problem))))
 
 
-def by_folds(problem: Problem, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
+def by_folds(problem: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
     """Return what trees answer that have not seen the row: each fold's by one grown on the others."""
     numbers = problem.target.task == "regression"
     said = np.zeros(len(problem), np.float64 if numbers else np.int64)
@@ -211,19 +213,19 @@ def by_folds(problem: Problem, grow: Callable[..., Tree], number: Said, progress
     return said
 
 
-def answered(problem: Problem, said: Said, given: Lesson, tree: Tree) -> Answers:
+def answered(problem: TrainingSet, said: Said, given: TeacherDataset, tree: Tree) -> FidelityAnswers:
     """Put side by side what teacher and student say of the rows of a problem."""
     teacher = problem.raw if problem.target.task == "regression" else problem.y.astype(np.int64)
     truth = given.true_answers(tree)
-    return Answers(teacher, said, None if truth is None else truth[problem.rows], weights_of(problem))
+    return FidelityAnswers(teacher, said, None if truth is None else truth[problem.rows], weights_of(problem))
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:
     """Return how faithful a tree is on another table."""
     table: Table = read(test, na_values=markers)
-    given = lesson(who, test, table, target, name).answered_rows()
+    given = teacher_dataset(who, test, table, target, name).answered_rows()
     nodes = find_nodes(tree, encoded(tree, given.table), len(given.table))
     refuse_unanswered(tree, nodes, given.table)
     said = answers_of(tree, nodes_that_speak(tree, nodes))
-    both = Answers(given.teacher_answers(tree), said, given.true_answers(tree), None)
+    both = FidelityAnswers(given.teacher_answers(tree), said, given.true_answers(tree), None)
     return both.fidelity(given.table.name, tree.task == "regression", True)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise.evaluate.baselines.compare_models import Z95, effective_rows, mean_and_spread
 from treewise.predict.confidence_intervals import wilson
 from treewise.train.loss_stats import size_of_numbers
-from treewise.evaluate.baselines.compare_models import Z95, effective_rows, mean_and_spread
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Fidelity:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class FidelityAnswers:
     """What teacher and student say of some rows, and the truth: class numbers, or values (-1, NaN: unknown)."""
 
     teacher: npt.NDArray[Any]

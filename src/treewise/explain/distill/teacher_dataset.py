@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data import encoding as encode
-from treewise.explain.distill.teachers import Logged, Ours, Teacher, unused
-from treewise.errors import DataError, ParameterError, listing
-from treewise.train.true_labels import class_places
-from treewise.train.grow import problem_for
-from treewise.train.training_set import Problem
-from treewise.train.column_roles import names_in, take_target
-from treewise.data.table import Column, Table
-from treewise.data.column import Columns
-from treewise.tree.tree import Tree
 from treewise._lib.text import safe
+from treewise.data import encoding as encode
+from treewise.data.column import ColumnBuilder
+from treewise.data.table import Column, Table
+from treewise.errors import DataError, ParameterError, listing
+from treewise.explain.distill.teachers import LoggedTeacher, Teacher, TreewiseTeacher, unused
+from treewise.train.column_roles import names_in, take_target
+from treewise.train.grow import prepare
+from treewise.train.training_set import TrainingSet
+from treewise.train.true_labels import class_places
+from treewise.tree.tree import Tree
 
 Answers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TeacherDataset:
     """A table with a teacher's answers, in the column ``name``; the truth is beside it, row by row."""
 
     table: Table
@@ -42,17 +42,17 @@ class Lesson:
         """What the teacher says."""
         return self.table[self.name]
 
-    def answered_rows(self) -> Lesson:
+    def answered_rows(self) -> TeacherDataset:
         """Return the rows that the teacher has an answer for."""
         there = ~self.answers.is_missing()
         if not there.any():
             raise DataError(f"the teacher answers for no row of {self.table.name}: there is nothing to imitate.")
         rows = np.flatnonzero(there)
-        return Lesson(self.table.take(rows), self.name, None if self.truth is None else self.truth.take(rows))
+        return TeacherDataset(self.table.take(rows), self.name, None if self.truth is None else self.truth.take(rows))
 
-    def problem(self, who: Teacher, **options: Any) -> Problem:
+    def problem(self, who: Teacher, **options: Any) -> TrainingSet:
         """Prepare it for growing; the history of the tree is to say who it imitates."""
-        ready = problem_for(self.table, self.name, **options)
+        ready = prepare(self.table, self.name, **options)
         return replace(ready, asked={**ready.asked, "imitates": who.about})
 
     def teacher_answers(self, tree: Tree) -> Answers:
@@ -90,24 +90,24 @@ class Lesson:
             ) from None
 
 
-def lesson(who: Teacher, data: Any, table: Table, target: Any, name: str | None = None) -> Lesson:
+def teacher_dataset(who: Teacher, data: Any, table: Table, target: Any, name: str | None = None) -> TeacherDataset:
     """Let a teacher answer for a table; ``name`` is what the column of answers is called in the lessons before."""
     truth = true_column(who, table, target)
     hidden = truth.name if truth is not None and truth.name in table.columns else None
-    if name is None and isinstance(who, Logged):
+    if name is None and isinstance(who, LoggedTeacher):
         name = str(who.model)
     if name is None:
         name = truth.name if truth is not None else unused(who.target or "answer", list(table.columns))
     answers = who.answers(data, table, hidden, name)
     makers = {each: partial(table.columns.__getitem__, each) for each in table.columns if each != hidden}
-    columns: Mapping[str, Column] = Columns({**makers, name: answers}, len(table))
+    columns: Mapping[str, Column] = ColumnBuilder({**makers, name: answers}, len(table))
     kinds = {each: kind for each, kind in table.kinds.items() if each in columns}
-    return Lesson(replace(table, columns=columns, kinds=kinds, target=name), name, truth)
+    return TeacherDataset(replace(table, columns=columns, kinds=kinds, target=name), name, truth)
 
 
 def true_column(who: Teacher, table: Table, target: Any) -> Column | None:
     """Find the true answers: those asked for, else the column the teacher predicts; a record has none of its own."""
-    if isinstance(who, Logged):
+    if isinstance(who, LoggedTeacher):
         if isinstance(target, str) and target == who.model:
             raise ParameterError(
                 f"target and teacher are both {who.about}. Leave the target out: there is no other truth."
@@ -119,7 +119,7 @@ def true_column(who: Teacher, table: Table, target: Any) -> Column | None:
     return take_target(table, target)
 
 
-def student_options(who: Teacher, given: Lesson, options: dict[str, Any]) -> dict[str, Any]:
+def student_options(who: Teacher, given: TeacherDataset, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of growth, with what the teacher knows of its columns where nothing else was asked for."""
     options = dict(options)
     columns = who.columns(given.table)
@@ -129,12 +129,12 @@ def student_options(who: Teacher, given: Lesson, options: dict[str, Any]) -> dic
     options["kinds"] = {**who.kinds(given.table), **(options.get("kinds") or {})} or None
     if options.get("task") is None:
         options["task"] = who.task
-    if isinstance(who, Ours) and options.get("positive") is None and who.task == "classification":
+    if isinstance(who, TreewiseTeacher) and options.get("positive") is None and who.task == "classification":
         options["positive"] = positive_of(who, given)
     return {name: value for name, value in options.items() if value is not None}
 
 
-def positive_of(who: Ours, given: Lesson) -> Any:
+def positive_of(who: TreewiseTeacher, given: TeacherDataset) -> Any:
     """Return the class that the teacher counts as positive, where it answers with it."""
     last = who.model.target.classes[-1]
     said = encode.classes(given.answers.take(~given.answers.is_missing()))[2]

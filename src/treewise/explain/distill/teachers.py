@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
+from treewise.data.table import Column, KindSpec, Table, read
 from treewise.ensemble import Ensemble
 from treewise.ensemble.explaining import METHODS
 from treewise.errors import DataError, ParameterError, listing, shown
 from treewise.tree.arrays import Target, Task
-from treewise.data.table import Column, KindSpec, Table, read
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 KINDS = {"number": "number", "integer": "number", "datetime": "datetime", "boolean": "boolean", "nominal": "nominal"}
 
@@ -82,7 +82,7 @@ class Teacher(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Ours(Teacher):
+class TreewiseTeacher(Teacher):
     """A tree or an ensemble of ours."""
 
     @property
@@ -128,7 +128,7 @@ def kind_of(encoding: Encoding, table: Table) -> KindSpec | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Teacher):
+class PredictorTeacher(Teacher):
     """A fitted model, as scikit-learn's: it has ``predict``."""
 
     @property
@@ -176,7 +176,7 @@ class Model(Teacher):
 
 
 @dataclass(frozen=True, eq=False)
-class Function(Teacher):
+class FunctionTeacher(Teacher):
     """A function from the rows, as they were given, to answers."""
 
     @property
@@ -191,7 +191,7 @@ class Function(Teacher):
 
 
 @dataclass(frozen=True, eq=False)
-class Logged(Teacher):
+class LoggedTeacher(Teacher):
     """What somebody did, row by row, in a column of the table (CS221 notes 6: the pilot)."""
 
     @property
@@ -210,7 +210,7 @@ class Logged(Teacher):
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(Teacher):
+class AnswersTeacher(Teacher):
     """What somebody did, row by row, in an array beside the table."""
 
     @property
@@ -226,15 +226,15 @@ class Listed(Teacher):
 def teacher_of(teacher: Any) -> Teacher:
     """Recognise a teacher."""
     if isinstance(teacher, Tree | Ensemble):
-        return Ours(teacher)
+        return TreewiseTeacher(teacher)
     if isinstance(teacher, str):
-        return Logged(teacher)
+        return LoggedTeacher(teacher)
     if hasattr(teacher, "predict") and not isinstance(teacher, type):
-        return Model(teacher)
+        return PredictorTeacher(teacher)
     if callable(teacher) and not isinstance(teacher, type):
-        return Function(teacher)
+        return FunctionTeacher(teacher)
     if hasattr(teacher, "__len__") and not isinstance(teacher, bytes | dict | set) and not hasattr(teacher, "columns"):
-        return Listed(teacher)
+        return AnswersTeacher(teacher)
     raise ParameterError(
         f"teacher={shown(teacher)}: must be a tree, an ensemble, a model with predict, a function from rows to answers,"
         " or the answers themselves: a column's name, or an array."

@@ -14,12 +14,12 @@ from typing import Any, overload
 import numpy as np
 
 from treewise import _core
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import plural, rough_percent, safe
 from treewise.ensemble import Ensemble
-from treewise.explain.ensemble.member_predictions import Floats, Ints, Panel, Progress
+from treewise.explain.ensemble.member_predictions import Floats, Ints, MemberPredictions, Progress
 from treewise.train.loss_stats import size_of_numbers
 from treewise.tree.arrays import Label
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise._lib.text import plural, rough_percent, safe
 
 MOST_ROWS = 20  # that are printed
 MOST_CLASSES = 8  # whose shares are printed
@@ -40,7 +40,7 @@ class RowAgreement:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(Shown, Sequence[RowAgreement]):
+class Agreement(Displayable, Sequence[RowAgreement]):
     """The rows of a table, those the trees quarrel about most first. ``print`` it, index it, or ``.to_frame()``.
 
     ``answers`` are in the order of the table, and with them ``share`` and ``shares``; of numbers, which have no such,
@@ -98,23 +98,27 @@ class Agreement(Shown, Sequence[RowAgreement]):
         each = dict(zip(self.classes, self.shares[row].tolist(), strict=True))
         return RowAgreement(row + 1, self.answers[row], float(self.share[row]), each)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every row, the most disputed first."""
         what = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
         below: tuple[str, ...] = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
         below = (*below, BY_MEAN) if self.by_mean else below
-        return Sheet(what, self._headings(), Lines(self), below=below, of="row", most=MOST_ROWS)
+        return ResultTable(what, self._headings(), AgreementLines(self), below=below, of="row", most=MOST_ROWS)
 
-    def _headings(self) -> tuple[Heading, ...]:
-        head = (Heading("row", "whole"), Heading("answer", "label"))
+    def _headings(self) -> tuple[ColumnSpec, ...]:
+        head = (ColumnSpec("row", "whole"), ColumnSpec("answer", "label"))
         if not self.classes:
-            spread = (Heading("spread", "number"), Heading("low", "number", "least"), Heading("high", "number", "most"))
+            spread = (
+                ColumnSpec("spread", "number"),
+                ColumnSpec("low", "number", "least"),
+                ColumnSpec("high", "number", "most"),
+            )
             return (*head, *spread)
         only: Any = None if len(self.classes) <= MOST_CLASSES else "data"
         each = [
-            Heading(f"share of {label}", "number", f"{label} %", rough_percent, only=only) for label in self.classes
+            ColumnSpec(f"share of {label}", "number", f"{label} %", rough_percent, only=only) for label in self.classes
         ]
-        return (*head, Heading("share", "share", "agree %"), *each)
+        return (*head, ColumnSpec("share", "share", "agree %"), *each)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -122,7 +126,7 @@ class Agreement(Shown, Sequence[RowAgreement]):
         return {**head, "rows": self.sheet().records()}
 
 
-class Lines(Sequence[Sequence[Any]]):
+class AgreementLines(Sequence[Sequence[Any]]):
     """The rows of the sheet, each made when it is looked at."""
 
     def __init__(self, found: Agreement) -> None:
@@ -147,7 +151,7 @@ def line(row: RowAgreement) -> list[Any]:
 
 def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Agreement:
     """Return how far the trees agree on each row of a table, or on a single row (``Ensemble.agreement``)."""
-    panel, classes = Panel.of(ensemble, data), ensemble.classes
+    panel, classes = MemberPredictions.of(ensemble, data), ensemble.classes
     about = (panel.table.name, ensemble.target.name, len(ensemble), classes)
     if ensemble.task == "regression":
         values, spread, low, high = of_numbers(panel, progress)
@@ -160,7 +164,7 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
     return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places, by_mean)
 
 
-def of_numbers(panel: Panel, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
+def of_numbers(panel: MemberPredictions, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
     """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
     unit = panel.ensemble.voting.unit
     size = size_of_numbers(panel.ensemble.members.value) / unit  # squares of huge or tiny numbers have no value

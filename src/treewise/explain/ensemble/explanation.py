@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import figure, percent, plural, rough_percent, safe
 from treewise.data import encoding as encode
+from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.errors import DataError
 from treewise.explain.ensemble.agreement import RowAgreement, agreement
-from treewise.explain.ensemble.member_predictions import Panel
+from treewise.explain.ensemble.member_predictions import MemberPredictions
 from treewise.explain.ensemble.shap import shap
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise.data.table import Table
-from treewise._lib.text import figure, percent, plural, rough_percent, safe
 
 SAID = 3  # columns that a sentence names on either side
 NOTHING = 1e-12  # rounding
 
 
 @dataclass(frozen=True)
-class Reason:
+class ColumnContribution:
     """What one column adds to an answer: to its probability, or to the value."""
 
     column: str
@@ -40,7 +40,7 @@ class Reason:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ManyExplanation(Shown):
+class EnsembleExplanation(Displayable):
     """Why the trees of an ensemble together say what they say of one row. ``print`` it, or take its ``sentences``."""
 
     target: str
@@ -50,7 +50,7 @@ class ManyExplanation(Shown):
     numbers: bool
     base: float  # the mean answer over the rows the trees were grown on: probability, or value
     answer: float  # the probability of the class that is said, or the value
-    reasons: tuple[Reason, ...]  # the columns that add something, the largest first
+    reasons: tuple[ColumnContribution, ...]  # the columns that add something, the largest first
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -74,12 +74,14 @@ class ManyExplanation(Shown):
         sign = "+" if adds > 0 else "−"
         return f"{sign}{figure(abs(adds))}" if self.numbers else f"{sign}{in_points(abs(adds))} points"
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the columns that add something."""
-        adds = Heading("adds", "number") if self.numbers else Heading("adds", "number", "adds (points)", in_points)
-        headings = (Heading("column"), Heading("value"), adds)
+        adds = (
+            ColumnSpec("adds", "number") if self.numbers else ColumnSpec("adds", "number", "adds (points)", in_points)
+        )
+        headings = (ColumnSpec("column"), ColumnSpec("value"), adds)
         rows = [(r.column, "missing" if r.value is None else r.value, r.adds) for r in self.reasons]
-        return Sheet("", headings, rows, above=self.sentences, of="column")
+        return ResultTable("", headings, rows, above=self.sentences, of="column")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -114,9 +116,9 @@ def answers_in_words(ensemble: Ensemble, table: Table) -> list[str]:
     return [answer_in_words(*about, found.of(i), chance) for i, chance in enumerate(chances)]
 
 
-def explain(ensemble: Ensemble, row: Any) -> ManyExplanation:
+def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
     """Explain the answer for one row (``Ensemble.explain``)."""
-    panel = Panel.of(ensemble, row)
+    panel = MemberPredictions.of(ensemble, row)
     if len(panel) != 1:
         raise DataError(
             f"explain is for one row, and {panel.table.name} has {len(panel):,}."
@@ -132,11 +134,11 @@ def explain(ensemble: Ensemble, row: Any) -> ManyExplanation:
     adds, base = values[:, place], float(np.atleast_1d(found.base)[place])
     order = np.argsort(-np.abs(adds), kind="stable").tolist()
     reasons = tuple(
-        Reason(ensemble.columns[i], cell(panel, i), float(adds[i])) for i in order if abs(adds[i]) > NOTHING
+        ColumnContribution(ensemble.columns[i], cell(panel, i), float(adds[i])) for i in order if abs(adds[i]) > NOTHING
     )
     answer = float(says.answer) if numbers else float(ensemble.predict_proba(panel.table)[0, place])
     about = (ensemble.target.name, ensemble.method, len(ensemble), says, numbers)
-    return ManyExplanation(*about, base, answer, reasons)
+    return EnsembleExplanation(*about, base, answer, reasons)
 
 
 def in_points(share: float) -> str:
@@ -148,7 +150,7 @@ def in_points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def cell(panel: Panel, column: int) -> str | None:
+def cell(panel: MemberPredictions, column: int) -> str | None:
     """Write what a row says of a column; None where it says nothing."""
     values = panel.columns[column]
     encoding = panel.ensemble.encodings[column]

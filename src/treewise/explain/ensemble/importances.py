@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from treewise.train.criteria import criterion_named
 from treewise.ensemble import Ensemble
-from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
 from treewise.errors import DataError, ParameterError
+from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
 from treewise.evaluate.importances import ColumnImportance, Importances, ranked
-from treewise.explain.ensemble.member_predictions import Floats, Panel, true_answers
-from treewise.evaluate.permutation import Cells, Shuffles, Trial, in_shares
+from treewise.evaluate.permutation import Cells, PermutationTrial, Shuffles, in_shares
+from treewise.explain.ensemble.member_predictions import Floats, MemberPredictions, true_answers
+from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
 from treewise.train.settings import one_of
 
@@ -58,7 +58,7 @@ def shares_of_columns(ensemble: Ensemble) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyTrial(Trial):
+class EnsemblePermutation(PermutationTrial):
     """That of an ensemble."""
 
     ensemble: Ensemble
@@ -97,9 +97,9 @@ def on_data(
     name = MEASURES[ensemble.task][0] if measure is None else measure
     one_of("measure", name, MEASURES[ensemble.task])
     here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
-    truth, panel = true_answers(ensemble, here), Panel.on(ensemble, here.table)
+    truth, panel = true_answers(ensemble, here), MemberPredictions.on(ensemble, here.table)
     unit = size_of_numbers(truth) if ensemble.task == "regression" else 1.0
-    trial = ManyTrial(panel.columns, truth, in_shares(here.weight, len(panel)), name, unit, ensemble)
+    trial = EnsemblePermutation(panel.columns, truth, in_shares(here.weight, len(panel)), name, unit, ensemble)
     splits = np.bincount(ensemble.members.column, minlength=len(ensemble.columns))
     seen = seen_before(ensemble, here)
     return shuffles.importances(trial, here, ensemble.columns, splits, seen, len(ensemble))

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.data import encoding as encode
-from treewise.ensemble import Ensemble
-from treewise.train.true_labels import class_places
-from treewise.evaluate.evaluate import Compared, refuse_infinite
-from treewise.predict.predict import as_row, for_core, read_for
 from treewise.data.table import Table
+from treewise.ensemble import Ensemble
+from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
+from treewise.predict.predict import as_row, for_core, read_for
+from treewise.train.true_labels import class_places
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class MemberPredictions:
     """An ensemble and the rows it is asked about."""
 
     ensemble: Ensemble
@@ -36,13 +36,13 @@ class Panel:
     columns: list[npt.NDArray[Any] | None]  # encoded; None for those that no tree asks about
 
     @classmethod
-    def of(cls, ensemble: Ensemble, data: Any) -> Panel:
+    def of(cls, ensemble: Ensemble, data: Any) -> MemberPredictions:
         """Read the rows."""
         table, single = read_for(ensemble, as_row(ensemble, data))
         return cls.on(ensemble, table, single)
 
     @classmethod
-    def on(cls, ensemble: Ensemble, table: Table, single: bool = False) -> Panel:
+    def on(cls, ensemble: Ensemble, table: Table, single: bool = False) -> MemberPredictions:
         """Take a table that was read already."""
         return cls(ensemble, table, single, ensemble.voting.encoded(table))
 
@@ -65,7 +65,7 @@ class Panel:
                 progress((t + 1) / trees)
 
 
-def true_answers(ensemble: Ensemble, here: Compared) -> npt.NDArray[Any]:
+def true_answers(ensemble: Ensemble, here: ComparedRows) -> npt.NDArray[Any]:
     """Return the true answers as trees say theirs: class numbers, those they do not know last; or values."""
     if ensemble.task == "classification":
         return class_places(ensemble, here.column)[0]

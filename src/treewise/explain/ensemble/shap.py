@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import safe
 from treewise.ensemble import Ensemble
 from treewise.errors import ColumnError, did_you_mean
-from treewise.predict.leaf_probabilities import Estimate
-from treewise.explain.ensemble.member_predictions import Panel, Progress
-from treewise.explain.shap import ShapValues, Spread, refuse_unfit
+from treewise.explain.ensemble.member_predictions import MemberPredictions, Progress
+from treewise.explain.shap import ShapTable, ShapValues, refuse_unfit
+from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.predict.predict import as_row, for_core, nor_has_it
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 
 def shap(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> ShapValues:
     """Return the Shapley values of the columns for each row of a table, or for a single row (``Ensemble.shap``)."""
     data = as_row(ensemble, data)
-    panel = Panel.of(ensemble, data)
+    panel = MemberPredictions.of(ensemble, data)
     if panel.single and isinstance(data, Mapping):
         refuse_gaps(ensemble, data)
     columns = for_core(ensemble.encodings, panel.columns)
@@ -46,9 +46,9 @@ def shap(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Sha
     return ShapValues.of(found / total * unit, base / total * unit, panel.single, ensemble.columns, ensemble.target)
 
 
-def spread_of(ensemble: Ensemble, tree: Tree) -> Spread:
+def spread_of(ensemble: Ensemble, tree: Tree) -> ShapTable:
     """Return how a row spreads over a tree; boosting listens to what its ends decide, not to how sure they are."""
-    spread = Spread.of(tree, Estimate())
+    spread = ShapTable.of(tree, LeafProbabilities())
     if ensemble.method != "adaboost":
         return spread
     decided = np.zeros_like(spread.said)

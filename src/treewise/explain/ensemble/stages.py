@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import figure, plural, rough_percent, safe
 from treewise.ensemble import Ensemble
-from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
 from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
-from treewise.evaluate.evaluate import Compared, root_mean_square
-from treewise.explain.ensemble.member_predictions import Panel, Progress, true_answers
+from treewise.evaluate.evaluate import ComparedRows, root_mean_square
+from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
+from treewise.explain.ensemble.member_predictions import MemberPredictions, Progress, true_answers
 from treewise.train.loss_stats import size_of_numbers
-from treewise._lib.result_table import Heading, Sheet, Shown
-from treewise._lib.text import figure, plural, rough_percent, safe
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -43,7 +43,7 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stages(Shown, Sequence[Stage]):
+class Stages(Displayable, Sequence[Stage]):
     """The error after each tree. ``print`` it, index it (``stages[0]`` is one tree), ``.draw()`` it."""
 
     table: str  # the name of the table, and how many rows it has …
@@ -80,7 +80,7 @@ class Stages(Shown, Sequence[Stage]):
 
         return draw_stages(self, ax, path)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every stage."""
         percent = self.measure == "error"
         unit = "error %" if percent else "RMSE"
@@ -88,14 +88,16 @@ class Stages(Shown, Sequence[Stage]):
         tested: Any = None if self.test is not None else "data"
         bounded: Any = None if self.stages[0].bound is not None else "data"
         headings = (
-            Heading("trees", "whole"),
-            Heading("training", title=unit, **written),
-            Heading("test", title=f"test {unit}", only=tested, **written),
-            Heading("bound", title="at most %", only=bounded, kind="share", write=at_most),
+            ColumnSpec("trees", "whole"),
+            ColumnSpec("training", title=unit, **written),
+            ColumnSpec("test", title=f"test {unit}", only=tested, **written),
+            ColumnSpec("bound", title="at most %", only=bounded, kind="share", write=at_most),
         )
         rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
         title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
-        return Sheet(title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES, last=LAST_STAGES)
+        return ResultTable(
+            title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES, last=LAST_STAGES
+        )
 
     @property
     def said_rows(self) -> str:
@@ -181,7 +183,7 @@ def bounds_of(ensemble: Ensemble) -> list[float | None]:
         return none
 
 
-def oob_error(ensemble: Ensemble, own: Compared | None) -> float | None:
+def oob_error(ensemble: Ensemble, own: ComparedRows | None) -> float | None:
     """Return the error estimated while growing; None where no row was judged.
 
     Of numbers only R² is kept. Where all rows of growth were judged, and these are they (``own``), each weighing the
@@ -205,9 +207,9 @@ def oob_r2(ensemble: Ensemble) -> float | None:
     return None if oob is None or ensemble.task != "regression" or math.isnan(oob.score) else oob.score
 
 
-def errors_on(ensemble: Ensemble, here: Compared, progress: Progress | None) -> list[float]:
+def errors_on(ensemble: Ensemble, here: ComparedRows, progress: Progress | None) -> list[float]:
     """Return the error on the rows of a table after each tree."""
-    truth, weight, panel = true_answers(ensemble, here), here.weight, Panel.on(ensemble, here.table)
+    truth, weight, panel = true_answers(ensemble, here), here.weight, MemberPredictions.on(ensemble, here.table)
     numbers, voting = ensemble.task == "regression", ensemble.voting
     total = np.zeros((len(panel), len(ensemble.classes) or 1))
     errors = []

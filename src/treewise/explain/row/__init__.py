@@ -9,18 +9,25 @@ explanation.py   all of it as one value, shown in every form
 
 from __future__ import annotations
 
-from treewise.explain.row.counterfactual import Change, Move
-from treewise.explain.row.explanation import Explanation, Explanations, Wish, explain, explain_rows, explain_typed
-from treewise.explain.row.path import Cell, Step
+from treewise.explain.row.counterfactual import CellChange, Counterfactual
+from treewise.explain.row.explanation import (
+    DesiredAnswer,
+    Explanation,
+    Explanations,
+    explain,
+    explain_rows,
+    explain_typed,
+)
+from treewise.explain.row.path import AskedCell, PathStep
 
 __all__ = [
-    "Cell",
-    "Change",
+    "AskedCell",
+    "CellChange",
+    "Counterfactual",
+    "DesiredAnswer",
     "Explanation",
     "Explanations",
-    "Move",
-    "Step",
-    "Wish",
+    "PathStep",
     "explain",
     "explain_rows",
     "explain_typed",

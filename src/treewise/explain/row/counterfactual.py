@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from treewise._lib.text import safe
 from treewise.data.encoding import UNSEEN, Encoding
 from treewise.errors import ParameterError, did_you_mean, listing, shown
-from treewise.explain.row.path import NEVER_SEEN, Cell
-from treewise.explain.row.tree_context import Survey
+from treewise.explain.row.path import NEVER_SEEN, AskedCell
+from treewise.explain.row.tree_context import TreeContext
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Condition, Interval, as_cell, say, say_limits
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 MOST_DECIMALS = 15
 DIGITS = Context(prec=60)  # enough for as many decimals of any number below 10^15
@@ -42,7 +42,7 @@ Wanted = Callable[[Any], bool]  # of a class number, or a value
 
 
 @dataclass(frozen=True)
-class Move:
+class CellChange:
     """One column's change: to what, under which condition, and how far that is."""
 
     column: str
@@ -55,7 +55,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Change:
+class Counterfactual:
     """What would have to be otherwise, and what the tree would say then.
 
     >>> import treewise as tw
@@ -64,7 +64,7 @@ class Change:
     ('Chinstrap', [('bill_length_mm', 43.4, 'bill_length_mm > 43.35')])
     """
 
-    moves: tuple[Move, ...]
+    moves: tuple[CellChange, ...]
     node: int  # where the row would end
     speaker: int  # the node that would answer for it
     prediction: Label
@@ -87,15 +87,15 @@ def total(distances: Iterable[float]) -> float:
         return math.inf
 
 
-def nearest_change(
-    survey: Survey, cells: Mapping[str, Cell], wanted: Wanted, fixed: Collection[str] = ()
-) -> Change | None:
+def nearest_counterfactual(
+    survey: TreeContext, cells: Mapping[str, AskedCell], wanted: Wanted, fixed: Collection[str] = ()
+) -> Counterfactual | None:
     """Return the nearest change that makes the tree answer as wanted; None if there is none.
 
     ``cells`` are those that are given; a way that asks for another column needs to know it, which counts as a change.
     """
     tree, answers, rows = survey.tree, survey.answers, survey.rows
-    rulers = {column: Ruler.of(tree, column, cells.get(tree.columns[column])) for column in survey.asked}
+    rulers = {column: CellDistance.of(tree, column, cells.get(tree.columns[column])) for column in survey.asked}
     best: tuple[tuple[int, int, float, int], int, dict[int, Condition]] | None = None
     for end, conditions in survey.ends():
         if not wanted(answers[end]):
@@ -112,11 +112,11 @@ def nearest_change(
     _, end, changed = best
     moves = tuple(rulers[column].move(condition) for column, condition in changed.items())
     said = answers[end] if tree.task == "regression" else tree.classes[answers[end]]
-    return Change(moves, end, survey.speakers[end], said)
+    return Counterfactual(moves, end, survey.speakers[end], said)
 
 
 def costs_of(
-    conditions: Mapping[int, Condition], rulers: Mapping[int, Ruler], fixed: Collection[str], most: float
+    conditions: Mapping[int, Condition], rulers: Mapping[int, CellDistance], fixed: Collection[str], most: float
 ) -> dict[int, float] | None:
     """Return what each column's change costs, of those that must change; None if it cannot be, or they are too many."""
     costs: dict[int, float] = {}
@@ -132,7 +132,7 @@ def costs_of(
 
 
 @dataclass(frozen=True)
-class Ruler:
+class CellDistance:
     """Measures how far a row's value in one column is from what a condition allows."""
 
     encoding: Encoding
@@ -143,7 +143,7 @@ class Ruler:
     ends: tuple[float, float] | None  # the quartiles, where they are known
 
     @classmethod
-    def of(cls, tree: Tree, column: int, cell: Cell | None) -> Ruler:
+    def of(cls, tree: Tree, column: int, cell: AskedCell | None) -> CellDistance:
         """Make the ruler of one column of a tree, for what a row holds there; None where it says nothing of it."""
         encoding, given = tree.encodings[column], cell is not None
         own: Any = None if cell is None else cell.value
@@ -177,7 +177,7 @@ class Ruler:
         assert condition.low is not None
         return math.nextafter(condition.low, math.inf) if self.encoding.kind == "number" else condition.low + 1
 
-    def move(self, condition: Condition) -> Move:
+    def move(self, condition: Condition) -> CellChange:
         """Return the change to an allowed value, a natural one, and how far it is."""
         value: Any = self.natural(condition)
         far, to = self.distance(condition), as_cell(value, self.encoding)
@@ -187,7 +187,7 @@ class Ruler:
         text = self.encoding.levels[value] if self.encoding.categorical else self.encoding.say(value)
         said = say(condition, self.encoding, or_missing=False, or_unseen=False)
         measure = self.measure if self.own is not None else ""
-        return Move(self.encoding.name, to, text, said, far, measure, say_limits(condition, self.encoding))
+        return CellChange(self.encoding.name, to, text, said, far, measure, say_limits(condition, self.encoding))
 
     def natural(self, condition: Condition) -> float | int:
         """Return an allowed value as one would write it: the nearest or first level, a number with few decimals."""

@@ -12,22 +12,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from treewise.train.true_labels import with_levels_of
-from treewise.explain.row.counterfactual import Change, check_fixed, check_wish, nearest_change, read_wish
-from treewise.explain.row.path import Step, Way, Ways
-from treewise.explain.row.tree_context import Survey
-from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
-from treewise.tree.arrays import Label
-from treewise.predict.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
-from treewise._lib.result_table import Heading, Sheet, Shown, plain
-from treewise.data.table import Table
-from treewise.tree.tree import Tree
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, plain
 from treewise._lib.text import figure, percent, plural, safe
+from treewise.data.table import Table
+from treewise.explain.row.counterfactual import (
+    Counterfactual,
+    check_fixed,
+    check_wish,
+    nearest_counterfactual,
+    read_wish,
+)
+from treewise.explain.row.path import PathStep, RowExplanationPath, RowExplanationPaths
+from treewise.explain.row.tree_context import TreeContext
+from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
+from treewise.predict.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise.train.true_labels import with_levels_of
+from treewise.tree.arrays import Label
+from treewise.tree.tree import Tree
 
 MOST_SHOWN = 20  # rows of a table that readers are shown
 
 
-class Wish(NamedTuple):
+class DesiredAnswer(NamedTuple):
     """What is asked of an explanation beside the path."""
 
     to: Any = None
@@ -35,7 +41,7 @@ class Wish(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Shown):
+class Explanation(Displayable):
     """Why the tree answers a row as it does.
 
     >>> import treewise as tw
@@ -55,9 +61,9 @@ class Explanation(Shown):
     ('P', 0.5, 1.0, {'GPA': 0.1, 'Published': -0.267, 'University': 0.667})
     """
 
-    survey: Survey  # of the tree; shared by the rows of a table
-    way: Way
-    wish: Wish
+    survey: TreeContext  # of the tree; shared by the rows of a table
+    way: RowExplanationPath
+    wish: DesiredAnswer
     given: tuple[str, ...] | None = None  # the columns a typed row mentions; None for a row of a table
     row: int | None = None  # its number in the table, from 1
 
@@ -72,7 +78,7 @@ class Explanation(Shown):
         return self.way.prediction
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PathStep, ...]:
         """The tests the row met, in order."""
         return self.way.steps
 
@@ -105,13 +111,13 @@ class Explanation(Shown):
         return {column: math.fsum(parts) for column, parts in moved.items()}
 
     @cached_property
-    def change(self) -> Change | None:
+    def change(self) -> Counterfactual | None:
         """The nearest change that would alter the decision, or make it what was wished for; None if there is none."""
         wanted = read_wish(self.tree, self.wish.to, self.prediction)
         if wanted is None or wanted(self._place):
             return None
         cells = {name: cell for name, cell in self.way.cells.items() if self.given is None or name in self.given}
-        return nearest_change(self.survey, cells, wanted, self.wish.fixed)
+        return nearest_counterfactual(self.survey, cells, wanted, self.wish.fixed)
 
     @property
     def _place(self) -> Any:
@@ -139,19 +145,19 @@ class Explanation(Shown):
         leaves = f" that leaves {together([safe(name) for name in fixed])} alone" if fixed else ""
         return [f"No change{leaves} would {'alter the answer' if to is None else f'make it {safe(to)}'}."]
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the steps as a table: the data, without words."""
         numbers = self.tree.task == "regression"
         what = self.tree.target.name if numbers else f"% {self.prediction}"
         write = figure if numbers else percent
         headings = [
-            Heading("step", "whole"),
-            Heading("node", "whole"),
-            Heading("question"),
-            Heading("value"),
-            Heading("rows", "whole"),
-            Heading("value_after" if numbers else "probability", "number", what, write),
-            Heading("moved", "number", "moved", signed if numbers else signed_percent),
+            ColumnSpec("step", "whole"),
+            ColumnSpec("node", "whole"),
+            ColumnSpec("question"),
+            ColumnSpec("value"),
+            ColumnSpec("rows", "whole"),
+            ColumnSpec("value_after" if numbers else "probability", "number", what, write),
+            ColumnSpec("moved", "number", "moved", signed if numbers else signed_percent),
         ]
         rows: list[tuple[Any, ...]] = [(0, 0, "all rows", None, int(self.tree.arrays.rows[0]), self.base, None)]
         rows += [
@@ -161,9 +167,9 @@ class Explanation(Shown):
         if self.base is None:  # a tree written by hand knows its path alone
             headings, rows = headings[:4], [row[:4] for row in rows]
         title = "" if self.row is None else f"row {self.row:,}"
-        return Sheet(title, tuple(headings), rows, of="step")
+        return ResultTable(title, tuple(headings), rows, of="step")
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return the table as readers see it, with the sentences above it."""
         return (replace(self.sheet(), above=self.sentences),)
 
@@ -190,7 +196,7 @@ class Explanation(Shown):
         return {name: plain(value) for name, value in found.items()}
 
 
-def change_dict(change: Change) -> dict[str, Any]:
+def change_dict(change: Counterfactual) -> dict[str, Any]:
     """Return a change as plain values."""
     moves = [{"column": m.column, "to": m.to, "condition": m.condition, "distance": m.distance} for m in change.moves]
     return {"prediction": change.prediction, "node": change.node, "distance": change.distance, "moves": moves}
@@ -214,7 +220,7 @@ def signed_percent(value: float) -> str:
     return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{percent(abs(value))}"
 
 
-class Explanations(Sequence[Explanation], Shown):
+class Explanations(Sequence[Explanation], Displayable):
     """The explanations of several rows, each made when it is asked for.
 
     >>> import treewise as tw
@@ -223,9 +229,11 @@ class Explanations(Sequence[Explanation], Shown):
     (12, 'Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is top20.')
     """
 
-    def __init__(self, ways: Ways, rows: Sequence[int], wish: Wish, given: Sequence[tuple[str, ...]] = ()) -> None:
+    def __init__(
+        self, ways: RowExplanationPaths, rows: Sequence[int], wish: DesiredAnswer, given: Sequence[tuple[str, ...]] = ()
+    ) -> None:
         self._ways, self._rows, self._wish, self._given = ways, rows, wish, given
-        self._survey = Survey(ways.tree, ways.estimate)
+        self._survey = TreeContext(ways.tree, ways.estimate)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -239,17 +247,17 @@ class Explanations(Sequence[Explanation], Shown):
         number = None if self._given and len(self) == 1 else row + 1
         return Explanation(self._survey, self._ways[row], self._wish, given, number)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return all steps as one table."""
         rows: list[tuple[Any, ...]] = []
-        headings: tuple[Heading, ...] = (Heading("row", "whole"),)
+        headings: tuple[ColumnSpec, ...] = (ColumnSpec("row", "whole"),)
         for item in self:
             sheet = item.sheet()
             headings = (headings[0], *sheet.headings)
             rows += [(item.row, *line) for line in sheet.rows]
-        return Sheet("", headings, rows)
+        return ResultTable("", headings, rows)
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return one table a row, for the first few."""
         shown = [sheet for item in self[:MOST_SHOWN] for sheet in item.sheets()]
         if len(self) > MOST_SHOWN:
@@ -265,7 +273,7 @@ def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: An
     """Explain the prediction for a single row; for a table, for each of its rows."""
     data = as_row(tree, data)
     table, single = read_for(tree, data)
-    wish = Wish(to, check_fixed(tree, fixed))
+    wish = DesiredAnswer(to, check_fixed(tree, fixed))
     if not single:
         return explain_rows(tree, table, range(len(table)), wish, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
@@ -273,16 +281,18 @@ def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: An
     return explain_typed(tree, table, [given], wish, estimate)[0]
 
 
-def explain_rows(tree: Tree, table: Table, rows: Sequence[int], wish: Wish, estimate: Any = None) -> Explanations:
+def explain_rows(
+    tree: Tree, table: Table, rows: Sequence[int], wish: DesiredAnswer, estimate: Any = None
+) -> Explanations:
     """Explain some rows of a table, by their numbers from 0; a tree written by hand knows the levels of the table."""
     tree = with_levels_of(tree, table)
     check_wish(tree, wish.to)
-    return Explanations(Ways(tree, table, estimate), rows, wish)
+    return Explanations(RowExplanationPaths(tree, table, estimate), rows, wish)
 
 
 def explain_typed(
-    tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: Wish, estimate: Any = None
+    tree: Tree, table: Table, given: Sequence[tuple[str, ...]], wish: DesiredAnswer, estimate: Any = None
 ) -> Explanations:
     """Explain rows that were typed, of each of which some columns are given."""
     check_wish(tree, wish.to)
-    return Explanations(Ways(tree, table, estimate), range(len(table)), wish, given)
+    return Explanations(RowExplanationPaths(tree, table, estimate), range(len(table)), wish, given)

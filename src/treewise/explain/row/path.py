@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import UNSEEN
-from treewise.predict.leaf_probabilities import Estimate, shares, values
-from treewise.tree.arrays import LEAF, Label
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.tree.splits import Split, Value, quote
 from treewise.data.table import Table
+from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
+from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.tree.arrays import LEAF, Label
+from treewise.tree.splits import Split, Value, quote
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ MOST_NAMED = 5  # names, or levels of a set; of more the first few are said, and
 
 
 @dataclass(frozen=True)
-class Cell:
+class AskedCell:
     """What a row holds in a column the tree asks about."""
 
     value: Value  # a number or a level; None where it is missing or was never seen
@@ -42,7 +42,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One test that the row met.
 
     >>> import treewise as tw
@@ -53,7 +53,7 @@ class Step:
 
     node: int  # the node that asks
     column: str
-    cell: Cell
+    cell: AskedCell
     question: str  # the condition of the branch taken, in words
     to: int  # the node it leads to; the same one where the row stays, there being no branch for its value
     rows: int  # training rows there
@@ -67,14 +67,14 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class RowExplanationPath:
     """A row's way down: its steps, and what the tree answers before the first and after each."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     end: int  # the node where the row ends
     speaker: int  # the node that answers for it
     prediction: Label
-    cells: Mapping[str, Cell]  # of every column the tree asks about
+    cells: Mapping[str, AskedCell]  # of every column the tree asks about
     answers: Floats  # one row for the root and one for each step; a column for each class, or one for the value
     follows: int  # which of these columns the steps follow: the class predicted
 
@@ -84,11 +84,11 @@ class Way:
         return known(self.answers[0, self.follows])
 
 
-class Ways(Sequence[Way]):
+class RowExplanationPaths(Sequence[RowExplanationPath]):
     """The ways of a table's rows, each made when it is asked for."""
 
     def __init__(self, tree: Tree, table: Table, estimate: Any = None) -> None:
-        self.tree, self.table, self.estimate = tree, table, Estimate.of(estimate)
+        self.tree, self.table, self.estimate = tree, table, LeafProbabilities.of(estimate)
         self.estimate.check(tree)
         self.columns = encoded(tree, table)
         self.ends = find_nodes(tree, self.columns, len(table))
@@ -112,7 +112,9 @@ class Ways(Sequence[Way]):
         return way_of(tree, int(self.ends[row]), int(self.speakers[row]), self.said[row], cells, self.estimate)
 
 
-def way_of(tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, Cell], estimate: Estimate) -> Way:
+def way_of(
+    tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, AskedCell], estimate: LeafProbabilities
+) -> RowExplanationPath:
     """Go from the root to where a row ends, and note each test."""
     path = tree.path(end)
     stays = bool(tree.arrays.kind[end] != LEAF)
@@ -133,8 +135,8 @@ def way_of(tree: Tree, end: int, speaker: int, said: Any, cells: Mapping[str, Ce
         question = f"no branch for it at node {node}" if to == node else asked(tree, split, to)
         rows = int(tree.arrays.rows[to])
         moved = known(after - before)
-        steps.append(Step(node, split.column, cells[split.column], question, to, rows, known(after), moved))
-    return Way(tuple(steps), end, speaker, prediction, cells, answers, follows)
+        steps.append(PathStep(node, split.column, cells[split.column], question, to, rows, known(after), moved))
+    return RowExplanationPath(tuple(steps), end, speaker, prediction, cells, answers, follows)
 
 
 def asked(tree: Tree, split: Split, to: int) -> str:
@@ -155,19 +157,19 @@ def asked(tree: Tree, split: Split, to: int) -> str:
     return f"{safe(split.column)} not {named}{said.removeprefix(rest)}"
 
 
-def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> Cell:
+def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> AskedCell:
     """Return what a row holds in a column, as the tree takes it and in words."""
     encoding = tree.encodings[column]
     one = values[row : row + 1]
     if encode.is_missing(encoding, one)[0]:
-        return Cell(None, "", MISSING)
+        return AskedCell(None, "", MISSING)
     if encoding.categorical and one[0] == UNSEEN:
-        return Cell(None, table[encoding.name].say(row), NEVER_SEEN)
+        return AskedCell(None, table[encoding.name].say(row), NEVER_SEEN)
     value = encode.decode(encoding, one)[0]
     assert value is not None
     if encoding.kind == "number" and values.dtype == np.float32:
-        return Cell(value, str(one[0]).removesuffix(".0"))  # as short as a float32 can be told apart
-    return Cell(value, encoding.say(value))
+        return AskedCell(value, str(one[0]).removesuffix(".0"))  # as short as a float32 can be told apart
+    return AskedCell(value, encoding.say(value))
 
 
 def known(value: Any) -> float | None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from treewise.predict.leaf_probabilities import Estimate
-from treewise.tree.arrays import LEAF
+from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.predict.predict import answers_of, nodes_that_speak
-from treewise.tree.regions.region import Condition, Descent, Interval
+from treewise.tree.arrays import LEAF
+from treewise.tree.regions.region import Condition, Interval, RegionTraversal
 from treewise.tree.tree import Tree
 
 MOST_KEPT = 2_000_000  # conditions and levels named in them; the ends of a larger tree are walked through anew
@@ -26,7 +26,7 @@ End = tuple[
 ]  # a node where rows stop, and what is possible of each column asked about there
 
 
-class Survey:
+class TreeContext:
     """A tree seen from above.
 
     >>> import treewise as tw
@@ -35,7 +35,7 @@ class Survey:
     ([2, 3, 4], [0, 0, 0, 1, 2])
     """
 
-    def __init__(self, tree: Tree, estimate: Estimate) -> None:
+    def __init__(self, tree: Tree, estimate: LeafProbabilities) -> None:
         self.tree, self.estimate = tree, estimate
         self._kept: list[End] | None = None
 
@@ -65,7 +65,7 @@ class Survey:
         return self._walk() if self._kept is None else self._kept
 
     def _walk(self) -> Iterator[End]:
-        descent, size = Descent(self.tree), 0
+        descent, size = RegionTraversal(self.tree), 0
         kept: list[End] = []
         for node in descent.ends_here():
             conditions = descent.conditions()
@@ -85,8 +85,8 @@ class Survey:
         return descent.conditions()
 
     @cached_property
-    def _descent(self) -> Descent:
-        return Descent(self.tree)
+    def _descent(self) -> RegionTraversal:
+        return RegionTraversal(self.tree)
 
 
 def size_of(condition: Condition) -> int:

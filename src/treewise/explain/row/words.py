@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treewise.show.text_tree.condition_text import weighted
+from treewise._lib.text import count, figure, percent, plural, safe
 from treewise.data.encoding import Encoding
-from treewise.predict.leaf_probabilities import Estimate, nodes_that_answer, shares
-from treewise.explain.row.counterfactual import CUTS, ONE, Change, Move
-from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, Way
-from treewise.explain.row.tree_context import Survey
+from treewise.explain.row.counterfactual import CUTS, ONE, CellChange, Counterfactual
+from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, RowExplanationPath
+from treewise.explain.row.tree_context import TreeContext
+from treewise.predict.leaf_probabilities import LeafProbabilities, nodes_that_answer, shares
+from treewise.show.text_tree.condition_text import weighted
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
 from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
-from treewise._lib.text import count, figure, percent, plural, safe
 
 
-def sentence(survey: Survey, way: Way) -> str:
+def sentence(survey: TreeContext, way: RowExplanationPath) -> str:
     """Say the answer, its grounds and its reasons in one sentence."""
     tree = survey.tree
     said = answer(tree, way.speaker, way.prediction, survey.estimate, "like this")
@@ -31,7 +31,7 @@ def sentence(survey: Survey, way: Way) -> str:
     return f"{safe(tree.target.name)} = {said}, because {reasons or 'all rows are the same to the tree'}."
 
 
-def asked(survey: Survey, way: Way) -> dict[str, Condition]:
+def asked(survey: TreeContext, way: RowExplanationPath) -> dict[str, Condition]:
     """Return what the tests on the way leave possible of each column they ask about, in their order."""
     found = {survey.tree.columns[column]: condition for column, condition in survey.on_the_way(way.end).items()}
     for step in way.steps[-1:]:  # where the row stays, the last test leaves its column as it was
@@ -39,7 +39,7 @@ def asked(survey: Survey, way: Way) -> dict[str, Condition]:
     return found
 
 
-def reason(tree: Tree, column: str, condition: Condition, way: Way) -> str:
+def reason(tree: Tree, column: str, condition: Condition, way: RowExplanationPath) -> str:
     """Say one column's value, and what the tests made of it."""
     name, cell = safe(column), way.cells[column]
     unknown = "never seen in training" if tree.arrays.rows[0] > 0 else "not named in the tree"
@@ -67,7 +67,7 @@ def limits(condition: Condition, encoding: Encoding) -> str:
     return say_limits(condition, encoding)
 
 
-def other_sentences(tree: Tree, way: Way, given: Sequence[str] | None) -> list[str]:
+def other_sentences(tree: Tree, way: RowExplanationPath, given: Sequence[str] | None) -> list[str]:
     """Say who answers for a row that stays at a node, and which columns were not given and are not needed."""
     said = []
     if way.steps and (last := way.steps[-1]).stays:
@@ -81,7 +81,7 @@ def other_sentences(tree: Tree, way: Way, given: Sequence[str] | None) -> list[s
     return said
 
 
-def change_sentence(tree: Tree, change: Change, estimate: Estimate) -> list[str]:
+def change_sentence(tree: Tree, change: Counterfactual, estimate: LeafProbabilities) -> list[str]:
     """Say what would alter the decision."""
     said = answer(tree, change.speaker, change.prediction, estimate, "like that")
     moves = together([move_words(tree, move) for move in change.moves])
@@ -89,14 +89,14 @@ def change_sentence(tree: Tree, change: Change, estimate: Estimate) -> list[str]
     return [f"Would be {said} if {moves}.", *(measured(tree, move) for move in odd)]
 
 
-def measured(tree: Tree, move: Move) -> str:
+def measured(tree: Tree, move: CellChange) -> str:
     """Say by what a number's move was measured, where that was not its interquartile range."""
     ends = tree.quartiles.get(move.column)
     lacks = "is not known" if ends is None else "is 0" if ends[0] == ends[1] else "is infinite"
     return f"({safe(move.column)} is measured by {move.measure}: its interquartile range {lacks}.)"
 
 
-def move_words(tree: Tree, move: Move) -> str:
+def move_words(tree: Tree, move: CellChange) -> str:
     """Say what one column would have to be."""
     encoding = tree.encoding_of(move.column)
     name = safe(move.column)
@@ -105,7 +105,7 @@ def move_words(tree: Tree, move: Move) -> str:
     return f"{name} were {move.text}" + (f" ({move.limits})" if move.limits not in ("", move.text) else "")
 
 
-def answer(tree: Tree, node: int, prediction: Label, estimate: Estimate, where: str = "there") -> str:
+def answer(tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there") -> str:
     """Say what a node predicts, and on what grounds."""
     facts, heavy = tree[node], weighted(tree)
     rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if heavy else "")
@@ -121,7 +121,7 @@ def answer(tree: Tree, node: int, prediction: Label, estimate: Estimate, where: 
         return said
     right, total = counts.get(prediction, 0.0), sum(counts.values())
     share = f"{percent(right / total)} %"
-    if estimate != Estimate():
+    if estimate != LeafProbabilities():
         share = (
             f"{percent(shares(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)])} % by {estimate}"
         )

@@ -15,13 +15,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from treewise.show.text_tree.condition_text import counted
-from treewise.show.text_tree.text_tree import unsaid_missing
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import figure, plural, rough_percent, safe
 from treewise.errors import ParameterError, did_you_mean, shown
 from treewise.explain.rules.terminal_nodes import (
     AND,
-    Figures,
-    Stated,
+    ConditionStatement,
+    RuleStatistics,
     class_place,
     conditions,
     ends_of,
@@ -31,13 +31,13 @@ from treewise.explain.rules.terminal_nodes import (
     unsaid,
 )
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.tree.arrays import Label
 from treewise.predict.predict import refuses_missing
-from treewise.tree.regions.region import Region
+from treewise.show.text_tree.condition_text import counted
+from treewise.show.text_tree.text_tree import unsaid_missing
 from treewise.train.settings import count_or_share
-from treewise._lib.result_table import Heading, Sheet, Shown
+from treewise.tree.arrays import Label
+from treewise.tree.regions.region import Region
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, plural, rough_percent, safe
 
 __all__ = ["Rule", "Rules", "rules"]
 
@@ -52,7 +52,7 @@ FIRST = {
 
 
 @dataclass(frozen=True, repr=False)
-class Rule(Stated):
+class Rule(ConditionStatement):
     """One rule: what is asked of a row, and what then is predicted. Figures are None where there were no rows.
 
     >>> import treewise as tw
@@ -93,7 +93,7 @@ class Rule(Stated):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules(Shown, Sequence[Rule]):
+class Rules(Displayable, Sequence[Rule]):
     """The rules of a tree, sorted. ``print`` them, take one by its place, or all as a dataframe (``to_frame``)."""
 
     tree: Tree
@@ -144,14 +144,14 @@ class Rules(Shown, Sequence[Rule]):
         ]
 
     @cached_property
-    def _figures(self) -> Figures:
+    def _figures(self) -> RuleStatistics:
         return figures(self.tree, np.array(self.nodes, np.int64), self.cls, self.confidence)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the table with every rule."""
-        return Sheet(self._title(), self._headings(), _Lines(self), below=tuple(self._notes()), of="rule")
+        return ResultTable(self._title(), self._headings(), _RuleLines(self), below=tuple(self._notes()), of="rule")
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: not the rules of levels never seen in training, which a line tells of."""
         f = self._figures
         seen = [i for i in range(len(self)) if f.leaf[i] or f.rows[i]]
@@ -162,26 +162,31 @@ class Rules(Shown, Sequence[Rule]):
         odd = f"{plural(unseen, 'more rule')} for levels never seen, which stay at a node: it answers (leaf = false)"
         return (replace(shown, below=(odd, *shown.below)),)
 
-    def _headings(self) -> tuple[Heading, ...]:
+    def _headings(self) -> tuple[ColumnSpec, ...]:
         known, numbers = counted(self.tree), self.tree.task == "regression"
         only: Any = None if known else "data"
         within = f"{100 * self.confidence:g} % interval"
         rate = "prob %" if self.cls is None else f"{safe(self.cls)} %"
         sure = (
-            *([] if numbers else [Heading("probability", "share", rate, only=only)]),
-            Heading("low", "number", only="data"),
-            Heading("high", "number", only="data"),
-            *([Heading("interval", title=within, write=number_ends if numbers else share_ends, only="words")] * known),
-            Heading("sd", "number", only=only) if numbers else Heading("lift", "number", write=two_places, only=only),
+            *([] if numbers else [ColumnSpec("probability", "share", rate, only=only)]),
+            ColumnSpec("low", "number", only="data"),
+            ColumnSpec("high", "number", only="data"),
+            *(
+                [ColumnSpec("interval", title=within, write=number_ends if numbers else share_ends, only="words")]
+                * known
+            ),
+            ColumnSpec("sd", "number", only=only)
+            if numbers
+            else ColumnSpec("lift", "number", write=two_places, only=only),
         )
         return (
-            Heading("node", "whole", write=str),
-            Heading("prediction", "label", "predicts"),
+            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("prediction", "label", "predicts"),
             *sure,
-            Heading("rows", "whole", only=only),
-            Heading("share", "share", "% of rows", only=only),
-            Heading("leaf", "flag", only="data"),
-            Heading("rule", joint=AND),
+            ColumnSpec("rows", "whole", only=only),
+            ColumnSpec("share", "share", "% of rows", only=only),
+            ColumnSpec("leaf", "flag", only="data"),
+            ColumnSpec("rule", joint=AND),
         )
 
     def _title(self) -> str:
@@ -212,7 +217,7 @@ class Rules(Shown, Sequence[Rule]):
         return {**head, **more, "rules": self.sheet().records()}
 
 
-class _Lines(Sequence[Sequence[Any]]):
+class _RuleLines(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at."""
 
     def __init__(self, rules: Rules) -> None:

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.show.text_tree.condition_text import counted
-from treewise.errors import ParameterError, did_you_mean, listing, shown
-from treewise.predict.leaf_probabilities import Estimate, chances
-from treewise.predict.confidence_intervals import wilson_intervals
-from treewise.tree.arrays import LEAF, Label
-from treewise.predict.predict import intervals_of, nodes_that_speak
-from treewise.tree.regions.region import Descent, Interval, Region, say
-from treewise.tree.regions.condition import is_free
-from treewise.tree.regions.traverse import STAY, LevelsNow
-from treewise.tree.tree import Tree
 from treewise._lib.text import safe
+from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.predict.confidence_intervals import wilson_intervals
+from treewise.predict.leaf_probabilities import LeafProbabilities, chances
+from treewise.predict.predict import intervals_of, nodes_that_speak
+from treewise.show.text_tree.condition_text import counted
+from treewise.tree.arrays import LEAF, Label
+from treewise.tree.regions.condition import is_free
+from treewise.tree.regions.region import Interval, Region, RegionTraversal, say
+from treewise.tree.regions.traverse import STAY, ReachableLevels
+from treewise.tree.tree import Tree
 
 AND = " AND "
 
@@ -52,7 +52,7 @@ def class_place(tree: Tree, cls: Any) -> int:
 
 def ends_of(tree: Tree) -> tuple[list[int], int]:
     """Return the nodes at which rows may end, and how many leaves no row can reach."""
-    descent, ends, empty = Descent(tree), [], 0
+    descent, ends, empty = RegionTraversal(tree), [], 0
     gone = [False] * len(tree)
     for node in descent.walk():
         parent = descent.parent[node]
@@ -68,7 +68,7 @@ def ends_of(tree: Tree) -> tuple[list[int], int]:
     return ends, empty
 
 
-def nothing_left(now: Interval | LevelsNow) -> bool:
+def nothing_left(now: Interval | ReachableLevels) -> bool:
     """Tell whether nothing is possible of a column any more."""
     if isinstance(now, Interval):
         return now.empty
@@ -79,7 +79,7 @@ def nothing_left(now: Interval | LevelsNow) -> bool:
 
 def regions_at(tree: Tree, ends: Container[int]) -> dict[int, Region]:
     """Return the regions of some ends, by one way through the tree."""
-    descent = Descent(tree)
+    descent = RegionTraversal(tree)
     na_values = tree.na_values
     return {
         node: Region(tree.encodings, descent.conditions(), na_values) for node in descent.ends_here() if node in ends
@@ -108,7 +108,7 @@ def conditions(region: Region, gaps: Sequence[bool], unseen: bool) -> tuple[str,
     return tuple(say(c, e, or_missing=gaps[i], or_unseen=unseen) for i, e, c in pairs if not is_free(c, e))
 
 
-class Stated:
+class ConditionStatement:
     """What rules and groups share: a region, and the conditions that say it, one a column."""
 
     region: Region
@@ -128,7 +128,7 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class Figures:
+class RuleStatistics:
     """What is known of some ends, one entry each."""
 
     leaf: list[bool]
@@ -155,7 +155,7 @@ class Figures:
         return {each.name: getattr(self, each.name)[i] for each in fields(self)}
 
 
-def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> Figures:
+def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> RuleStatistics:
     """Read the figures of some ends off the arrays; None where an end had no rows, or a tree knows none."""
     a, speakers = tree.arrays, nodes_that_speak(tree, ends)
     leaf = a.kind[ends] == LEAF
@@ -176,12 +176,12 @@ def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> Fig
         if tree.criterion != "absolute_error" and counted(tree):
             ends_of_mean = intervals_of(tree, speakers, confidence)
             low, high = said(ends_of_mean[:, 0]), said(ends_of_mean[:, 1])
-        return Figures(*common, nothing, nothing, low, high, said(a.spread[speakers]))
+        return RuleStatistics(*common, nothing, nothing, low, high, said(a.spread[speakers]))
     if not counted(tree):
-        return Figures(*common, nothing, nothing, nothing, nothing, nothing)
+        return RuleStatistics(*common, nothing, nothing, nothing, nothing, nothing)
     classes = a.label[speakers] if cls is None else np.full(len(ends), class_place(tree, cls))
-    probability = chances(tree, speakers, classes.astype(np.int64), Estimate())
+    probability = chances(tree, speakers, classes.astype(np.int64), LeafProbabilities())
     of_all = tree.probabilities(0)[classes]
     lift = np.divide(probability, of_all, out=np.full(len(ends), np.nan), where=of_all > 0)
     lows, highs = wilson_intervals(probability, a.rows[speakers].astype(float), confidence)
-    return Figures(*common, said(probability), said(lift), said(lows), said(highs), nothing)
+    return RuleStatistics(*common, said(probability), said(lift), said(lows), said(highs), nothing)

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
-from treewise.data import encoding as encode
 from treewise._lib.thread_pool import Progress
+from treewise.data import encoding as encode
+from treewise.explain.trace.nodes import NodeTrace, TraceView
 from treewise.explain.trace.trace import Trace
-from treewise.explain.trace.nodes import NodeTrace, View
-from treewise.train.resampling import part
-from treewise.train.grow import core_columns, core_settings, core_target
-from treewise.tree.arrays import LEAF, Arrays
-from treewise.train.candidates import PLACE, group_of
 from treewise.predict.predict import find_nodes
-from treewise.train.training_set import Problem
-from treewise.train.reference import RATIO_BITS, Candidate, Judge, decrease, tied
+from treewise.train.candidates import KIND_RANK, group_of
+from treewise.train.grow import core_columns, core_settings, core_target
+from treewise.train.reference import RATIO_BITS, Candidate, NodeScorer, decrease, tied
+from treewise.train.resampling import part
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import LEAF, Arrays
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ NODES_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
-class Gap:
+class SplitMargin:
     """What a node's split scores (its gain, or what else it competes by), and what the best other column would."""
 
     score: float
@@ -58,7 +58,7 @@ def rows_below(tree: Tree, ends: Ints) -> list[Ints]:
     return [order[a:b] for a, b in zip(start.tolist(), last.tolist(), strict=False)]
 
 
-def gaps(tree: Tree, problem: Problem) -> dict[int, Gap]:
+def margins(tree: Tree, problem: TrainingSet) -> dict[int, SplitMargin]:
     """Compare the split of every inner node with the best test of another column.
 
     ``problem`` is what the tree was grown on.
@@ -69,14 +69,14 @@ def gaps(tree: Tree, problem: Problem) -> dict[int, Gap]:
     >>> found.runner_up, round(12 * found.score, 3), round(12 * found.second, 3), round(found.behind, 2)
     ('University', 7.145, 1.145, 0.84)
     """
-    measured = Gaps(tree, problem)
+    measured = MarginFinder(tree, problem)
     return {node: gap for piece in range(len(measured)) for node, gap in measured.piece(piece).items()}
 
 
-class Gaps:
+class MarginFinder:
     """The gaps of a tree in pieces of a few nodes, for threads; C4.5's are one piece, since a trace is not shared."""
 
-    def __init__(self, tree: Tree, problem: Problem) -> None:
+    def __init__(self, tree: Tree, problem: TrainingSet) -> None:
         self.tree, self.problem = tree, problem
         self.inner: list[int] = np.flatnonzero(tree.arrays.kind != LEAF).tolist()
         self.traced = problem.criterion.rule == "c45"
@@ -87,33 +87,33 @@ class Gaps:
     def __len__(self) -> int:
         return math.ceil(len(self.inner) / self.size)
 
-    def piece(self, number: int, go_on: Progress = lambda _: None) -> dict[int, Gap]:
+    def piece(self, number: int, go_on: Progress = lambda _: None) -> dict[int, SplitMargin]:
         """Measure the nodes of one piece; ``go_on`` is called before each."""
-        trace, found = Trace(self.tree, self.problem, View()) if self.traced else None, {}
+        trace, found = Trace(self.tree, self.problem, TraceView()) if self.traced else None, {}
         for node in self.inner[number * self.size : (number + 1) * self.size]:
             go_on(0.0)
-            found[node] = traced_gap(trace[node]) if trace else gap_at(self.tree, self.problem, node, self.below)
+            found[node] = traced_gap(trace[node]) if trace else margin_at(self.tree, self.problem, node, self.below)
         return found
 
 
-def gap_at(tree: Tree, problem: Problem, node: int, below: Sequence[Ints]) -> Gap:
+def margin_at(tree: Tree, problem: TrainingSet, node: int, below: Sequence[Ints]) -> SplitMargin:
     """Compare the split of one node; ``below`` are the rows that pass through each."""
     rows, column = below[node], int(tree.arrays.column[node])
-    judge = Judge.of(problem.at(rows), rows)
+    judge = NodeScorer.of(problem.at(rows), rows)
     own = scored(judge, tree, node, [below[child] for child in tree.children(node)], column)
     score = said(judge, own) if own else 0.0  # none: raised from further down, it sends all these rows one way
     stump = best_without(problem, rows, column)
     if stump is None:
-        return Gap(score)
+        return SplitMargin(score)
     ends = find_nodes(stump, [v[rows] for i, v in enumerate(problem.columns) if i != column], len(rows))
     place = int(stump.arrays.column[0])
     parts = [rows[ends == child] for child in stump.children(0)]
     other = scored(judge, stump, 0, parts, place + (place >= column))
     assert other is not None
-    return Gap(score, stump.columns[place], score if own and tied(own, other) else said(judge, other))
+    return SplitMargin(score, stump.columns[place], score if own and tied(own, other) else said(judge, other))
 
 
-def best_without(problem: Problem, rows: Ints, column: int) -> Tree | None:
+def best_without(problem: TrainingSet, rows: Ints, column: int) -> Tree | None:
     """Grow one split on some rows, without a column; None where there is none."""
     kept = [i for i in range(len(problem.encodings)) if i != column]
     if not kept:
@@ -133,7 +133,7 @@ def best_without(problem: Problem, rows: Ints, column: int) -> Tree | None:
     return None if grown.kind[0] == LEAF else Tree(some.encodings, some.target, grown)
 
 
-def scored(judge: Judge, tree: Tree, node: int, parts: Sequence[Ints], column: int) -> Candidate | None:
+def scored(judge: NodeScorer, tree: Tree, node: int, parts: Sequence[Ints], column: int) -> Candidate | None:
     """Score the split of a tree's node by the specification."""
     split = tree.split_at(node)
     assert split is not None
@@ -141,21 +141,21 @@ def scored(judge: Judge, tree: Tree, node: int, parts: Sequence[Ints], column: i
     values = problem.columns[column][np.concatenate(parts)]
     gone = int(encode.is_missing(problem.encodings[column], values).sum())
     groups = tuple(group_of(problem, rows) for rows in parts)
-    return judge.score(partial(replace, split), split.missing, groups, gone, (column, PLACE[split.kind], 0, 0))
+    return judge.score(partial(replace, split), split.missing, groups, gone, (column, KIND_RANK[split.kind], 0, 0))
 
 
-def said(judge: Judge, candidate: Candidate) -> float:
+def said(judge: NodeScorer, candidate: Candidate) -> float:
     """Return what a candidate competes by in the user's numbers: a gain per row of the node, or a ratio."""
     if judge.problem.criterion.rule == "ratio":
         return float(candidate.merit) * 2.0**-RATIO_BITS
     return decrease(judge.problem, judge.measure, candidate.merit, judge.node.weight)
 
 
-def traced_gap(found: NodeTrace) -> Gap:
+def traced_gap(found: NodeTrace) -> SplitMargin:
     """Compare by the trace of a node, which lists every candidate."""
     assert found.split is not None
     own = found[found.split.column].score or 0.0
     rival = found.winner if found.winner != found.split.column else found.runner_up
     if rival is None:
-        return Gap(own)
-    return Gap(own, rival, own if found.tie else found[rival].score or 0.0)
+        return SplitMargin(own)
+    return SplitMargin(own, rival, own if found.tie else found[rival].score or 0.0)

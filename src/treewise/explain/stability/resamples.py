@@ -24,16 +24,16 @@ import numpy.typing as npt
 
 from treewise.data import encoding as encode
 from treewise.explain.trace.candidate import in_order_of_rows
-from treewise.train.resampling import resampled
-from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
-from treewise.train.training_set import Problem
+from treewise.train.resampling import resampled
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-Grow = Callable[[Problem], Tree]
+Grow = Callable[[TrainingSet], Tree]
 
 ABOUT_THE_SAME = 0.5  # of the rows that pass through either of two nodes, how many must pass through both
 NEARLY = 1e-9  # what sums of weights may be off by
@@ -52,11 +52,11 @@ def drawn(n: int, random_state: int, number: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class ReferenceTree:
     """The tree that is questioned, with where the rows of the table go in it."""
 
     tree: Tree
-    problem: Problem
+    problem: TrainingSet
 
     @cached_property
     def inner(self) -> Ints:
@@ -103,7 +103,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ResampledTree:
     """What one resample says: of its own tree, of its answers, and of every inner node of the reference tree."""
 
     leaves: int
@@ -133,19 +133,21 @@ QUESTION = np.dtype(
 Question = tuple[bool, bool, float, float, float, int, bool, int]
 
 
-def one_resample(reference: Reference, times: Ints, grow: Grow, as_weights: bool) -> Found:
+def one_resample(reference: ReferenceTree, times: Ints, grow: Grow, as_weights: bool) -> ResampledTree:
     """Grow the tree of one resample, and look for the reference tree's questions in it."""
     tree = grow(resampled(reference.problem, times, as_weights))
     ends = find_nodes(tree, reference.problem.columns, len(reference.problem))
     answers = answers_of(tree, nodes_that_speak(tree, ends))
     first = -1 if tree.arrays.kind[0] == LEAF else int(tree.arrays.column[0])
-    return Found(tree.n_leaves, tree.depth, first, answers, times == 0, Search(reference, tree, ends).every())
+    return ResampledTree(
+        tree.n_leaves, tree.depth, first, answers, times == 0, CounterpartSearch(reference, tree, ends).every()
+    )
 
 
-class Search:
+class CounterpartSearch:
     """Looks for the questions of the reference tree in another one."""
 
-    def __init__(self, reference: Reference, tree: Tree, ends: Ints) -> None:
+    def __init__(self, reference: ReferenceTree, tree: Tree, ends: Ints) -> None:
         self.reference, self.tree = reference, tree
         self.ends = ends[reference.order]  # the rows of a node of the reference are a run of these
         self.parent = tree.arrays.parent
@@ -161,7 +163,7 @@ class Search:
     def look(self, node: int) -> Question:
         """Look for one question."""
         reference, mine = self.reference, int(self.reference.tree.arrays.column[node])
-        here = Run(self, slice(*(int(side[node]) for side in reference.runs)))
+        here = ResampleRun(self, slice(*(int(side[node]) for side in reference.runs)))
         asked = here.weight_of(self.asks(mine)) / here.size
         place = self.place_of(node, here)
         at_place = place is not None and int(self.column[place]) == mine
@@ -185,7 +187,7 @@ class Search:
             self.asking[column] = here | self.tree.arrays.below(here)
         return self.asking[column]
 
-    def place_of(self, node: int, here: Run) -> int | None:
+    def place_of(self, node: int, here: ResampleRun) -> int | None:
         """Return the node at the same place, below that of its parent where both ask the same; None: there is none."""
         own = self.reference.tree.arrays
         parent = int(own.parent[node])
@@ -199,10 +201,10 @@ class Search:
         return self.places.get(node)
 
 
-class Run:
+class ResampleRun:
     """The rows of one node of the reference, by where they end in the other tree: as much work as there are rows."""
 
-    def __init__(self, search: Search, run: slice) -> None:
+    def __init__(self, search: CounterpartSearch, run: slice) -> None:
         self.search, ends, weight = search, search.ends[run], search.reference.weight[run]
         order = np.argsort(ends, kind="stable")
         self.ends, self.weight = ends[order], weight[order]

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.result_table import Displayable, ResultTable
 from treewise.data.encoding import Encoding
-from treewise.explain.stability.margins import Gap
-from treewise.explain.stability.resamples import Found, Reference
+from treewise.explain.stability.margins import SplitMargin
+from treewise.explain.stability.resamples import ReferenceTree, ResampledTree
 from treewise.explain.trace.candidate import say_first
 from treewise.train.loss_stats import size_of_numbers
-from treewise._lib.result_table import Sheet, Shown
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class NodeStability:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AnswerAgreement:
     """How far the answers of the resamples' trees agree with the tree's own."""
 
     every: float  # share of rows with the same class, over all resamples; numbers: root mean square difference
@@ -64,7 +64,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(Shown):
+class Stability(Displayable):
     """How sure a tree's structure is. ``print`` it, look at ``nodes`` and ``agreement``, or take ``.to_frame()``."""
 
     tree: Tree
@@ -72,7 +72,7 @@ class Stability(Shown):
     n: int
     resamples: int
     nodes: tuple[NodeStability, ...]  # the inner nodes, in order
-    agreement: Agreement
+    agreement: AnswerAgreement
     leaves: Ints  # of the tree of each resample
     depths: Ints
     first: Mapping[str | None, int]  # how many resamples ask each column first; None: nothing is asked
@@ -85,13 +85,13 @@ class Stability(Shown):
 
         return paragraph(self)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return every question, as data."""
         from treewise.explain.stability.words import data_sheet
 
         return data_sheet(self)
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def sheets(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the paragraph, how often questions come back, and how near others came."""
         from treewise.explain.stability.words import sheets
 
@@ -113,12 +113,12 @@ class Stability(Shown):
         }
 
 
-class Tally:
+class StabilityTally:
     """Adds up resamples as they come, in order."""
 
-    def __init__(self, reference: Reference) -> None:
+    def __init__(self, reference: ReferenceTree) -> None:
         self.reference = reference
-        self.found: list[Found] = []  # without their answers, which are added up
+        self.found: list[ResampledTree] = []  # without their answers, which are added up
         n = len(reference.problem)
         self.off, self.off_unseen, self.unseen = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         self.unit = size_of_numbers(reference.answers) if self.numbers else 1.0
@@ -129,7 +129,7 @@ class Tally:
         """Whether values are predicted, not classes."""
         return self.reference.tree.task == "regression"
 
-    def add(self, found: Found) -> None:
+    def add(self, found: ResampledTree) -> None:
         """Take one resample."""
         said, own = found.answers, self.reference.answers
         off = (said / self.unit - own / self.unit) ** 2 if self.numbers else (said != own).astype(np.float64)
@@ -138,7 +138,7 @@ class Tally:
         self.unseen += found.unseen
         self.found.append(replace(found, answers=found.answers[:0], unseen=found.unseen[:0]))
 
-    def result(self, gaps: Mapping[int, Gap]) -> Stability:
+    def result(self, gaps: Mapping[int, SplitMargin]) -> Stability:
         """Return what all resamples say together."""
         reference, problem, count = self.reference, self.reference.problem, len(self.found)
         told = np.stack([f.questions for f in self.found], axis=1)
@@ -156,7 +156,7 @@ class Tally:
             np.sqrt(self.off / count) * self.unit if self.numbers else 1 - self.off / count,
         )
 
-    def _agreement(self) -> Agreement:
+    def _agreement(self) -> AnswerAgreement:
         weight = np.asarray(self.reference.problem.weight, np.float64)
         weight = weight / weight.max()
         every = float(np.sum(weight * self.off)) / (float(weight.sum()) * len(self.found))
@@ -167,11 +167,11 @@ class Tally:
             mean = float(np.average(answers, weights=weight))
             spread = math.sqrt(float(np.average((answers - mean) ** 2, weights=weight)))
             apart = None if unseen is None else math.sqrt(unseen) * self.unit
-            return Agreement(math.sqrt(every) * self.unit, apart, spread=spread * self.unit)
+            return AnswerAgreement(math.sqrt(every) * self.unit, apart, spread=spread * self.unit)
         steady = float(np.average(self.off <= 0.05 * len(self.found), weights=weight))
-        return Agreement(1 - every, None if unseen is None else 1 - unseen, steady)
+        return AnswerAgreement(1 - every, None if unseen is None else 1 - unseen, steady)
 
-    def _node(self, node: int, gap: Gap, told: npt.NDArray[np.void]) -> NodeStability:
+    def _node(self, node: int, gap: SplitMargin, told: npt.NDArray[np.void]) -> NodeStability:
         """Put together what is known of one question; ``told`` is what each resample says."""
         tree = self.reference.tree
         column = int(tree.arrays.column[node])

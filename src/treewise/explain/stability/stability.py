@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.thread_pool import Progress, in_threads
-from treewise.explain.stability.margins import Gap, Gaps
-from treewise.explain.stability.resamples import Found, Reference, drawn, one_resample
-from treewise.explain.stability.result import NodeStability, Stability, Tally
-from treewise.train.resampling import part
-from treewise.train.grow import PRUNING, grow_problem, problem_for, pruning_for, workers
-from treewise.train.training_set import Problem
-from treewise.prune.grow_and_prune import Pruning, grow_first, is_share, prune_grown
-from treewise.train.settings import whole
 from treewise.data.table import read
+from treewise.explain.stability.margins import MarginFinder, SplitMargin
+from treewise.explain.stability.resamples import ReferenceTree, ResampledTree, drawn, one_resample
+from treewise.explain.stability.result import NodeStability, Stability, StabilityTally
+from treewise.prune.grow_and_prune import PruningPlan, grow_first, is_share, prune_grown
+from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, workers
+from treewise.train.resampling import part
+from treewise.train.settings import whole
+from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 __all__ = ["NodeStability", "Stability", "stability", "stability_of"]
@@ -68,13 +68,13 @@ def stability(
     if isinstance(asked.get("validation"), str | Path):  # read once, not for every tree
         asked["validation"] = read(asked["validation"], na_values=options.get("na_values", ()))
     wanted = pruning_for(options.get("preset"), **asked)
-    problem = problem_for(data, target, random_state=random_state, **options)
+    problem = prepare(data, target, random_state=random_state, **options)
     return stability_of(problem, wanted, resamples=resamples, n_jobs=n_jobs, progress=progress)
 
 
 def stability_of(
-    problem: Problem,
-    pruning: Pruning | None = None,
+    problem: TrainingSet,
+    pruning: PruningPlan | None = None,
     *,
     resamples: int = 100,
     n_jobs: int | None = None,
@@ -84,19 +84,19 @@ def stability_of(
     check_resamples(resamples)
     threads, seed = workers(n_jobs), problem.settings.random_state
     tree, grown_on = reference_tree(problem, pruning, threads)
-    reference = Reference(tree, problem)
+    reference = ReferenceTree(tree, problem)
     hold_back = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
 
-    def work(number: int, go_on: Progress) -> Found:
+    def work(number: int, go_on: Progress) -> ResampledTree:
         times = drawn(len(problem), seed, number)
         return one_resample(reference, times, lambda rows: made(rows, pruning, go_on), as_weights=hold_back)
 
-    tally, measured = Tally(reference), Gaps(tree, grown_on)
+    tally, measured = StabilityTally(reference), MarginFinder(tree, grown_on)
     pieces = resamples + len(measured)
     for done, found in enumerate(in_threads(work, resamples, threads), 1):
         tally.add(found)
         tell(progress, done / pieces)
-    known: dict[int, Gap] = {}
+    known: dict[int, SplitMargin] = {}
     for done, some in enumerate(in_threads(measured.piece, len(measured), threads), 1):
         known |= some
         tell(progress, (resamples + done) / pieces)
@@ -114,19 +114,19 @@ def check_resamples(resamples: object) -> None:
     whole("resamples", resamples, least=1, most=MOST_RESAMPLES)
 
 
-def reference_tree(problem: Problem, pruning: Pruning | None, threads: int) -> tuple[Tree, Problem]:
+def reference_tree(problem: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:
     """Grow the tree that is questioned; and say on which rows, where some were held back to prune it."""
     if pruning is None:
-        return grow_problem(problem, n_jobs=threads), problem
+        return grow_training_set(problem, n_jobs=threads), problem
     full, held = grow_first(problem, pruning, threads)
     tree = prune_grown(full, problem, pruning, held, threads)
     return tree, problem if held is None else part(problem, np.flatnonzero(~held))
 
 
-def made(rows: Problem, pruning: Pruning | None, go_on: Progress) -> Tree:
+def made(rows: TrainingSet, pruning: PruningPlan | None, go_on: Progress) -> Tree:
     """Grow the tree of a resample, on one thread, as the first was."""
     if pruning is None:
-        return grow_problem(rows, go_on, n_jobs=1)
+        return grow_training_set(rows, go_on, n_jobs=1)
     full, held = grow_first(rows, pruning, 1, go_on)
     go_on(0.5)
     return prune_grown(full, rows, pruning, held, 1, go_on)

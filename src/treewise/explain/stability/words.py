@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treewise.train.criteria import criterion_named
-from treewise.errors import listing
-from treewise._lib.result_table import Heading, Sheet
+from treewise._lib.result_table import ColumnSpec, ResultTable
 from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise.errors import listing
+from treewise.train.criteria import criterion_named
 
 if TYPE_CHECKING:
     from treewise.explain.stability.result import NodeStability, Stability
@@ -166,29 +166,34 @@ def sizes(found: Stability) -> str:
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 DATA = (
-    *(Heading("node", "whole"), Heading("column"), Heading("question"), Heading("rows", "whole")),
-    *(Heading("score", "number"), Heading("runner_up"), Heading("runner_up_score", "number")),
-    *(Heading("behind", "share"), Heading("place", "share"), Heading("again", "share"), Heading("asked", "share")),
-    *(Heading("overlap", "share"), Heading("instead"), Heading("instead_share", "share")),
-    *(Heading("cut_low", "number"), Heading("cut_median", "number"), Heading("cut_high", "number")),
-    Heading("same_test", "share"),
+    *(ColumnSpec("node", "whole"), ColumnSpec("column"), ColumnSpec("question"), ColumnSpec("rows", "whole")),
+    *(ColumnSpec("score", "number"), ColumnSpec("runner_up"), ColumnSpec("runner_up_score", "number")),
+    *(
+        ColumnSpec("behind", "share"),
+        ColumnSpec("place", "share"),
+        ColumnSpec("again", "share"),
+        ColumnSpec("asked", "share"),
+    ),
+    *(ColumnSpec("overlap", "share"), ColumnSpec("instead"), ColumnSpec("instead_share", "share")),
+    *(ColumnSpec("cut_low", "number"), ColumnSpec("cut_median", "number"), ColumnSpec("cut_high", "number")),
+    ColumnSpec("same_test", "share"),
 )
 
 AGAIN = (
-    Heading("node", "whole"),
-    Heading("question"),
-    Heading("rows", "whole"),
-    *(Heading("place", "share"), Heading("again", "share"), Heading("asked", "share")),
-    Heading("in the resamples"),
+    ColumnSpec("node", "whole"),
+    ColumnSpec("question"),
+    ColumnSpec("rows", "whole"),
+    *(ColumnSpec("place", "share"), ColumnSpec("again", "share"), ColumnSpec("asked", "share")),
+    ColumnSpec("in the resamples"),
 )
 
 BESIDE = (
-    Heading("node", "whole"),
-    Heading("column"),
-    Heading("score", "number"),
-    Heading("runner_up", title="runner-up"),
-    Heading("runner_up_score", "number", title="its score"),
-    Heading("behind", "share", title="behind %"),
+    ColumnSpec("node", "whole"),
+    ColumnSpec("column"),
+    ColumnSpec("score", "number"),
+    ColumnSpec("runner_up", title="runner-up"),
+    ColumnSpec("runner_up_score", "number", title="its score"),
+    ColumnSpec("behind", "share", title="behind %"),
 )
 
 HOW_OFTEN = (
@@ -199,22 +204,22 @@ HOW_OFTEN = (
 )
 
 
-def data_sheet(found: Stability) -> Sheet:
+def data_sheet(found: Stability) -> ResultTable:
     """Lay out every question with all that is known of it."""
     rows = [[getattr(node, heading.name) for heading in DATA] for node in found.nodes]
-    return Sheet(title(found), DATA, rows, of="question")
+    return ResultTable(title(found), DATA, rows, of="question")
 
 
-def sheets(found: Stability) -> tuple[Sheet, ...]:
+def sheets(found: Stability) -> tuple[ResultTable, ...]:
     """Lay out what readers are shown: the paragraph, how often each question comes back, and the runners-up."""
     again = [(n.node, n.question, n.rows, n.place, n.again, n.asked, resamples_say(n)) for n in found.nodes]
     below = (HOW_OFTEN,) if found.nodes else ()
-    first = Sheet(title(found), AGAIN, again, above=(paragraph(found),), below=below, of="question")
+    first = ResultTable(title(found), AGAIN, again, above=(paragraph(found),), below=below, of="question")
     if not found.nodes:
         return (first,)
     beside = [(n.node, n.column, n.score, n.runner_up, n.runner_up_score, n.behind) for n in found.nodes]
     measured = scored_by(found)
-    return first, Sheet(f"The best test of another column, by {measured}", BESIDE, beside, of="question")
+    return first, ResultTable(f"The best test of another column, by {measured}", BESIDE, beside, of="question")
 
 
 def title(found: Stability) -> str:

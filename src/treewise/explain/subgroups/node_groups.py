@@ -16,9 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
+from treewise.evaluate.evaluate import PredictionComparison, refuse_infinite, seen_before
+from treewise.explain.subgroups.statistics import (
+    GroupDifference,
+    GroupStatistics,
+    departure,
+    departures,
+    holm,
+    in_steps,
+    p_value,
+)
 from treewise.train.true_labels import class_places
-from treewise.evaluate.evaluate import Comparison, refuse_infinite, seen_before
-from treewise.explain.subgroups.statistics import Departure, Part, departure, departures, holm, in_steps, p_value
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -29,28 +37,28 @@ LITTLE = 0.25  # a part that departs by less than this share of what the whole d
 
 
 @dataclass(frozen=True)
-class Trial:
+class GroupTest:
     """A group and the rest on other rows: whether what was found is found again."""
 
-    group: Part
-    rest: Part
-    departure: Departure | None  # None where one of the two is empty
+    group: GroupStatistics
+    rest: GroupStatistics
+    departure: GroupDifference | None  # None where one of the two is empty
     p_adjusted: float = 1.0
     confirmed: bool = False
 
 
 @dataclass(frozen=True)
-class Finding:
+class NodeGroup:
     """One node as a group."""
 
     node: int
     place: int | None  # of the class that is counted
-    group: Part
-    rest: Part
-    departure: Departure
+    group: GroupStatistics
+    rest: GroupStatistics
+    departure: GroupDifference
     p_adjusted: float = 1.0
     like: str = ""  # why it says no more than another group
-    test: Trial | None = None
+    test: GroupTest | None = None
 
     @property
     def rank(self) -> tuple[float, float, int]:
@@ -58,10 +66,10 @@ class Finding:
         return -self.departure.at_least, -abs(self.departure.difference), self.node
 
 
-class Tally:
+class GroupTally:
     """The rows of a table, added up for every node of a tree."""
 
-    def __init__(self, here: Comparison, place: int | None) -> None:
+    def __init__(self, here: PredictionComparison, place: int | None) -> None:
         self.tree, self.place, self.n = here.tree, place, len(here.table)
         self.seen = seen_before(here.tree, here.nodes)
         self.name, self._nodes = here.table.name, here.nodes
@@ -87,16 +95,16 @@ class Tally:
             return None
         return int(self.tree.arrays.label[node]) if self.place is None else self.place
 
-    def part(self, node: int, place: int | None) -> Part:
+    def part(self, node: int, place: int | None) -> GroupStatistics:
         """Return the rows of a node, with hits of a class or sums of numbers."""
         n = int(self.rows[node])
         if place is None:
             (totals, squares, step), end = self._running, int(self.tree.arrays.ends[node])
-            return Part(n, totals[end] - totals[node], squares[end] - squares[node], step)
+            return GroupStatistics(n, totals[end] - totals[node], squares[end] - squares[node], step)
         if place not in self._hits:
             self._hits[place] = self._counted(self._truth == place)
         hits = int(self._hits[place][node])
-        return Part(n, hits, hits)
+        return GroupStatistics(n, hits, hits)
 
     @cached_property
     def _running(self) -> tuple[list[int], list[int], int]:
@@ -109,7 +117,7 @@ class Tally:
         return list(accumulate(totals, initial=0)), list(accumulate(squares, initial=0)), step
 
 
-def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
+def findings(tally: GroupTally, least: float, confidence: float) -> list[NodeGroup]:
     """Compare every group of enough rows with the rest, best first; nodes with the rows of their parent are it."""
     tree, rows = tally.tree, tally.rows
     parent = tree.arrays.parent
@@ -120,7 +128,7 @@ def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
     rests = [tally.part(0, place) - group for (_, place), group in zip(places, groups, strict=True)]
     apart = departures(groups, rests, confidence)
     found = [
-        Finding(node, place, group, rest, each)
+        NodeGroup(node, place, group, rest, each)
         for (node, place), group, rest, each in zip(places, groups, rests, apart, strict=True)
     ]
     adjusted = holm([each.departure.p for each in found])
@@ -128,19 +136,19 @@ def findings(tally: Tally, least: float, confidence: float) -> list[Finding]:
     return sorted(found, key=lambda each: each.rank)
 
 
-def tested(found: list[Finding], tally: Tally, confidence: float) -> list[Finding]:
+def tested(found: list[NodeGroup], tally: GroupTally, confidence: float) -> list[NodeGroup]:
     """Look for the groups again on other rows."""
-    trials: list[Finding] = []
+    trials: list[NodeGroup] = []
     for each in found:
         group = tally.part(each.node, each.place)
         rest = tally.part(0, each.place) - group
         enough = group.n > 0 and rest.n > 0
-        trial = Trial(group, rest, departure(group, rest, confidence) if enough else None)
+        trial = GroupTest(group, rest, departure(group, rest, confidence) if enough else None)
         trials.append(replace(each, test=trial))
     return corrected(trials, confidence)
 
 
-def corrected(tried: Sequence[Finding], confidence: float) -> list[Finding]:
+def corrected(tried: Sequence[NodeGroup], confidence: float) -> list[NodeGroup]:
     """Correct the p-values of groups on other rows for how many of them there are, and say which are confirmed."""
     trials = [each.test for each in tried if each.test is not None]
     done = []
@@ -154,14 +162,14 @@ def corrected(tried: Sequence[Finding], confidence: float) -> list[Finding]:
 # -- nesting --------------------------------------------------------------------------------------------------
 
 
-def without_repeats(tree: Tree, ranked: list[Finding], confidence: float) -> tuple[list[Finding], list[Finding]]:
+def without_repeats(tree: Tree, ranked: list[NodeGroup], confidence: float) -> tuple[list[NodeGroup], list[NodeGroup]]:
     """Part groups that say something new from those that repeat one before them, which are told why."""
-    kept: dict[int | None, Kept] = {}
+    kept: dict[int | None, KeptGroups] = {}
     ends: list[int] = tree.arrays.ends.tolist()
-    groups: list[Finding] = []
-    repeats: list[Finding] = []
+    groups: list[NodeGroup] = []
+    repeats: list[NodeGroup] = []
     for each in ranked:
-        before = kept.setdefault(each.place, Kept(ends, confidence))
+        before = kept.setdefault(each.place, KeptGroups(ends, confidence))
         like = before.repeated_by(each)
         (repeats if like else groups).append(replace(each, like=like))
         if not like:
@@ -169,16 +177,16 @@ def without_repeats(tree: Tree, ranked: list[Finding], confidence: float) -> tup
     return groups, repeats
 
 
-class Kept:
+class KeptGroups:
     """The groups of one class that were kept so far, found by where they lie in the tree."""
 
     def __init__(self, ends: list[int], confidence: float) -> None:
         self.ends, self.confidence = ends, confidence
-        self.by_node: dict[int, Finding] = {}
-        self.large: list[Finding] = []
+        self.by_node: dict[int, NodeGroup] = {}
+        self.large: list[NodeGroup] = []
         self.within: dict[int, list[int]] = {ALL: []}  # group → the outermost groups within it, in order
 
-    def add(self, each: Finding) -> None:
+    def add(self, each: NodeGroup) -> None:
         """Keep a group."""
         beside = self.within[self._around(each.node)]
         first, last = self._run(beside, each.node)
@@ -187,7 +195,7 @@ class Kept:
         self.by_node[each.node] = each
         self.large += [each] * (each.group.n >= ALL_BUT_FEW / 2 * (each.group.n + each.rest.n))
 
-    def repeated_by(self, each: Finding) -> str:
+    def repeated_by(self, each: NodeGroup) -> str:
         """Say which group before it a group repeats, and how; nothing if none."""
         if (other := self._opposite(each)) is not None:
             few = "" if other.group.n == each.rest.n else ", but for a few"
@@ -206,7 +214,7 @@ class Kept:
             return f"only by {names}, {'which is a part of it' if len(inside) == 1 else 'which are parts of it'}"
         return ""
 
-    def _opposite(self, each: Finding) -> Finding | None:
+    def _opposite(self, each: NodeGroup) -> NodeGroup | None:
         """Return a group beside this one that has nearly all other rows: one of the two is large."""
         enough = ALL_BUT_FEW * (each.group.n + each.rest.n)
         candidates = self.by_node.values() if each.group.n >= enough / 2 else self.large
@@ -230,13 +238,13 @@ class Kept:
         """Return where the groups within a node begin and end among others."""
         return bisect_right(beside, node), bisect_left(beside, self.ends[node])
 
-    def _inside(self, node: int) -> list[Finding]:
+    def _inside(self, node: int) -> list[NodeGroup]:
         """Return the outermost groups within a node."""
         beside = self.within[self._around(node)]
         first, last = self._run(beside, node)
         return [self.by_node[other] for other in beside[first:last]]
 
-    def _departs_too(self, left: Part, each: Finding) -> bool:
+    def _departs_too(self, left: GroupStatistics, each: NodeGroup) -> bool:
         """Tell whether what is left of a group, without the groups inside, still departs to its side."""
         if left.n == 0:
             return False

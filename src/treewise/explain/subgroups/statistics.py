@@ -25,7 +25,7 @@ FAR_OUT = -800.0  # the logarithm of a probability that no double can hold, nor 
 
 
 @dataclass(frozen=True)
-class Part:
+class GroupStatistics:
     """Some rows: how many, and the sums of what is predicted, exact: 1 for a hit, or numbers in whole steps.
 
     Exact sums of the same steps can be taken from each other: an outlier of 1e9 that is taken away leaves no trace.
@@ -37,7 +37,7 @@ class Part:
     step: int | None = None  # numbers count steps of two to this power; None: hits of a class are counted
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> Part:
+    def of(cls, values: npt.NDArray[np.float64]) -> GroupStatistics:
         """Add numbers up.
 
         >>> part = Part.of(np.array([1.0, 2.0, 4.5]) * 1e200)
@@ -47,9 +47,9 @@ class Part:
         numbers, step = in_steps(values)
         return cls(len(numbers), sum(numbers), sum(number * number for number in numbers), step)
 
-    def __sub__(self, other: Part) -> Part:
+    def __sub__(self, other: GroupStatistics) -> GroupStatistics:
         """Return these rows without those."""
-        return Part(self.n - other.n, self.total - other.total, self.squares - other.squares, self.step)
+        return GroupStatistics(self.n - other.n, self.total - other.total, self.squares - other.squares, self.step)
 
     @property
     def numbers(self) -> bool:
@@ -108,7 +108,7 @@ def scaled(number: int, by: int, power: int) -> float:
 
 
 @dataclass(frozen=True)
-class Departure:
+class GroupDifference:
     """A group's share or mean less that of the rest, with its interval, and the p-value of no difference."""
 
     difference: float
@@ -122,24 +122,26 @@ class Departure:
         return 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
 
 
-def departures(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> list[Departure]:
+def departures(
+    groups: Sequence[GroupStatistics], rests: Sequence[GroupStatistics], confidence: float
+) -> list[GroupDifference]:
     """Compare groups with the rest of each."""
     pairs = list(zip(groups, rests, strict=True))
     if not pairs or groups[0].numbers:
         return [welch(group, rest, confidence) for group, rest in pairs]
     lows, highs = newcombe(groups, rests, confidence)
     return [
-        Departure(group.mean - rest.mean, low, high, fisher(group.total, group.n, rest.total, rest.n))
+        GroupDifference(group.mean - rest.mean, low, high, fisher(group.total, group.n, rest.total, rest.n))
         for (group, rest), low, high in zip(pairs, lows, highs, strict=True)
     ]
 
 
-def departure(group: Part, rest: Part, confidence: float) -> Departure:
+def departure(group: GroupStatistics, rest: GroupStatistics, confidence: float) -> GroupDifference:
     """Compare one group with the rest."""
     return departures([group], [rest], confidence)[0]
 
 
-def p_value(group: Part, rest: Part) -> float:
+def p_value(group: GroupStatistics, rest: GroupStatistics) -> float:
     """Return the p-value of no difference alone, which is quicker than a whole comparison."""
     if group.numbers:
         return welch_p(group, rest)
@@ -181,7 +183,9 @@ def log_ways(hits: int, n: int, all_hits: int, rest: int) -> float:
     return -sum(math.lgamma(cell + 1) for cell in cells)
 
 
-def newcombe(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -> tuple[list[float], list[float]]:
+def newcombe(
+    groups: Sequence[GroupStatistics], rests: Sequence[GroupStatistics], confidence: float
+) -> tuple[list[float], list[float]]:
     """Return the ends of Newcombe's intervals of differences of shares: Wilson's intervals put together.
 
     >>> low, high = newcombe([Part(70, 56, 56)], [Part(80, 48, 48)], 0.95)
@@ -198,17 +202,17 @@ def newcombe(groups: Sequence[Part], rests: Sequence[Part], confidence: float) -
     return (share - rest - below).tolist(), (share - rest + above).tolist()
 
 
-def welch(group: Part, rest: Part, confidence: float) -> Departure:
+def welch(group: GroupStatistics, rest: GroupStatistics, confidence: float) -> GroupDifference:
     """Compare two means whose rows may spread differently."""
     apart = group.mean - rest.mean
     if group.n < 2 or rest.n < 2:
-        return Departure(apart, -math.inf, math.inf, 1.0)
+        return GroupDifference(apart, -math.inf, math.inf, 1.0)
     error, freedom = error_and_freedom(group, rest)
     half = student_quantile(0.5 + confidence / 2, freedom) * error if error else 0.0
-    return Departure(apart, apart - half, apart + half, welch_p(group, rest))
+    return GroupDifference(apart, apart - half, apart + half, welch_p(group, rest))
 
 
-def welch_p(group: Part, rest: Part) -> float:
+def welch_p(group: GroupStatistics, rest: GroupStatistics) -> float:
     """Return the p-value of Welch's test, two-sided; 1 where a single row says nothing of how rows spread."""
     if group.n < 2 or rest.n < 2:
         return 1.0
@@ -220,7 +224,7 @@ def welch_p(group: Part, rest: Part) -> float:
     return beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
-def error_and_freedom(group: Part, rest: Part) -> tuple[float, float]:
+def error_and_freedom(group: GroupStatistics, rest: GroupStatistics) -> tuple[float, float]:
     """Return the standard error of a difference of means, and its degrees of freedom (Welch–Satterthwaite)."""
     unit = max(group.spread, rest.spread)  # squares in it neither overflow nor vanish
     if unit == 0:

@@ -14,27 +14,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import figure, plural, rough_percent, safe
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.evaluate import compared
 from treewise.explain.rules.rules import number_ends, share_ends
-from treewise.explain.rules.terminal_nodes import AND, Stated, class_place, conditions, gaps_of
-from treewise.explain.subgroups.statistics import Departure, Part
-from treewise.explain.subgroups.node_groups import Finding, Tally, Trial, corrected, findings, tested, without_repeats
+from treewise.explain.rules.terminal_nodes import AND, ConditionStatement, class_place, conditions, gaps_of
+from treewise.explain.subgroups.node_groups import (
+    GroupTally,
+    GroupTest,
+    NodeGroup,
+    corrected,
+    findings,
+    tested,
+    without_repeats,
+)
+from treewise.explain.subgroups.statistics import GroupDifference, GroupStatistics
 from treewise.predict.confidence_intervals import check_confidence
+from treewise.train.settings import count_or_share
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Region, regions
-from treewise.train.settings import count_or_share
-from treewise._lib.result_table import Heading, Sheet, Shown
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, plural, rough_percent, safe
 
 MOST = 20  # groups that are printed
 
-__all__ = ["Departure", "HeldOut", "Part", "Subgroup", "Subgroups", "Trial", "subgroups"]
+__all__ = ["GroupDifference", "GroupStatistics", "GroupTest", "HeldOutStatistics", "Subgroup", "Subgroups", "subgroups"]
 
 
 @dataclass(frozen=True, repr=False)
-class Subgroup(Stated):
+class Subgroup(ConditionStatement):
     """One group: the rows that reach a node, beside all others.
 
     >>> import treewise as tw
@@ -50,12 +58,12 @@ class Subgroup(Stated):
     region: Region
     conditions: tuple[str, ...]
     cls: Label | None  # the class whose share is compared; None of numbers
-    group: Part
-    rest: Part  # all rows outside
-    departure: Departure
+    group: GroupStatistics
+    rest: GroupStatistics  # all rows outside
+    departure: GroupDifference
     p_adjusted: float  # by Holm, for all groups that were looked at
     like: str  # why it says no more than another group; "" where it does
-    test: Trial | None
+    test: GroupTest | None
 
     @property
     def rows(self) -> int:
@@ -73,7 +81,7 @@ class Subgroup(Stated):
         return self.group.mean
 
     def __str__(self) -> str:
-        def said(part: Part) -> str:
+        def said(part: GroupStatistics) -> str:
             return figure(part.mean) if self.cls is None else f"{rough_percent(part.mean)} %"
 
         name = "mean" if self.cls is None else safe(self.cls)
@@ -85,7 +93,7 @@ class Subgroup(Stated):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutStatistics:
     """The table on which groups were looked for again."""
 
     table: str
@@ -95,20 +103,20 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subgroups(Shown, Sequence[Subgroup]):
+class Subgroups(Displayable, Sequence[Subgroup]):
     """The groups worth knowing, those first that depart furthest. ``every`` has all that were looked at."""
 
     tree: Tree
     table: str
     seen: bool  # the rows look like those the tree was grown on
-    whole: Part  # all rows; of the class asked for
+    whole: GroupStatistics  # all rows; of the class asked for
     cls: Label | None
     looked_at: int
-    found: tuple[Finding, ...]
-    repeats: tuple[Finding, ...] = ()  # say no more than one of those
-    chance: tuple[Finding, ...] = ()  # may be chance
+    found: tuple[NodeGroup, ...]
+    repeats: tuple[NodeGroup, ...] = ()  # say no more than one of those
+    chance: tuple[NodeGroup, ...] = ()  # may be chance
     confidence: float = 0.95
-    tried: HeldOut | None = None
+    tried: HeldOutStatistics | None = None
 
     @property
     def every(self) -> Subgroups:
@@ -133,7 +141,7 @@ class Subgroups(Shown, Sequence[Subgroup]):
     def __iter__(self) -> Iterator[Subgroup]:
         return iter(self._made(self.found))
 
-    def _made(self, found: Sequence[Finding]) -> list[Subgroup]:
+    def _made(self, found: Sequence[NodeGroup]) -> list[Subgroup]:
         """Make groups of findings: one way through the tree for their regions."""
         tree, gaps = self.tree, gaps_of(self.tree)
         areas = dict(regions(tree, [each.node for each in found]))
@@ -156,7 +164,7 @@ class Subgroups(Shown, Sequence[Subgroup]):
 
     # -- shown ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ResultTable:
         """Return the table."""
         of = self.tree.target.name
         whose = "its" if len(self) == 1 else "their"
@@ -164,9 +172,9 @@ class Subgroups(Shown, Sequence[Subgroup]):
         name = name if self.cls is None else f"share of {safe(of)} = {safe(self.cls)}"
         title = f"{plural(len(self), 'group')}, by how far {whose} {name} departs from the rest"
         rows = [line(group, self.confidence) for group in self]
-        return Sheet(title, self._headings(), rows, tuple(self._above()), tuple(self._below()), "group", MOST)
+        return ResultTable(title, self._headings(), rows, tuple(self._above()), tuple(self._below()), "group", MOST)
 
-    def _headings(self) -> tuple[Heading, ...]:
+    def _headings(self) -> tuple[ColumnSpec, ...]:
         numbers, several = self.whole.numbers, self.cls is None
         kind: Any = "number" if numbers else "share"
         data: Any = "data"
@@ -175,35 +183,35 @@ class Subgroups(Shown, Sequence[Subgroup]):
         rate, rest = ("mean", "rest") if numbers else ("%", "rest %")
         ends = number_ends if numbers else share_ends
         test = (
-            Heading("test_rows", "whole", "test rows"),
-            Heading("test_hits", "whole", only=data),
-            Heading("test_rate", kind, rate),
-            Heading("test_rest_rate", kind, rest),
-            Heading("test_p", "number", only=data),
-            Heading("test_p_adjusted", "number", "p", write_p),
-            Heading("confirmed", "flag", "again", lambda again: "yes" if again else "no"),
+            ColumnSpec("test_rows", "whole", "test rows"),
+            ColumnSpec("test_hits", "whole", only=data),
+            ColumnSpec("test_rate", kind, rate),
+            ColumnSpec("test_rest_rate", kind, rest),
+            ColumnSpec("test_p", "number", only=data),
+            ColumnSpec("test_p_adjusted", "number", "p", write_p),
+            ColumnSpec("confirmed", "flag", "again", lambda again: "yes" if again else "no"),
         )
         return (
-            Heading("node", "whole", write=str),
-            Heading("leaf", "flag", only=data),
-            Heading("class", "label", "class", only=None if several and not numbers else data),
-            Heading("rows", "whole"),
-            Heading("hits", "whole", class_name, only=count),
-            Heading("rate", kind, rate),
-            Heading("low", kind, only=data),
-            Heading("high", kind, only=data),
-            Heading("interval", title=f"{100 * self.confidence:g} % interval", write=ends, only="words"),
-            Heading("rest_rows", "whole", only=data),
-            Heading("rest_hits", "whole", only=data),
-            Heading("rest_rate", kind, rest),
-            Heading("difference", "number", write=signed(numbers), title="apart"),
-            Heading("difference_low", "number", only=data),
-            Heading("difference_high", "number", only=data),
-            Heading("p", "number", only=data),
-            Heading("p_adjusted", "number", "p", write_p),
-            Heading("like", only=data if not any(each.like for each in self.found) else None),
+            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("leaf", "flag", only=data),
+            ColumnSpec("class", "label", "class", only=None if several and not numbers else data),
+            ColumnSpec("rows", "whole"),
+            ColumnSpec("hits", "whole", class_name, only=count),
+            ColumnSpec("rate", kind, rate),
+            ColumnSpec("low", kind, only=data),
+            ColumnSpec("high", kind, only=data),
+            ColumnSpec("interval", title=f"{100 * self.confidence:g} % interval", write=ends, only="words"),
+            ColumnSpec("rest_rows", "whole", only=data),
+            ColumnSpec("rest_hits", "whole", only=data),
+            ColumnSpec("rest_rate", kind, rest),
+            ColumnSpec("difference", "number", write=signed(numbers), title="apart"),
+            ColumnSpec("difference_low", "number", only=data),
+            ColumnSpec("difference_high", "number", only=data),
+            ColumnSpec("p", "number", only=data),
+            ColumnSpec("p_adjusted", "number", "p", write_p),
+            ColumnSpec("like", only=data if not any(each.like for each in self.found) else None),
             *(test if self.tried else ()),
-            Heading("group", joint=AND),
+            ColumnSpec("group", joint=AND),
         )
 
     def _above(self) -> Iterator[str]:
@@ -313,7 +321,7 @@ def subgroups(
     place = (
         None if cls is None and len(tree.classes) != 2 else class_place(tree, tree.classes[1] if cls is None else cls)
     )
-    tally = Tally(here, place)
+    tally = GroupTally(here, place)
     if tally.n < 2:
         raise DataError(f"{here.table.name} has {plural(tally.n, 'row')}: there is nothing to compare a group with.")
     least = min_support * tally.n if isinstance(min_support, float) else min_support
@@ -323,8 +331,8 @@ def subgroups(
     chance = [each for each in ranked if each.p_adjusted >= 1 - confidence]
     tried = None
     if test is not None:
-        other = Tally(compared(tree, test, target, drop_missing_target), place)
-        tried = HeldOut(other.name, other.n, other.seen, len(kept))
+        other = GroupTally(compared(tree, test, target, drop_missing_target), place)
+        tried = HeldOutStatistics(other.name, other.n, other.seen, len(kept))
         again = {each.node: each for each in tested([*kept, *repeats, *chance], other, confidence)}
         kept, repeats, chance = ([again[each.node] for each in part] for part in (kept, repeats, chance))
         kept = corrected(kept, confidence)

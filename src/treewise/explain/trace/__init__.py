@@ -17,7 +17,7 @@
 """
 
 from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.trace import Trace, candidates, trace
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.explain.trace.trace import Trace, candidates, trace
 
 __all__ = ["CandidateTrace", "ColumnTrace", "NodeTrace", "Trace", "candidates", "trace"]

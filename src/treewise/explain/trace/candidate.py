@@ -10,23 +10,23 @@ from functools import cached_property
 
 import numpy as np
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.explain.trace.formula import Formula
-from treewise.explain.trace.number_format import Branch, Lens
-from treewise.train.candidates import PLACE, Rows
+from treewise.explain.trace.number_format import BranchTerm, NumberFormat
+from treewise.train.candidates import KIND_RANK, Rows
 from treewise.train.reference import RATIO_BITS, Candidate
 from treewise.tree.splits import Multiway, Split, Threshold, quote
-from treewise._lib.text import safe
 
-PRESENCE = PLACE["presence"]
+PRESENCE = KIND_RANK["presence"]
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateTrace:
     """One candidate: the test in words, what each branch holds, what it gains and how that is computed."""
 
-    lens: Lens
+    lens: NumberFormat
     candidate: Candidate
     encoding: Encoding
     by_branch: tuple[Rows, ...] = ()  # the rows of each branch, where the tree itself has sent them
@@ -47,7 +47,7 @@ class CandidateTrace:
         return tuple(b.counts or (b.weight, b.value or 0.0) for b in self.parts)
 
     @cached_property
-    def parts(self) -> tuple[Branch, ...]:
+    def parts(self) -> tuple[BranchTerm, ...]:
         """Each branch with its rows, weight, counts or mean, and impurity."""
         groups = self.candidate.branches
         if self.lens.problem.target.task == "classification":
@@ -165,6 +165,6 @@ def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> en
     return taken
 
 
-def say_merit(lens: Lens, merit: int, ratio: bool) -> float:
+def say_merit(lens: NumberFormat, merit: int, ratio: bool) -> float:
     """Turn what a candidate competes by into a number: a ratio, or a gain as it is shown."""
     return float(merit) * 2.0**-RATIO_BITS if ratio else lens.gain(merit)

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.number_format import Branch
-from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.explain.trace.words import shown_columns
 from treewise._lib.result_table import csv_text
+from treewise.explain.trace.candidate import CandidateTrace
+from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.explain.trace.number_format import BranchTerm
+from treewise.explain.trace.words import shown_columns
 
 HEADINGS = (
     "node",
@@ -125,7 +125,7 @@ def candidate_data(test: CandidateTrace) -> dict[str, Any]:
     }
 
 
-def branch_data(branches: Iterable[Branch]) -> Iterator[dict[str, Any]]:
+def branch_data(branches: Iterable[BranchTerm]) -> Iterator[dict[str, Any]]:
     """Yield each branch with what it holds."""
     for b in branches:
         holds = {"counts": list(b.counts)} if b.value is None else {"value": b.value}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treewise.explain.trace.nodes import NodeTrace
+from treewise._lib.result_table import ColumnSpec, ResultTable, in_html
 from treewise.explain.trace.markdown_latex import markdown
+from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
     ROUNDED,
     conclusion,
@@ -20,14 +21,13 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
-from treewise._lib.result_table import Heading, Sheet, in_html
 
 HEADINGS = (
-    Heading("candidate"),
-    Heading("branches"),
-    Heading("computation"),
-    Heading("result", "number", write=str),
-    Heading("mark", title=""),
+    ColumnSpec("candidate"),
+    ColumnSpec("branches"),
+    ColumnSpec("computation"),
+    ColumnSpec("result", "number", write=str),
+    ColumnSpec("mark", title=""),
 )
 
 
@@ -39,11 +39,11 @@ def displayed(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
 
 
-def node_sheet(node: NodeTrace) -> Sheet:
+def node_sheet(node: NodeTrace) -> ResultTable:
     """Lay out one node: its candidates with their arithmetic, and who has won."""
     title, rows = f"node {node.id}: {node.words}", rows_in_words(node)
     if node.settled:
-        return Sheet(f"{title} · {rows} · {settled_in_words(node)}", HEADINGS, [])
+        return ResultTable(f"{title} · {rows} · {settled_in_words(node)}", HEADINGS, [])
     cells = []
     for entry in entries(node, blanks=False, every=in_full(node)):
         said = "" if entry.formula is None else "".join(entry.formula.pieces())
@@ -51,7 +51,7 @@ def node_sheet(node: NodeTrace) -> Sheet:
             said += " = " + "".join(entry.formula.pieces(numbers=True))
         computation = f"{said} ({entry.note})" if said and entry.note else said or entry.note
         cells.append((entry.label, entry.branches, computation, entry.result, entry.mark))
-    return Sheet(
+    return ResultTable(
         title,
         HEADINGS,
         cells,

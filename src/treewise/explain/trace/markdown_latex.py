@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from treewise._lib.text import escape_markdown
 from treewise.explain.trace.formula import BLANK, Formula, Term
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
     ROUNDED,
-    Entry,
+    TraceEntry,
     conclusion,
     entries,
     impurity_in_words,
@@ -24,7 +25,6 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
-from treewise._lib.text import escape_markdown
 
 # -- Markdown -----------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ def markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     yield escape_markdown(conclusion(node, blanks))
 
 
-def markdown_entry(entry: Entry, blanks: bool) -> str:
+def markdown_entry(entry: TraceEntry, blanks: bool) -> str:
     """Return one line of the table."""
     if entry.formula is None:
         return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | |"
@@ -153,7 +153,7 @@ def latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     yield r"\par"
 
 
-def latex_entry(entry: Entry, formula: Formula, blanks: bool) -> str:
+def latex_entry(entry: TraceEntry, formula: Formula, blanks: bool) -> str:
     """Return the lines of one candidate: formula, arithmetic, result."""
     result = LATEX_BLANK if entry.result == BLANK else in_math(entry.result)
     remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)

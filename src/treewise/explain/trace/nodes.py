@@ -16,22 +16,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import ColumnError, did_you_mean, listing
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_parts
 from treewise.explain.trace.formula import Formula
-from treewise.explain.trace.number_format import Lens
-from treewise.tree.arrays import Label
+from treewise.explain.trace.number_format import NumberFormat
 from treewise.train.candidates import Rows
+from treewise.tree.arrays import Label
 from treewise.tree.splits import Split
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
-class View:
+class TraceView:
     """What the reader asked to see."""
 
     unit: str = "bits"
@@ -41,7 +41,7 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class TracePlace:
     """Where a node stands in its tree; the default is a root without a tree."""
 
     id: int = 0
@@ -60,7 +60,7 @@ class ColumnTrace:
 
     name: str
     encoding: Encoding
-    lens: Lens
+    lens: NumberFormat
     tests: tuple[CandidateTrace, ...]
     best: CandidateTrace | None
     score: float | None  # what the column competes by; None when it does not take part
@@ -127,9 +127,9 @@ class NodeTrace:
     '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
     """
 
-    lens: Lens
-    place: Place
-    view: View
+    lens: NumberFormat
+    place: TracePlace
+    view: TraceView
     columns: Mapping[str, ColumnTrace]
     winner: str | None = None  # the column whose best test wins
     runner_up: str | None = None
@@ -218,9 +218,9 @@ class NodeTrace:
         H(p) in nats, p the share of 1.
         Rounded for display; differences are taken before rounding.
         """
-        from treewise.explain.trace.render import Printing, render
+        from treewise.explain.trace.render import TraceFormat, render
 
-        return render([self], Printing(format, width, blanks, ascii, document=False))
+        return render([self], TraceFormat(format, width, blanks, ascii, document=False))
 
     def draw(self, column: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw what every test of a column gains here, over its thresholds; by default of the column that wins.

@@ -14,15 +14,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
 from treewise.explain.trace.formula import Formula, Term
 from treewise.train.candidates import Rows
-from treewise.train.training_set import Problem
+from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
 from treewise.train.reference import decrease
+from treewise.train.training_set import TrainingSet
 
 
 @dataclass(frozen=True)
-class Branch:
+class BranchTerm:
     """The rows of one branch, in the user's numbers."""
 
     rows: int
@@ -33,10 +33,10 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
+class NumberFormat:
     """How the numbers of one node are seen: its measure, the unit, per row or in total."""
 
-    problem: Problem
+    problem: TrainingSet
     rows: Rows
     node: Group
     measure: Measure
@@ -66,7 +66,7 @@ class Lens:
         return logarithm(self.unit)(2.0) if self.problem.criterion.unit == "bits" else 1.0
 
     @cached_property
-    def whole(self) -> Branch:
+    def whole(self) -> BranchTerm:
         """The node itself."""
         return self.branch(self.node, self.rows)
 
@@ -90,10 +90,12 @@ class Lens:
         value = math.ldexp(weight, -self.problem.weight_scale)
         return int(value) if value == int(value) else value
 
-    def branch(self, group: Group, rows: Rows) -> Branch:
+    def branch(self, group: Group, rows: Rows) -> BranchTerm:
         """Describe the rows of a branch (or of the node)."""
         counts = tuple(self.weight(c) for c in group.counts)
-        return Branch(group.rows, self.weight(group.weight), counts, self._centre(group), self._impurity(group, rows))
+        return BranchTerm(
+            group.rows, self.weight(group.weight), counts, self._centre(group), self._impurity(group, rows)
+        )
 
     def _centre(self, group: Group) -> float | None:
         if self.problem.target.task == "classification" or not group.rows:
@@ -148,7 +150,7 @@ class Lens:
 
     def formula(
         self,
-        branches: tuple[Branch, ...],
+        branches: tuple[BranchTerm, ...],
         less: tuple[str, float] | None = None,
         ratio: bool = False,
         shared_by: int = 1,
@@ -162,7 +164,7 @@ class Lens:
         whole = replace(self.whole_term(), value=self.say_inside(self.before, self.decimals))
         return Formula(whole, terms, price, divisor)
 
-    def term(self, branch: Branch, place: int) -> Term:
+    def term(self, branch: BranchTerm, place: int) -> Term:
         """Write one branch's part of the sum."""
         decimals = max(5, self.decimals + 1) if branch.counts else self.decimals + (self.per == "total")
         return Term(
@@ -179,7 +181,7 @@ class Lens:
         shares = self.shares(self.whole) if len(self.problem.target.classes) == 2 else ()
         return Term(weight, self.letter, shares, 0, self.say(self.before))
 
-    def split_information(self, branches: tuple[Branch, ...]) -> Term:
+    def split_information(self, branches: tuple[BranchTerm, ...]) -> Term:
         """Write the entropy of the branch sizes, which the gain ratio divides by (Quinlan 1993, 2.2)."""
         sizes = [b.weight for b in branches if b.rows]
         value = entropy(sizes, "nats" if self.unit == "nats" else "bits")
@@ -187,7 +189,7 @@ class Lens:
         of = plain(self.whole.weight)
         return Term(weight, "H", tuple(f"{plain(s)}/{of}" for s in sizes), 0, self.say_inside(value, 5))
 
-    def shares(self, branch: Branch) -> tuple[str, ...]:
+    def shares(self, branch: BranchTerm) -> tuple[str, ...]:
         """Write the class shares: that of the positive class, or those of all classes present at the node."""
         if not branch.counts:
             return ()

@@ -17,32 +17,32 @@ from functools import partial
 
 import numpy as np
 
+from treewise._lib.text import plural
 from treewise.data import encoding as encode
-from treewise.train.criteria import Group
 from treewise.data.encoding import Encoding
 from treewise.explain.trace.candidate import CandidateTrace, same_parts, say_merit
-from treewise.explain.trace.number_format import Lens
-from treewise.explain.trace.nodes import ColumnTrace, NodeTrace, Place, View
-from treewise.train.candidates import PLACE, Rows, group_of
-from treewise.train.training_set import Problem
-from treewise.train.reference import Judge, candidates, leaf_condition, pick, quinlan, tied
+from treewise.explain.trace.nodes import ColumnTrace, NodeTrace, TracePlace, TraceView
+from treewise.explain.trace.number_format import NumberFormat
+from treewise.train.candidates import KIND_RANK, Rows, group_of
+from treewise.train.criteria import Group
+from treewise.train.reference import NodeScorer, c45_second_step, candidates, leaf_condition, pick, tied
+from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import quote
-from treewise._lib.text import plural
 
 OWN = sys.maxsize  # the position of the tree's own split, when it is none of the learner's: last among equals
-CUT = PLACE["threshold"]
+CUT = KIND_RANK["threshold"]
 
 
-def trace_node(problem: Problem, rows: Rows, view: View, place: Place | None = None) -> NodeTrace:
+def trace_node(problem: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
     """Compute everything about one node."""
-    place, problem = place or Place(), problem.at(rows)
+    place, problem = place or TracePlace(), problem.at(rows)
     node = group_of(problem, rows)
     measure = problem.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
-    lens = Lens(problem, rows, node, measure, view.unit, view.per)
+    lens = NumberFormat(problem, rows, node, measure, view.unit, view.per)
     stop = leaf_condition(problem, rows, node, depth=0)
     if stop in ("no_rows", "pure"):
         return NodeTrace(lens, place, view, {}, settled=stop)
-    judge = Judge(problem, node, measure)
+    judge = NodeScorer(problem, node, measure)
     with without_collector():
         tests = [
             [CandidateTrace(lens, c, encoding) for c in candidates(judge, rows, i)]
@@ -83,21 +83,21 @@ def without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def own_split(lens: Lens, place: Place) -> CandidateTrace | None:
+def own_split(lens: NumberFormat, place: TracePlace) -> CandidateTrace | None:
     """Measure the tree's own split on these rows; None at a leaf, and where it sends all rows one way."""
     split, problem = place.split, lens.problem
     if split is None:
         return None
     column = next(i for i, e in enumerate(problem.encodings) if e.name == split.column)
     groups = tuple(group_of(problem, part) for part in place.parts)
-    key = (column, PLACE[split.kind], OWN, 0)
-    judge = Judge(problem, lens.node, lens.measure)
+    key = (column, KIND_RANK[split.kind], OWN, 0)
+    judge = NodeScorer(problem, lens.node, lens.measure)
     made = judge.score(partial(replace, split), split.missing, groups, place.missing_rows, key)
     return CandidateTrace(lens, made, problem.encodings[column], place.parts) if made else None
 
 
 @dataclass(frozen=True)
-class Contest:
+class ColumnRanking:
     """Who competes at a node and how it ends, by column number."""
 
     bests: Mapping[int, CandidateTrace]  # the best eligible test of each column that has one
@@ -109,7 +109,9 @@ class Contest:
     tie: bool = False
 
 
-def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: CandidateTrace | None) -> Contest:
+def compete(
+    lens: NumberFormat, tests: Sequence[Sequence[CandidateTrace]], chosen: CandidateTrace | None
+) -> ColumnRanking:
     """Let the columns compete as ``search.find_best_split`` does, and keep what it throws away.
 
     Where ties are drawn at random and the tree's own split is as good as any, it is the one that was drawn.
@@ -126,7 +128,7 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
             cuts[column] = len({k[2] for k in keys if k[1] == CUT and k[2] != OWN})
     compared = [t.candidate for t in bests.values()]
     if rule == "c45" and compared:
-        compared = quinlan(lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
+        compared = c45_second_step(lens.node, [(t.candidate, cuts[i]) for i, t in bests.items()])
         winner = pick(compared, None)
         equals = [c for c in compared if tied(c, winner)] if drawn else []
         winner = next((c for c in equals if drawn and same_parts(bests[c.key[0]], drawn)), winner)
@@ -138,14 +140,14 @@ def compete(lens: Lens, tests: Sequence[Sequence[CandidateTrace]], chosen: Candi
     scores = {c.key[0]: say_merit(lens, c.merit, rule != "gain") for c in compared}
     cuts = {i: n for i, n in cuts.items() if bests[i].candidate.key[1] == CUT}
     if not compared:
-        return Contest(bests, scores, cuts)
+        return ColumnRanking(bests, scores, cuts)
     others = [c for c in compared if c is not winner]
     if not others:
-        return Contest(bests, scores, cuts, winner.key[0])
+        return ColumnRanking(bests, scores, cuts, winner.key[0])
     second = pick(others, None)
     tie = tied(winner, second)
     margin = 0.0 if tie else scores[winner.key[0]] - scores[second.key[0]]
-    return Contest(bests, scores, cuts, winner.key[0], second.key[0], margin, tie)
+    return ColumnRanking(bests, scores, cuts, winner.key[0], second.key[0], margin, tie)
 
 
 def best_of(tests: Sequence[CandidateTrace], drawn: CandidateTrace | None = None) -> CandidateTrace:
@@ -157,7 +159,7 @@ def best_of(tests: Sequence[CandidateTrace], drawn: CandidateTrace | None = None
 
 
 def trace_column(
-    lens: Lens, place: Place, column: int, tests: Sequence[CandidateTrace], contest: Contest
+    lens: NumberFormat, place: TracePlace, column: int, tests: Sequence[CandidateTrace], contest: ColumnRanking
 ) -> ColumnTrace:
     """Put together what is known of one column."""
     encoding = lens.problem.encodings[column]
@@ -174,13 +176,13 @@ def trace_column(
     return ColumnTrace(encoding.name, encoding, lens, tuple(tests), best, score, note, cuts)
 
 
-def limits(problem: Problem) -> str:
+def limits(problem: TrainingSet) -> str:
     """Name the limits on leaves that are set."""
     given = problem.settings.given()
     return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
 
 
-def why_none(lens: Lens, place: Place, column: int) -> str:
+def why_none(lens: NumberFormat, place: TracePlace, column: int) -> str:
     """Say why a column has no candidates."""
     encoding = lens.problem.encodings[column]
     values = lens.problem.columns[column][lens.rows]

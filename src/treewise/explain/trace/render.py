@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treewise.errors import ParameterError, did_you_mean
-from treewise.explain.trace import data, markdown_latex as sheets, text
+from treewise.explain.trace import data, text
+from treewise.explain.trace import markdown_latex as sheets
 from treewise.explain.trace.nodes import NodeTrace
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
@@ -18,7 +19,7 @@ NARROWEST = 40
 
 
 @dataclass(frozen=True)
-class Printing:
+class TraceFormat:
     """How a trace is to be printed."""
 
     format: str = "text"
@@ -39,7 +40,7 @@ class Printing:
             raise ParameterError(f"blanks: {what}; an exercise sheet is text, markdown or latex.")
 
 
-def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ()) -> str:
+def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
     """Print nodes, and below them notes on the table."""
     if how.format == "csv":
         return data.candidates_csv(nodes)
@@ -52,7 +53,7 @@ def render(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ())
     return "\n".join(blocks(nodes, how, notes))
 
 
-def blocks(nodes: Iterable[NodeTrace], how: Printing, notes: Sequence[str] = ()) -> Iterator[str]:
+def blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
     """Yield the text node by node, for whoever reads the first while the next is computed."""
     for piece in text.pieces(nodes, how.width, how.blanks, notes, how.command_line):
         yield text.to_ascii(piece) if how.ascii else piece

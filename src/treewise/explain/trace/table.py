@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from treewise._lib.text import clip, display_width, pad, plural, safe
 from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.formula import BLANK
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
@@ -26,7 +27,6 @@ from treewise.explain.trace.words import (
     shown_columns,
 )
 from treewise.tree.splits import Threshold
-from treewise._lib.text import clip, display_width, pad, plural, safe
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LONGEST_NAME, LONGEST_TEST = 32, 34

@@ -11,11 +11,12 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
+from treewise._lib.text import clip, display_width, pad, safe
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.table import table, wrap
 from treewise.explain.trace.words import (
     ROUNDED,
-    Entry,
+    TraceEntry,
     conclusion,
     entries,
     impurity_in_words,
@@ -25,7 +26,6 @@ from treewise.explain.trace.words import (
     rows_in_words,
     settled_in_words,
 )
-from treewise._lib.text import clip, display_width, pad, safe
 
 WIDE = 110  # from this width on, a candidate is one line
 LONGEST_LABEL = 26
@@ -124,7 +124,7 @@ def notes_form(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     return two_lines_each(listed, label_width, width, blanks)
 
 
-def one_line_each(listed: Sequence[Entry], label_width: int, blanks: bool) -> list[str]:
+def one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) -> list[str]:
     """Lay out: label · counts per branch · formula · result."""
     branch_width = max(display_width(e.branches) for e in listed)
     formulas = [one_formula(e, blanks) for e in listed]
@@ -142,14 +142,14 @@ def one_line_each(listed: Sequence[Entry], label_width: int, blanks: bool) -> li
     return lines
 
 
-def one_formula(entry: Entry, blanks: bool) -> str:
+def one_formula(entry: TraceEntry, blanks: bool) -> str:
     """Return the one formula there is room for; where a branch is just Var₁, with the numbers put in."""
     if entry.formula is None:
         return ""
     return "".join(entry.formula.pieces(numbers=not entry.formula.terms[0].shares, blanks=blanks))
 
 
-def two_lines_each(listed: Sequence[Entry], label_width: int, width: int, blanks: bool) -> list[str]:
+def two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
     """Lay out: label and formula; below it the arithmetic, and the result in its column."""
     margin = " " * (label_width + 4)
     result_width = max(len(e.result) for e in listed)
@@ -168,7 +168,7 @@ def two_lines_each(listed: Sequence[Entry], label_width: int, width: int, blanks
     return lines
 
 
-def written_out(e: Entry, margin: str, width: int, result_width: int, blanks: bool) -> tuple[list[str], list[str]]:
+def written_out(e: TraceEntry, margin: str, width: int, result_width: int, blanks: bool) -> tuple[list[str], list[str]]:
     """Return the lines of label and formula, and those that end in the result."""
     fits = display_width(e.label) <= len(margin) - 4
     upper = [] if fits else [f"  {clip(e.label, width - 2)}"]

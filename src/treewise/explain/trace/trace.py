@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from treewise.data import encoding as encode
-from treewise.train.criteria import logarithm
-from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
-from treewise.train.true_labels import with_levels_of
-from treewise.explain.trace.ranking import trace_node
-from treewise.explain.trace.display import displayed
-from treewise.explain.trace.nodes import NodeTrace, Place, View
-from treewise.explain.trace.render import Printing, render
-from treewise.train.grow import problem_for, problem_like
-from treewise.tree.arrays import STOPS
-from treewise.train.candidates import Rows
-from treewise.predict.predict import find_nodes, subtree_sizes
-from treewise.train.training_set import Problem
-from treewise.data.table import read
-from treewise.data.column import brief
-from treewise.tree.tree import Tree
 from treewise._lib.text import count, plural, safe
+from treewise.data import encoding as encode
+from treewise.data.column import brief
+from treewise.data.table import read
+from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
+from treewise.explain.trace.display import displayed
+from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
+from treewise.explain.trace.ranking import trace_node
+from treewise.explain.trace.render import TraceFormat, render
+from treewise.predict.predict import find_nodes, subtree_sizes
+from treewise.train.candidates import Rows
+from treewise.train.criteria import logarithm
+from treewise.train.grow import prepare, prepare_like
+from treewise.train.training_set import TrainingSet
+from treewise.train.true_labels import with_levels_of
+from treewise.tree.arrays import STOPS
+from treewise.tree.tree import Tree
 
 REMEMBERED = 32  # nodes kept after they were computed
 SAID = 5  # conditions of a path that are said; a node may be 100,000 deep
@@ -68,11 +68,11 @@ def trace(
             node = tree.number(node)
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
-    view = check_view(View(unit, per, column, top), tree.columns)
+    view = check_view(TraceView(unit, per, column, top), tree.columns)
     if not tree.history:
         data = read(data)
         tree = with_levels_of(tree, data)
-    return Trace(tree, problem_like(tree, data, sample_weight), view, None if node is None else [node])
+    return Trace(tree, prepare_like(tree, data, sample_weight), view, None if node is None else [node])
 
 
 def candidates(
@@ -92,8 +92,8 @@ def candidates(
     >>> [test.words for column in root.columns.values() for test in column.tests]
     ['x1 <= 0.5', 'x1 <= 1.5', 'x2 <= 0.5']
     """
-    problem = problem_for(data, target, **grow_options)
-    view = check_view(View(unit, per, column, top), [e.name for e in problem.encodings])
+    problem = prepare(data, target, **grow_options)
+    view = check_view(TraceView(unit, per, column, top), [e.name for e in problem.encodings])
     return trace_node(problem, np.arange(len(problem)), view)
 
 
@@ -110,7 +110,7 @@ class Trace:
     'pure'
     """
 
-    def __init__(self, tree: Tree, problem: Problem, view: View, nodes: Iterable[int] | None = None) -> None:
+    def __init__(self, tree: Tree, problem: TrainingSet, view: TraceView, nodes: Iterable[int] | None = None) -> None:
         self.tree, self.view, self._given = tree, view, problem
         self.problem, self.notes = without_unseen(problem)
         self.notes += grown_otherwise(tree, problem) or other_weights(tree, problem)
@@ -137,14 +137,14 @@ class Trace:
             self._computed[node] = trace_node(self.problem, self.rows(node), self.view, self._place(node))
         return self._computed[node]
 
-    def _place(self, node: int) -> Place:
+    def _place(self, node: int) -> TracePlace:
         tree = self.tree
         split = tree.split_at(node)
         path = list(tree.path(node))
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
         said = [tree.words(n) for n in path[1:][-SAID:]] or ["all rows"]
         words = " and ".join(["…"] * (len(path) - 1 > SAID) + said)
-        place = Place(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
+        place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
         if split is None:
             return place
         stay = self._order[self._start[node] : self._start[node + 1]]
@@ -186,7 +186,7 @@ class Trace:
         3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0.0,,used above (all rows 3.7)
         """
         shown = self.exercise() if blanks else self
-        return render(shown.every(), Printing(format, width, blanks, ascii), shown.notes)
+        return render(shown.every(), TraceFormat(format, width, blanks, ascii), shown.notes)
 
     def __str__(self) -> str:
         return self.render()
@@ -202,7 +202,7 @@ class Trace:
         return {"text/plain": repr(self), **displayed(shown, (*left, *self.notes))}
 
 
-def check_view(view: View, columns: Sequence[str]) -> View:
+def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     """Refuse what cannot be shown."""
     logarithm(view.unit)
     if not isinstance(view.per, str) or view.per not in ("row", "total"):
@@ -216,7 +216,7 @@ def check_view(view: View, columns: Sequence[str]) -> View:
     return view
 
 
-def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
+def impure(tree: Tree, problem: TrainingSet, ends: Rows) -> list[bool]:
     """Tell for each node whether the rows that pass through it differ in their target."""
     y = problem.raw if problem.target.task == "regression" else problem.y.astype(np.float64)
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
@@ -229,7 +229,7 @@ def impure(tree: Tree, problem: Problem, ends: Rows) -> list[bool]:
     return [a < b for a, b in zip(lowest, highest, strict=True)]
 
 
-def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
+def grown_otherwise(tree: Tree, problem: TrainingSet) -> tuple[str, ...]:
     """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
     made = next((step["ensemble"] for step in tree.history if "ensemble" in step), None)
     asked, settings, every = made or {}, problem.settings, len(problem.columns)
@@ -253,7 +253,7 @@ def grown_otherwise(tree: Tree, problem: Problem) -> tuple[str, ...]:
     return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
-def other_weights(tree: Tree, problem: Problem) -> tuple[str, ...]:
+def other_weights(tree: Tree, problem: TrainingSet) -> tuple[str, ...]:
     """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
     grown, here = float(tree.arrays.weight[0]), math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
     if int(tree.arrays.rows[0]) != len(problem) or math.isclose(grown, here, rel_tol=1e-9):
@@ -263,7 +263,7 @@ def other_weights(tree: Tree, problem: Problem) -> tuple[str, ...]:
     return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
 
 
-def without_unseen(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
+def without_unseen(problem: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
     columns, notes = list(problem.columns), []
     for i, (encoding, values) in enumerate(zip(problem.encodings, problem.columns, strict=True)):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise.train.criteria import RULES
+from treewise._lib.text import count, figure, plural, safe
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
-from treewise.explain.trace.number_format import Branch
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.explain.trace.number_format import BranchTerm
+from treewise.train.criteria import RULES
 from treewise.train.reference import tied
 from treewise.tree.splits import Multiway
-from treewise._lib.text import count, figure, plural, safe
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
 MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read
@@ -93,7 +93,7 @@ def impurity_in_words(node: NodeTrace, blanks: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TraceEntry:
     """One candidate to be written out, or a column that has none."""
 
     label: str
@@ -106,7 +106,7 @@ class Entry:
     dead: bool = False  # no candidate: the note stands where the arithmetic would
 
 
-def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Entry]:
+def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
     """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
     for column in shown_columns(node):
         if column.best is None:
@@ -119,14 +119,14 @@ def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Entry
                 yield live_entry(node, column, test, blanks)
 
 
-def dead_entry(node: NodeTrace, column: ColumnTrace) -> Entry:
+def dead_entry(node: NodeTrace, column: ColumnTrace) -> TraceEntry:
     """Write a column that cannot split: its gain is 0, and why. There is nothing to find out, so no blank."""
     formula = None if column.note.startswith("used above") else column.parsed
     branches = branch_text(node.lens.whole)
-    return Entry(safe(column.name), formula, branches, node.lens.say(0.0), note=column.note, dead=True)
+    return TraceEntry(safe(column.name), formula, branches, node.lens.say(0.0), note=column.note, dead=True)
 
 
-def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> Entry:
+def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> TraceEntry:
     """Write a candidate; C4.5's ratio is of the column's best test alone."""
     best = test is column.best
     mark, note = "", own_note(node, column, blanks) if best else ""
@@ -141,7 +141,7 @@ def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blank
         formula, result = column.parsed, say_column_score(node, column.score)
     if blanks:
         mark, result = "", BLANK
-    return Entry(label_of(column, test), formula, branches_text(test), result, groups_text(node, test), mark, note)
+    return TraceEntry(label_of(column, test), formula, branches_text(test), result, groups_text(node, test), mark, note)
 
 
 def own_note(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
@@ -241,14 +241,14 @@ def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
     return tuple(f"{t.name}: {numbers_in_words(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
 
 
-def numbers_in_words(node: NodeTrace, branch: Branch) -> str:
+def numbers_in_words(node: NodeTrace, branch: BranchTerm) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
     centre = node.lens.problem.criterion.centre
     weight = f", weight {count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {figure(branch.value or 0.0)}"
 
 
-def branch_text(branch: Branch) -> str:
+def branch_text(branch: BranchTerm) -> str:
     """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
     if branch.value is not None:
         return f"[{count(branch.weight)} {figure(branch.value)}]"

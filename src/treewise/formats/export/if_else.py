@@ -17,14 +17,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from treewise._lib.text import count, figure, plural
+from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
+from treewise.show.text_tree.condition_text import ConditionText, counted
 from treewise.show.text_tree.folding import CONTINUES
-from treewise.show.text_tree.condition_text import Speaker, counted
 from treewise.show.text_tree.text_tree import header
 from treewise.tree.arrays import LEAF
 from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
-from treewise._lib.text import count, figure, plural
-from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
 
 INDENT = "    "
 FAR = 12  # nodes between an "if" and its "else" from which on the "else" repeats what it stands for
@@ -54,7 +54,7 @@ class _Writer:
     """Writes the lines of one tree, block by block."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.speaker, self.counted = tree, Speaker(tree), counted(tree)
+        self.tree, self.speaker, self.counted = tree, ConditionText(tree), counted(tree)
         self.kind, self.ends, self.depths = tree.arrays.kind, tree.arrays.ends, tree.depths
         self.blocks: deque[int] = deque([0])
 

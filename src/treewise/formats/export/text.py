@@ -20,20 +20,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from treewise.show.text_tree.folding import View, shape
-from treewise.show.text_tree.layout import ALIGNED_LABEL, ALIGNED_LEFT, widest
-from treewise.show.text_tree.lines import UNICODE, Page
-from treewise.show.text_tree.condition_text import Speaker
+from treewise._lib.text import pad
 from treewise.data.encoding import Encoding
 from treewise.errors import ParseError
 from treewise.formats.model_file.header import quartiles_from
-from treewise.tree.history import Step
-from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
-from treewise.tree.tree import Tree
-from treewise._lib.text import pad
 from treewise.formats.text_format.build_arrays import UNSAID, check_split, pack, with_parents
 from treewise.formats.text_format.notation import cut_comment
 from treewise.formats.text_format.parse import read_words
+from treewise.show.text_tree.condition_text import ConditionText
+from treewise.show.text_tree.folding import TextView, shape
+from treewise.show.text_tree.layout import ALIGNED_LABEL, ALIGNED_LEFT, widest
+from treewise.show.text_tree.lines import UNICODE, LinePrinter
+from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
+from treewise.tree.history import Step
+from treewise.tree.tree import Tree
 
 MAGIC = "# treewise tree "
 VERSION = 1
@@ -77,7 +77,7 @@ def _preamble(tree: Tree) -> Iterator[str]:
 
 def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
     """Yield each line's words, with its node; None where a block repeats a node's line."""
-    page = Page(tree, View(0), shape(tree), Speaker(tree), UNICODE)
+    page = LinePrinter(tree, TextView(0), shape(tree), ConditionText(tree), UNICODE)
     digits, lines = len(str(len(tree) - 1)), list(page.lines())
     left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.said}" for line in lines]
     wide = widest(left, ALIGNED_LEFT), widest([line.prediction for line in lines], ALIGNED_LABEL)

@@ -19,12 +19,10 @@ import numpy.typing as npt
 
 from treewise._version import __version__
 from treewise.data.encoding import Encoding
-from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
 from treewise.ensemble.model import Ensemble, Method
+from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
 from treewise.ensemble.results import OutOfBag
-from treewise.formats.model_file.validate_ensemble import check_members
 from treewise.errors import ModelFormatError
-from treewise.formats.model_file.model_file import COMPACT_ABOVE
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.formats.model_file.header import (
     check_criterion,
@@ -41,9 +39,11 @@ from treewise.formats.model_file.header import (
     text,
 )
 from treewise.formats.model_file.layout import FORMAT, block, line_of, sealed
+from treewise.formats.model_file.model_file import COMPACT_ABOVE
 from treewise.formats.model_file.packing import read_array, write_list, write_packed
-from treewise.formats.model_file.read import Lines, check_ending, read_empty_branch
+from treewise.formats.model_file.read import JsonLines, check_ending, read_empty_branch
 from treewise.formats.model_file.validate import refuse
+from treewise.formats.model_file.validate_ensemble import check_members
 from treewise.tree.arrays import LEAF, Target
 
 Array = npt.NDArray[Any]
@@ -156,14 +156,14 @@ def written(name: str, array: Array, compact: bool) -> str:
 
 def ensemble_of(content: bytes) -> Ensemble:
     """Read a model file of many trees, or raise ModelFormatError with what is wrong; the caller says in which file."""
-    lines = Lines(content, check_ending(content))
+    lines = JsonLines(content, check_ending(content))
     ensemble = read_ensemble(lines)
     lines.expect_end()
     check_whole(ensemble)
     return ensemble
 
 
-def read_ensemble(lines: Lines) -> Ensemble:
+def read_ensemble(lines: JsonLines) -> Ensemble:
     """Take the fields in their order and put the ensemble together."""
     lines.expect("{")
     lines.expect(f'"format": {FORMAT},')
@@ -208,7 +208,7 @@ def check_type(value: Any, wanted: Any, where: str) -> None:
 
 
 def read_nodes(
-    lines: Lines, encodings: tuple[Encoding, ...], target: Target, criterion: str
+    lines: JsonLines, encodings: tuple[Encoding, ...], target: Target, criterion: str
 ) -> tuple[npt.NDArray[np.int64], Array, Array, dict[str, Array]]:
     """Take the arrays; ``size`` and ``kind`` come first and really have as many entries as are announced."""
     lines.expect('"nodes": {')

@@ -14,16 +14,16 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
+from treewise._lib.text import safe
 from treewise._version import __version__
-from treewise.predict.costs import CostMatrix
-from treewise.train.criteria import criterion_named
 from treewise.data.encoding import SPLIT_KINDS, Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
-from treewise.tree.history import Step, is_pruning
-from treewise.tree.arrays import Label, Target, Task
-from treewise.train.weights import read_priors
+from treewise.predict.costs import CostMatrix
+from treewise.train.criteria import criterion_named
 from treewise.train.settings import Settings
-from treewise._lib.text import safe
+from treewise.train.weights import read_priors
+from treewise.tree.arrays import Label, Target, Task
+from treewise.tree.history import Step, is_pruning
 
 MOST_CHARACTERS = 1 << 24  # in one name, level or note
 MOST_DIGITS = 20  # of a whole number that is not in an array: 64 bits

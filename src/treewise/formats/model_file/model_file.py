@@ -17,6 +17,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treewise._lib.text import safe
 from treewise.errors import ModelFormatError, ParameterError, shown
 from treewise.formats.model_file.atomic_write import read_whole, write_whole
 from treewise.formats.model_file.header import (
@@ -34,7 +35,6 @@ from treewise.formats.model_file.layout import FORMAT, OF_A_TREE, plain_quartile
 from treewise.formats.model_file.read import check_format, tree_of
 from treewise.formats.model_file.validate import check_nodes
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 if TYPE_CHECKING:
     from treewise.ensemble import Ensemble
@@ -68,7 +68,11 @@ def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
     text = os.fsdecode(path)
     if (text.lstrip().startswith("{") or "\n" in text) and not os.path.exists(text):
         saved = text.lstrip().startswith("{")
-        reads = "treewise.formats.model_file.model_file.loads(text) reads a saved one" if saved else "treewise.parse(text) reads words"
+        reads = (
+            "treewise.formats.model_file.model_file.loads(text) reads a saved one"
+            if saved
+            else "treewise.parse(text) reads words"
+        )
         raise ParameterError(f"load takes the name of a file, not the text in it. {reads}.")
     return loads(read_whole(path, b"{"), safe(Path(os.fsdecode(path)).name))
 

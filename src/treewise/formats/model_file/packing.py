@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ModelFormatError
 from treewise._lib.text import plural, safe
+from treewise.errors import ModelFormatError
 
 Array = npt.NDArray[Any]
 

@@ -58,7 +58,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 def tree_of(content: bytes, number: int) -> Tree:
     """Read a model file of a format, or raise ModelFormatError with what is wrong; the caller says in which file."""
-    lines = Lines(content, check_ending(content))
+    lines = JsonLines(content, check_ending(content))
     tree = read_tree(lines, number)
     lines.expect_end()
     check_nodes(tree.arrays, tree.encodings, tree.target)
@@ -103,7 +103,7 @@ def check_ending(content: bytes) -> int:
 # -- 3: layout --------------------------------------------------------------------------------------------------------
 
 
-class Lines:
+class JsonLines:
     """A file's lines before the checksum, taken one after another."""
 
     def __init__(self, content: bytes, end: int) -> None:
@@ -210,7 +210,7 @@ def check_nesting(written: str) -> None:
             raise ModelFormatError(f"it is nested more than {MOST_NESTED} deep")
 
 
-def read_tree(lines: Lines, number: int) -> Tree:
+def read_tree(lines: JsonLines, number: int) -> Tree:
     """Take the fields in their order and put the tree together; format 1 had no quartiles."""
     lines.expect("{")
     lines.expect(f'"format": {number},')
@@ -226,7 +226,7 @@ def read_tree(lines: Lines, number: int) -> Tree:
     return Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
 
 
-def read_empty_branch(lines: Lines) -> Literal["parent", "root"]:
+def read_empty_branch(lines: JsonLines) -> Literal["parent", "root"]:
     """Take whose distribution a branch without rows answers with."""
     found = lines.value("empty_branch")
     if found not in ("parent", "root"):
@@ -234,7 +234,7 @@ def read_empty_branch(lines: Lines) -> Literal["parent", "root"]:
     return "root" if found == "root" else "parent"
 
 
-def read_nodes(lines: Lines, target: Target) -> Arrays:
+def read_nodes(lines: JsonLines, target: Target) -> Arrays:
     """Take the arrays of the nodes; ``parent`` comes first and really has as many entries as are announced."""
     lines.expect('"nodes": {')
     count = lines.value("count")

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data.encoding import Encoding
-from treewise.ensemble.packed_trees import FIGURES, INNER, LEAVES, LISTS, Members
+from treewise.ensemble.packed_trees import FIGURES, INNER, LEAVES, LISTS, PackedTrees
 from treewise.ensemble.unpack import ends_of, heights, shape_of
 from treewise.errors import ModelFormatError
 from treewise.formats.model_file.validate import (
@@ -41,7 +41,7 @@ Ints = npt.NDArray[np.int64]
 NO_ROWS = STOPS.index("no_rows")
 
 
-def check_members(members: Members, encodings: tuple[Encoding, ...], target: Target) -> None:
+def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
     """Raise ModelFormatError, saying what and where, unless every member is a sound tree.
 
     >>> import treewise as tw
@@ -75,7 +75,7 @@ def check_members(members: Members, encodings: tuple[Encoding, ...], target: Tar
 # -- shape ------------------------------------------------------------------------------------------------------------
 
 
-def check_lengths(m: Members, target: Target) -> None:
+def check_lengths(m: PackedTrees, target: Target) -> None:
     """All arrays go together, and every tree has a node."""
     sizes, n = np.diff(m.start), len(m.kind)
     if not len(sizes):
@@ -132,7 +132,7 @@ def view(n: int, **known: Array) -> Arrays:
     return Arrays(**{**given, **known})
 
 
-def asking_view(m: Members) -> Arrays:
+def asking_view(m: PackedTrees) -> Arrays:
     """Return the inner nodes of all trees: what they ask."""
     kept = {name: m.filled(name) for name in ("cut_int", "other", "missing_rows")}
     kept |= {"column": m.column.astype(np.int64), "missing": m.missing.astype(np.int64), "cut": m.cut}
@@ -140,7 +140,7 @@ def asking_view(m: Members) -> Arrays:
     return view(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
 
 
-def answering_view(m: Members) -> Arrays:
+def answering_view(m: PackedTrees) -> Arrays:
     """Return the leaves of all trees: what they say."""
     leaf, kept = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
     if len(m.n_counts):
@@ -157,7 +157,7 @@ def answering_view(m: Members) -> Arrays:
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-def check_answers(m: Members, leaves: Arrays, n_classes: int) -> None:
+def check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     """A leaf says something exactly where it has rows; without rows it has nothing, and says that this is why."""
     empty, rows = leaves.stop == NO_ROWS, leaves.rows
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
@@ -172,7 +172,7 @@ def check_answers(m: Members, leaves: Arrays, n_classes: int) -> None:
     refuse(~(m.impurity >= 0), "impurity", m.impurity, "it cannot be negative")
 
 
-def check_rows(m: Members, branches: Ints) -> None:
+def check_rows(m: PackedTrees, branches: Ints) -> None:
     """Every node but an empty branch has rows, no more than there can be, and those with missing values go down."""
     leaf, (height, parent, branch) = m.kind == LEAF, shape_of(branches, m.start)
     counts = np.zeros(len(m.kind))
@@ -197,7 +197,7 @@ def check_rows(m: Members, branches: Ints) -> None:
     refuse(short, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
 
 
-def check_exact(m: Members) -> None:
+def check_exact(m: PackedTrees) -> None:
     """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
     name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
     weights = getattr(m, name).astype(np.float64)

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treewise.data.encoding import Encoding, in_order
 from treewise.data.convert import EXACT
-from treewise.errors import ParseError, listing
+from treewise.data.encoding import Encoding, in_order
 from treewise.data.parse_cells import NUMBER, number_of
+from treewise.errors import ParseError, listing
 from treewise.formats.text_format.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
 
 _QUOTED_NAME = re.compile(QUOTED)

@@ -24,11 +24,11 @@ from itertools import pairwise
 import numpy as np
 
 from treewise.data.encoding import INT64_MAX, Encoding
-from treewise.errors import ParseError, did_you_mean, listing
-from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 from treewise.data.parse_cells import number_of
+from treewise.errors import ParseError, did_you_mean, listing
 from treewise.formats.text_format.condition import Condition, check_levels, read
 from treewise.formats.text_format.notation import DATETIME, read_text
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
 
 Decision = tuple[Split, list[int]]  # the split, and the sibling that stands for each branch
 

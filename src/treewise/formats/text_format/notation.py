@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from treewise.data.encoding import in_order
-from treewise.train.target import few_whole_numbers
-from treewise.data.parse_cells import NUMBER, number_of
 from treewise._lib.text import safe
+from treewise.data.encoding import in_order
+from treewise.data.parse_cells import NUMBER, number_of
+from treewise.train.target import few_whole_numbers
 
 QUOTED = r'"[^"]*(?:""[^"]*)*"'
 

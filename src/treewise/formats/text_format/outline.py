@@ -36,7 +36,7 @@ _SUMMARY = re.compile(rf"({QUOTED}|.+?): .* [·;] .*depth \d+")
 
 
 @dataclass
-class Entry:
+class OutlineEntry:
     """One line of a written tree; the first entry is the root, which may have no line of its own."""
 
     line: int
@@ -51,14 +51,14 @@ class Entry:
 class Outline:
     """A whole written tree, and what it declares."""
 
-    entries: list[Entry] = field(default_factory=lambda: [Entry(1, "all rows", -1)])
+    entries: list[OutlineEntry] = field(default_factory=lambda: [OutlineEntry(1, "all rows", -1)])
     headings: list[str] = field(default_factory=list)
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     classes: list[str] = field(default_factory=list)
     target: str | None = None
     numbers: bool = False  # it predicts numbers, not classes
 
-    def add(self, entry: Entry) -> int:
+    def add(self, entry: OutlineEntry) -> int:
         """Put an entry below its parent."""
         above = self.entries[entry.parent]
         if above.label is not None:
@@ -154,11 +154,11 @@ def cut_label(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def _entry(text: str, line: int, parent: int) -> Entry:
+def _entry(text: str, line: int, parent: int) -> OutlineEntry:
     said, label = cut_label(text.strip())
     if label == "":
         raise ParseError(f'line {line}: "{text.strip()}" predicts nothing: write a class after the arrow.')
-    return Entry(line, said, parent, label)
+    return OutlineEntry(line, said, parent, label)
 
 
 def _read_bare(lines: Iterable[tuple[int, str]]) -> Outline:
@@ -172,7 +172,7 @@ def _read_bare(lines: Iterable[tuple[int, str]]) -> Outline:
         if entry.said in ("", "all rows"):
             if len(outline.entries) > 1 or outline.entries[0].label is not None:
                 raise ParseError(f'line {number}: "{text.strip()}" has no condition. Write one before the arrow.')
-            outline.entries[0] = Entry(number, "all rows", -1, entry.label)
+            outline.entries[0] = OutlineEntry(number, "all rows", -1, entry.label)
             depths.put(lead, 0)
         else:
             depths.put(lead, outline.add(entry))

@@ -15,13 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from treewise._lib.text import figure
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, ParseError, shown
-from treewise.tree.arrays import STOPS, UNNAMED, Label, Target, Task, split_entries
-from treewise.tree.tree import Tree
-from treewise._lib.text import figure
 from treewise.formats.text_format.build_arrays import pack
 from treewise.formats.text_format.condition import Condition, encodings_of, read
+from treewise.formats.text_format.infer_split import check_one_column, decide, settle
 from treewise.formats.text_format.notation import (
     SHARE,
     SHARE_OF_PREDICTED,
@@ -32,8 +31,9 @@ from treewise.formats.text_format.notation import (
     read_labels,
     write_label,
 )
-from treewise.formats.text_format.outline import Entry, Outline, read_outline
-from treewise.formats.text_format.infer_split import check_one_column, decide, settle
+from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
+from treewise.tree.arrays import STOPS, UNNAMED, Label, Target, Task, split_entries
+from treewise.tree.tree import Tree
 
 BY_HAND = STOPS.index("by_hand")
 CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
@@ -249,7 +249,7 @@ class _Predictions:
         others = label_order(set(labels.values()) - set(counted))
         return (*others, *counted)  # of two classes the positive one has the column, and it comes last
 
-    def facts(self, entry: Entry) -> dict[str, Any]:
+    def facts(self, entry: OutlineEntry) -> dict[str, Any]:
         """Return what a line says about its node, under the names of ``Arrays``."""
         facts = self._numbers(entry) if entry.cells else {}
         if entry.label is None:
@@ -266,7 +266,7 @@ class _Predictions:
             raise ParseError(f"line {entry.line}: {entry.label} is not one of the declared classes: {known}.")
         return facts
 
-    def _numbers(self, entry: Entry) -> dict[str, Any]:
+    def _numbers(self, entry: OutlineEntry) -> dict[str, Any]:
         """Read the cells under the headings."""
         rows, *rest = (_number(cell, entry.line) for cell in entry.cells)
         weight = rest.pop(0) if self.weighted else rows

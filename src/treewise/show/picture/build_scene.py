@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from treewise.show.picture.node_boxes import SMALL, Card, Cards
-from treewise.show.picture.node_selection import Bounds, Shown, choose, notice
-from treewise.show.picture.heading import heading
-from treewise.show.picture.histograms import Histograms
 from treewise.show.picture.fills import BAND, FRAME, PAPER, WORDS
+from treewise.show.picture.geometry import PictureGeometry, PlacedBox
+from treewise.show.picture.heading import heading
+from treewise.show.picture.histograms import NodeHistograms
+from treewise.show.picture.node_boxes import SMALL, NodeBox, NodeBoxes
+from treewise.show.picture.node_selection import SelectedNodes, SelectionLimits, choose, notice
+from treewise.show.picture.scene import BandShape, BoxShape, Part, Shape, ShapeGroup, TextShape, VectorScene
 from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.picture.geometry import Item, Plan
-from treewise.show.picture.scene import Band, Box, Group, Part, Scene, Shape, Words
-from treewise.show.samples import Samples
+from treewise.show.samples import NodeSamples
 from treewise.tree.tree import Tree
 
 EDGE = 14.0  # white around everything
@@ -36,36 +36,36 @@ LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}
 
 
 @dataclass(frozen=True)
-class Way:
+class HighlightedPath:
     """How a picture is drawn: in which direction, which nodes are lit, with which table, and under a title or not."""
 
     direction: str = "down"
     path: tuple[int, ...] = ()
-    samples: Samples | None = None
+    samples: NodeSamples | None = None
     titled: bool = True
 
 
-def compose(tree: Tree, bounds: Bounds, way: Way) -> Scene:
+def build_scene(tree: Tree, bounds: SelectionLimits, way: HighlightedPath) -> VectorScene:
     """Make a picture of a tree."""
-    picture = _Composition(tree, bounds, way, choose(tree, bounds, way.path))
+    picture = _SceneBuilder(tree, bounds, way, choose(tree, bounds, way.path))
     return picture.scene()
 
 
 @dataclass(frozen=True)
-class _Composition:
+class _SceneBuilder:
     """The boxes of a picture with what they say."""
 
     tree: Tree
-    bounds: Bounds
-    way: Way
-    boxes: list[Shown]
+    bounds: SelectionLimits
+    way: HighlightedPath
+    boxes: list[SelectedNodes]
 
     @cached_property
-    def maker(self) -> Cards:
-        return Cards(self.tree, None if self.way.samples is None else Histograms(self.way.samples))
+    def maker(self) -> NodeBoxes:
+        return NodeBoxes(self.tree, None if self.way.samples is None else NodeHistograms(self.way.samples))
 
     @cached_property
-    def cards(self) -> list[Card]:
+    def cards(self) -> list[NodeBox]:
         return [self.maker.card(box) for box in self.boxes]
 
     @cached_property
@@ -85,24 +85,24 @@ class _Composition:
         return conditions
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> PictureGeometry:
         sizes = [(text_width(words, SMALL) + 12, LABEL) if words else (0.0, 0.0) for words in self.conditions]
         items = [
-            Item(box.up, card.width, card.height, *size)
+            PlacedBox(box.up, card.width, card.height, *size)
             for box, card, size in zip(self.boxes, self.cards, sizes, strict=True)
         ]
-        return Plan(items, self.way.direction)
+        return PictureGeometry(items, self.way.direction)
 
-    def scene(self) -> Scene:
+    def scene(self) -> VectorScene:
         """Put the heading above the tree, the smaller of the two in the middle."""
         width, height = self.plan.size
         head = heading(self.maker, (EDGE, EDGE), width, self._remarks(), self._is_lit(0), self.way.titled)
         left, top = EDGE + max(0.0, head.width - width) / 2, EDGE + head.height
-        paper = Box(0, 0, math.ceil(max(width, head.width) + 2 * EDGE), math.ceil(top + height + EDGE))
+        paper = BoxShape(0, 0, math.ceil(max(width, head.width) + 2 * EDGE), math.ceil(top + height + EDGE))
         bands = [band for box in range(1, len(self.boxes)) for band in self._bands(box, left, top)]
         groups = [self._group(box, left, top) for box in range(len(self.boxes))]
         parts: list[Part] = [paper, *head.shapes, *sorted(bands, key=lambda band: band.colour == WORDS), *groups]
-        return Scene(paper.width, paper.height, self._title(), tuple(parts))
+        return VectorScene(paper.width, paper.height, self._title(), tuple(parts))
 
     def _title(self) -> str:
         return repr(self.tree).strip("<>")
@@ -116,7 +116,7 @@ class _Composition:
     def _is_lit(self, box: int) -> bool:
         return self.boxes[box].node in self.way.path and not self.boxes[box].branches
 
-    def _group(self, box: int, left: float, top: float) -> Group:
+    def _group(self, box: int, left: float, top: float) -> ShapeGroup:
         """Paint a box and the condition before it."""
         card, words, lit = self.cards[box], self.conditions[box], self._is_lit(box)
         x, y = self.plan.corner(box)
@@ -124,21 +124,21 @@ class _Composition:
         if words:
             item = self.plan.items[box]
             x, y = self.plan.label_corner(box)
-            frame = Box(left + x, top + y, item.label_width, LABEL, PAPER, WORDS if lit else FRAME, 1.0, 8.0,
+            frame = BoxShape(left + x, top + y, item.label_width, LABEL, PAPER, WORDS if lit else FRAME, 1.0, 8.0,
                         words == "missing" or words.endswith("or missing"))  # fmt: skip
             middle = left + x + item.label_width / 2
-            shapes = [frame, Words(middle, top + y + 12.5, words, SMALL, False, WORDS, "middle"), *shapes]
+            shapes = [frame, TextShape(middle, top + y + 12.5, words, SMALL, False, WORDS, "middle"), *shapes]
         name = f"{'more of node' if self.boxes[box].branches else 'node'} {card.node}"
-        return Group(card.title, tuple(shapes), name)
+        return ShapeGroup(card.title, tuple(shapes), name)
 
-    def _bands(self, box: int, left: float, top: float) -> list[Band]:
+    def _bands(self, box: int, left: float, top: float) -> list[BandShape]:
         """Paint the band that leads to a box, and the line on it that shows the path of a row."""
         ways = [(left + x, top + y) for x, y in self.plan.way(box, self._aside[box])]
         points = (ways[0], ways[1], ways[2], ways[3], ways[4], ways[5])
         empty = self.maker.counted and not self._shares[box]
-        bands = [Band(points, FRAME if empty else BAND, self._widths[box], dashed=empty)]
+        bands = [BandShape(points, FRAME if empty else BAND, self._widths[box], dashed=empty)]
         if self._is_lit(box):
-            bands.append(Band(points, WORDS, LIT))
+            bands.append(BandShape(points, WORDS, LIT))
         return bands
 
     @cached_property

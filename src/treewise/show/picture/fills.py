@@ -15,7 +15,7 @@ HATCHINGS = ("", "/", "|", "\\", "x", "-", "+")
 
 
 @dataclass(frozen=True)
-class Ink:
+class Fill:
     """How an area is filled: a colour, and the lines drawn over it."""
 
     colour: str
@@ -27,10 +27,10 @@ class Ink:
         return tint(self.colour, 0.14)
 
 
-REST = Ink(UNKNOWN, "x")  # classes too small to be drawn, or none
+REST = Fill(UNKNOWN, "x")  # classes too small to be drawn, or none
 
 
-def of_class(place: int) -> Ink:
+def of_class(place: int) -> Fill:
     """Return the ink of the class at this place among the classes; 56 of them differ.
 
     >>> of_class(0), of_class(1), of_class(8) == of_class(0)
@@ -39,9 +39,9 @@ def of_class(place: int) -> Ink:
     if place < 0:
         return REST
     turns, colour = divmod(place, len(HUES))
-    return Ink(hue(place), HATCHINGS[(colour + turns) % len(HATCHINGS)])
+    return Fill(hue(place), HATCHINGS[(colour + turns) % len(HATCHINGS)])
 
 
-def of_value(share: float) -> Ink:
+def of_value(share: float) -> Fill:
     """Return the ink of a number by where it lies between the lowest (0) and the highest (1)."""
-    return REST if math.isnan(share) else Ink(scale(share))
+    return REST if math.isnan(share) else Fill(scale(share))

@@ -19,7 +19,7 @@ GAPS = {"down": (14.0, 34.0), "right": (10.0, 44.0)}  # between boxes of a level
 
 
 @dataclass(frozen=True)
-class Item:
+class PlacedBox:
     """A box and the condition before it, by their sizes; the condition of the first box is empty."""
 
     up: int  # which box it hangs from; -1 at the top
@@ -30,10 +30,10 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PictureGeometry:
     """The places of all boxes, from (0, 0) to (width, height)."""
 
-    items: Sequence[Item]
+    items: Sequence[PlacedBox]
     direction: str
 
     def corner(self, box: int) -> Point:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treewise.show.text_tree.number_columns import error_in_words
-from treewise.show.picture.node_boxes import SMALL, SWATCH, Cards
-from treewise.show.picture.fills import FACTS, REST, WORDS, Ink, of_class, of_value
-from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.picture.scene import Lines, Shape, Words, filled
-from treewise.show.text_tree.condition_text import counted
-from treewise.tree.tree import Tree
 from treewise._lib.text import figure, plural, safe
 from treewise.formats.text_format.notation import write_label
+from treewise.show.picture.fills import FACTS, REST, WORDS, Fill, of_class, of_value
+from treewise.show.picture.node_boxes import SMALL, SWATCH, NodeBoxes
+from treewise.show.picture.scene import LineShape, Shape, TextShape, filled
+from treewise.show.picture.text_metrics import clip_to, text_width
+from treewise.show.text_tree.condition_text import counted
+from treewise.show.text_tree.number_columns import error_in_words
+from treewise.tree.tree import Tree
 
 TITLE, LINE = 16.0, 17.0
 LEAST, MOST = 340.0, 900.0  # how wide the lines may be
@@ -24,7 +24,7 @@ MOST_CLASSES, CLASS_ROOM, SCALE_STEPS = 14, 150.0, 8
 
 
 @dataclass
-class Heading:
+class PictureHeading:
     """Lines above a picture, painted from a corner down."""
 
     x: float
@@ -38,10 +38,10 @@ class Heading:
         """Add a text, over as many lines as it needs."""
         for line in wrapped(text, self.room, size, bold):
             self.height += LINE if size < TITLE else 20
-            self.shapes.append(Words(self.x, self.y + self.height - 4, line, size, bold, colour))
+            self.shapes.append(TextShape(self.x, self.y + self.height - 4, line, size, bold, colour))
             self.width = max(self.width, text_width(line, size, bold))
 
-    def explain(self, inks: Sequence[tuple[Ink, str]]) -> None:
+    def explain(self, inks: Sequence[tuple[Fill, str]]) -> None:
         """Add what the colours mean, over as many lines as that needs."""
         at = 0.0
         self.height += LINE
@@ -51,7 +51,7 @@ class Heading:
                 at, self.height = 0.0, self.height + LINE
             base = self.y + self.height - 4
             self.shapes += filled(self.x + at, base - SWATCH + 1, SWATCH, SWATCH, ink)
-            self.shapes.append(Words(self.x + at + SWATCH + 5, base, text, SMALL))
+            self.shapes.append(TextShape(self.x + at + SWATCH + 5, base, text, SMALL))
             self.width = max(self.width, at + wide)
             at += wide + 16
 
@@ -59,29 +59,29 @@ class Heading:
         """Add what the colours of numbers mean."""
         self.height += LINE
         base, at = self.y + self.height - 4, self.x + text_width(low, SMALL) + 5
-        self.shapes.append(Words(self.x, base, low, SMALL))
+        self.shapes.append(TextShape(self.x, base, low, SMALL))
         for step in range(SCALE_STEPS + 1):
             ink = of_value(step / SCALE_STEPS)
             self.shapes += filled(at + step * SWATCH, base - SWATCH + 1, SWATCH, SWATCH, ink)
         at += (SCALE_STEPS + 1) * SWATCH + 5
-        self.shapes.append(Words(at, base, high, SMALL))
+        self.shapes.append(TextShape(at, base, high, SMALL))
         self.width = max(self.width, at + text_width(high, SMALL) - self.x)
 
     def show_line(self, text: str) -> None:
         """Add what a thick line means."""
         self.height += LINE
         base = self.y + self.height - 4
-        self.shapes.append(Lines(((self.x, base - 4, self.x + 22, base - 4),), WORDS, 2.5))
-        self.shapes.append(Words(self.x + 28, base, text, SMALL))
+        self.shapes.append(LineShape(((self.x, base - 4, self.x + 22, base - 4),), WORDS, 2.5))
+        self.shapes.append(TextShape(self.x + 28, base, text, SMALL))
         self.width = max(self.width, 28 + text_width(text, SMALL))
 
 
 def heading(
-    cards: Cards, corner: tuple[float, float], width: float, remarks: Sequence[str], lit: bool, titled: bool
-) -> Heading:
+    cards: NodeBoxes, corner: tuple[float, float], width: float, remarks: Sequence[str], lit: bool, titled: bool
+) -> PictureHeading:
     """Say what a picture shows; ``width`` is that of the picture below."""
     tree = cards.tree
-    head = Heading(*corner, min(max(width, LEAST), MOST))
+    head = PictureHeading(*corner, min(max(width, LEAST), MOST))
     if titled:
         head.say(clip_to(safe(tree.target.name), head.room, TITLE, bold=True), TITLE, bold=True, colour=WORDS)
         head.say(" · ".join(facts(tree)))
@@ -110,7 +110,7 @@ def facts(tree: Tree) -> list[str]:
     return [*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
 
 
-def legend(tree: Tree) -> list[tuple[Ink, str]]:
+def legend(tree: Tree) -> list[tuple[Fill, str]]:
     """Return the ink of each class with its name; of many, the first few."""
     shown = [(of_class(i), clip_to(write_label(label), CLASS_ROOM, SMALL)) for i, label in enumerate(tree.classes)]
     if len(shown) <= MOST_CLASSES:

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import figure
 from treewise.data import encoding as encode
-from treewise.show.text_tree.number_columns import share_between
-from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Ink, of_class, of_value
+from treewise.formats.text_format.notation import write_level
+from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Fill, of_class, of_value
+from treewise.show.picture.scene import BoxShape, LineShape, Shape, TextShape, filled
 from treewise.show.picture.text_metrics import clip_to
-from treewise.show.picture.scene import Box, Lines, Shape, Words, filled
-from treewise.show.samples import Samples, bins_of
+from treewise.show.samples import NodeSamples, bins_of
+from treewise.show.text_tree.number_columns import share_between
 from treewise.tree.arrays import LEAF, THRESHOLD
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure
-from treewise.formats.text_format.notation import write_level
 
 TALL, GROUND, TINY = 44.0, 10.0, 8.0  # heights: of a histogram with what is written below it, of that, of its letters
 BINS = 18
@@ -34,10 +34,10 @@ Place = tuple[float, float, float, float]  # left, top, width, height
 
 
 @dataclass(frozen=True, eq=False)
-class Histograms:
+class NodeHistograms:
     """Draws the charts of a table's rows."""
 
-    samples: Samples
+    samples: NodeSamples
 
     @property
     def tree(self) -> Tree:
@@ -107,15 +107,15 @@ class Histograms:
         return table
 
     @cached_property
-    def _inks(self) -> list[Ink]:
+    def _inks(self) -> list[Fill]:
         return [*(of_class(i) for i in range(len(self.tree.classes))), of_class(-1)]
 
 
-def _stacks(table: Floats, inks: list[Ink], place: Place) -> list[Shape]:
+def _stacks(table: Floats, inks: list[Fill], place: Place) -> list[Shape]:
     """Draw a bar for each row of a table, made of its columns, from the ground up."""
     x, y, width, height = place
     highest, step = float(table.sum(axis=1).max()) if table.size else 0.0, width / max(len(table), 1)
-    parts: list[Shape] = [Lines(((x, y + height, x + width, y + height),), FRAME, 1.0)]
+    parts: list[Shape] = [LineShape(((x, y + height, x + width, y + height),), FRAME, 1.0)]
     for i, counts in enumerate(table.tolist() if highest else ()):
         top = y + height
         for ink, many in zip(inks, counts, strict=True):
@@ -131,7 +131,7 @@ def _mark(share: float, place: Place) -> list[Shape]:
     x, y, width, height = place
     if not 0 <= share <= 1:
         return []
-    return [Box(x + share * width - 1.2, y - 2, 2.4, height + 5, WORDS, PAPER, 0.8)]
+    return [BoxShape(x + share * width - 1.2, y - 2, 2.4, height + 5, WORDS, PAPER, 0.8)]
 
 
 def _below(texts: Sequence[str], place: Place, each: bool = False) -> list[Shape]:
@@ -141,10 +141,12 @@ def _below(texts: Sequence[str], place: Place, each: bool = False) -> list[Shape
     if each:
         named = [(x + (i + 0.5) * step, clip_to(text, step - 2, TINY)) for i, text in enumerate(texts)]
         return [
-            Words(at, base, text, TINY, False, FACTS, "middle") for at, text in named if len(text) > 2 or text in texts
+            TextShape(at, base, text, TINY, False, FACTS, "middle")
+            for at, text in named
+            if len(text) > 2 or text in texts
         ]
     sides = ((x, "start"), (x + width, "end"))
     return [
-        Words(at, base, clip_to(text, width / 2 - 4, TINY), TINY, False, FACTS, side)
+        TextShape(at, base, clip_to(text, width / 2 - 4, TINY), TINY, False, FACTS, side)
         for (at, side), text in zip(sides, texts, strict=False)
     ]

@@ -18,17 +18,17 @@ from functools import cached_property
 
 import numpy as np
 
-from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
-from treewise.show.picture.node_selection import Shown
-from treewise.show.picture.histograms import TALL, Histograms
-from treewise.show.picture.fills import FACTS, FRAME, PAPER, REST, WORDS, Ink, of_class, of_value
-from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.picture.scene import Box, Lines, Shape, Words, filled
-from treewise.show.text_tree.condition_text import Speaker, counted, weighted
-from treewise.tree.arrays import LEAF
-from treewise.tree.tree import Tree
 from treewise._lib.text import count, figure, plural, rough_percent, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label
+from treewise.show.picture.fills import FACTS, FRAME, PAPER, REST, WORDS, Fill, of_class, of_value
+from treewise.show.picture.histograms import TALL, NodeHistograms
+from treewise.show.picture.node_selection import SelectedNodes
+from treewise.show.picture.scene import BoxShape, LineShape, Shape, TextShape, filled
+from treewise.show.picture.text_metrics import clip_to, text_width
+from treewise.show.text_tree.condition_text import ConditionText, counted, weighted
+from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
+from treewise.tree.arrays import LEAF
+from treewise.tree.tree import Tree
 
 LARGE, SMALL, TINY = 13.0, 11.0, 9.0  # sizes of letters
 INSET, CHART, SWATCH = 9.0, 9.0, 10.0
@@ -37,14 +37,14 @@ LEAST_SEGMENT = 0.75  # pixels of a class in a bar; what is smaller is drawn tog
 
 
 @dataclass(frozen=True)
-class Card:
+class NodeBox:
     """What a box says, line by line, and how it looks."""
 
     node: int
     head: str
     facts: str
     folded: bool
-    swatch: Ink | None
+    swatch: Fill | None
     number: str
     chart: str  # "", "bar", "range" or "histogram"
     title: str
@@ -67,12 +67,12 @@ class Card:
         return number + (SWATCH + 5 if self.swatch else 0.0)
 
 
-class Cards:
+class NodeBoxes:
     """Makes the cards of one tree."""
 
-    def __init__(self, tree: Tree, histograms: Histograms | None = None) -> None:
+    def __init__(self, tree: Tree, histograms: NodeHistograms | None = None) -> None:
         self.tree, self.histograms = tree, histograms
-        self.speaker = Speaker(tree)
+        self.speaker = ConditionText(tree)
         self.counted, self.weighted = counted(tree), weighted(tree)
 
     @cached_property
@@ -82,12 +82,12 @@ class Cards:
             return self.histograms.samples.scale
         return value_range(self.tree)
 
-    def card(self, shown: Shown) -> Card:
+    def card(self, shown: SelectedNodes) -> NodeBox:
         """Make the card of one box."""
         if shown.branches:
             more = f"+ {plural(shown.branches, 'more branch', 'more branches')}"
             leaves = plural(shown.leaves, "leaf", "leaves")
-            return Card(shown.node, more, leaves, True, None, "", "", f"{more}, {leaves}")
+            return NodeBox(shown.node, more, leaves, True, None, "", "", f"{more}, {leaves}")
         node, leaf = shown.node, self.tree.arrays.kind[shown.node] == LEAF
         swatch = self.ink(node) if leaf else None
         if leaf:
@@ -100,7 +100,7 @@ class Cards:
         room = WIDEST - 2 * INSET - text_width(number, TINY) - 8 - (SWATCH + 5 if swatch else 0)
         facts = clip_to(self.facts(node, leaf), WIDEST - 2 * INSET, SMALL)
         chart = self._chart_of(node, leaf)
-        return Card(node, clip_to(head, room, LARGE, bold=True), facts, shown.folded, swatch, number, chart,
+        return NodeBox(node, clip_to(head, room, LARGE, bold=True), facts, shown.folded, swatch, number, chart,
                     self.title(shown))  # fmt: skip
 
     def _chart_of(self, node: int, leaf: bool) -> str:
@@ -143,7 +143,7 @@ class Cards:
         label += "" if isinstance(self.tree.classes[place], str) else ":"  # a class that is a number is no count
         return f"{share} of {rows}" if leaf else f"{rows} · {label} {share}"
 
-    def title(self, shown: Shown) -> str:
+    def title(self, shown: SelectedNodes) -> str:
         """Say everything about a node, in full, for whoever points at it."""
         tree, node = self.tree, shown.node
         a = tree.arrays
@@ -163,7 +163,7 @@ class Cards:
             lines.append(f"{plural(shown.leaves, 'leaf', 'leaves')} below are not drawn")
         return "\n".join(lines)
 
-    def ink(self, node: int) -> Ink:
+    def ink(self, node: int) -> Fill:
         """Return the ink of what a node predicts."""
         if self.tree.task == "regression":
             return of_value(share_between(float(self.tree.arrays.value[node]), *self.scale))
@@ -171,31 +171,31 @@ class Cards:
 
     # -- shapes ---------------------------------------------------------------------------------------------------
 
-    def painted(self, card: Card, x: float, y: float, lit: bool) -> list[Shape]:
+    def painted(self, card: NodeBox, x: float, y: float, lit: bool) -> list[Shape]:
         """Paint a card with its upper left corner at a place."""
         leaf = card.swatch is not None
         fill = card.swatch.pale if card.swatch else PAPER
         edge = card.swatch.colour if card.swatch and self.tree.task == "classification" else FRAME
         shapes: list[Shape] = [
-            Box(x, y, card.width, card.height, fill, WORDS if lit else edge, 2.5 if lit else 1.2, 5.0, card.folded)
+            BoxShape(x, y, card.width, card.height, fill, WORDS if lit else edge, 2.5 if lit else 1.2, 5.0, card.folded)
         ]
         at = x + INSET
         if card.swatch is not None:
             shapes += filled(at, y + 9, SWATCH, SWATCH, card.swatch)
             at += SWATCH + 5
-        shapes.append(Words(at, y + 19, card.head, LARGE, True, FACTS if card.folded else WORDS))
+        shapes.append(TextShape(at, y + 19, card.head, LARGE, True, FACTS if card.folded else WORDS))
         if card.number:
-            shapes.append(Words(x + card.width - 6, y + 11, card.number, TINY, False, FACTS, "end"))
+            shapes.append(TextShape(x + card.width - 6, y + 11, card.number, TINY, False, FACTS, "end"))
         below = y + 28
         if card.chart:
             tall = TALL if card.chart == "histogram" else CHART
             shapes += self._chart(card, x + INSET, below, card.width - 2 * INSET, tall, leaf)
             below += tall + 7
         if card.facts:
-            shapes.append(Words(x + INSET, below + 8, card.facts, SMALL, False, WORDS if leaf else FACTS))
+            shapes.append(TextShape(x + INSET, below + 8, card.facts, SMALL, False, WORDS if leaf else FACTS))
         return shapes
 
-    def _chart(self, card: Card, x: float, y: float, width: float, height: float, leaf: bool) -> Sequence[Shape]:
+    def _chart(self, card: NodeBox, x: float, y: float, width: float, height: float, leaf: bool) -> Sequence[Shape]:
         if card.chart == "bar":
             return self._bar(card.node, x, y, width, height)
         if card.chart == "histogram":
@@ -203,11 +203,11 @@ class Cards:
             return self.histograms.histogram(card.node, (x, y, width, height))
         return self._range(card.node, x, y, width, height)
 
-    def _bar(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
+    def _bar(self, node: int, x: float, y: float, width: float, height: float) -> list[BoxShape | LineShape]:
         """Paint the weights of the classes beside each other, those too small to be seen together at the end."""
         weights = class_weights(self.tree, node)
         shares = (weights / weights.sum() * width).tolist()
-        parts: list[Box | Lines] = []
+        parts: list[BoxShape | LineShape] = []
         at = x
         for place, share in enumerate(shares):
             if share >= LEAST_SEGMENT:
@@ -217,7 +217,7 @@ class Cards:
             parts += filled(at, y, x + width - at, height, REST)
         return parts
 
-    def _range(self, node: int, x: float, y: float, width: float, height: float) -> list[Box | Lines]:
+    def _range(self, node: int, x: float, y: float, width: float, height: float) -> list[BoxShape | LineShape]:
         """Paint the mean of a node and its spread, on the scale of the whole tree."""
         value, spread = float(self.tree.arrays.value[node]), float(self.tree.arrays.spread[node])
         shares = [share_between(v, *self.scale) for v in (value - spread, value, value + spread)]
@@ -226,7 +226,7 @@ class Cards:
         left, middle, right = (x + width * share for share in shares)
         ink = self.ink(node)
         return [
-            Lines(((x, y + height / 2, x + width, y + height / 2),), FRAME, 1.0),
-            Box(left, y + 1.5, max(right - left, 1.0), height - 3, ink.colour),
-            Box(middle - 1.5, y - 1, 3, height + 2, WORDS, PAPER, 0.8),
+            LineShape(((x, y + height / 2, x + width, y + height / 2),), FRAME, 1.0),
+            BoxShape(left, y + 1.5, max(right - left, 1.0), height - 3, ink.colour),
+            BoxShape(middle - 1.5, y - 1, 3, height + 2, WORDS, PAPER, 0.8),
         ]

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from treewise._lib.text import plural
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural
 
 MOST_LEVELS = 24  # of a picture, where no other number was asked for
 MANY_BRANCHES = 8  # a node with more may be opened in part
 
 
 @dataclass(frozen=True)
-class Shown:
+class SelectedNodes:
     """One box of a picture."""
 
     node: int  # of a box that stands for further branches: their parent
@@ -38,7 +38,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class SelectionLimits:
     """What a picture may show: from which node on, how many levels, how many ends."""
 
     top: int = 0
@@ -46,12 +46,12 @@ class Bounds:
     max_leaves: int = 60
 
 
-def choose(tree: Tree, bounds: Bounds, path: Collection[int] = ()) -> list[Shown]:
+def choose(tree: Tree, bounds: SelectionLimits, path: Collection[int] = ()) -> list[SelectedNodes]:
     """Return the boxes to draw, a parent before its children and children in branch order."""
-    return _Opening(tree, bounds, set(path)).boxes()
+    return _ExpandQueue(tree, bounds, set(path)).boxes()
 
 
-def notice(tree: Tree, bounds: Bounds, boxes: list[Shown]) -> str | None:
+def notice(tree: Tree, bounds: SelectionLimits, boxes: list[SelectedNodes]) -> str | None:
     """Say what is not shown and how to see it; None where everything is."""
     folded = [box.leaves for box in boxes if box.folded]
     if not folded:
@@ -63,20 +63,20 @@ def notice(tree: Tree, bounds: Bounds, boxes: list[Shown]) -> str | None:
 
 
 @dataclass
-class _Opening:
+class _ExpandQueue:
     """Opens the heaviest nodes while the ends last."""
 
     tree: Tree
-    bounds: Bounds
+    bounds: SelectionLimits
     path: set[int]
     opened: dict[int, list[int]] = field(default_factory=dict)  # node → the children shown
 
-    def boxes(self) -> list[Shown]:
+    def boxes(self) -> list[SelectedNodes]:
         """Open nodes, then list the boxes from the top down."""
         self._open()
         tree, ends = self.tree, self.tree.arrays.ends
         leaves_before = np.concatenate([[0], np.cumsum(tree.arrays.kind == LEAF)])
-        boxes: list[Shown] = []
+        boxes: list[SelectedNodes] = []
         left = [(self.bounds.top, -1)]
         while left:
             node, up = left.pop()
@@ -84,14 +84,14 @@ class _Opening:
                 shown = self.opened[~node]
                 hidden = int(leaves_before[ends[~node]] - leaves_before[~node])
                 hidden -= sum(int(leaves_before[ends[child]] - leaves_before[child]) for child in shown)
-                boxes.append(Shown(~node, up, hidden, len(tree.children(~node)) - len(shown)))
+                boxes.append(SelectedNodes(~node, up, hidden, len(tree.children(~node)) - len(shown)))
                 continue
             children, here = self.opened.get(node), len(boxes)
             if children is None:
                 many = int(leaves_before[ends[node]] - leaves_before[node])
-                boxes.append(Shown(node, up, 0 if tree.arrays.kind[node] == LEAF else many))
+                boxes.append(SelectedNodes(node, up, 0 if tree.arrays.kind[node] == LEAF else many))
                 continue
-            boxes.append(Shown(node, up))
+            boxes.append(SelectedNodes(node, up))
             if len(children) < len(tree.children(node)):
                 left.append((~node, here))
             left.extend((child, here) for child in reversed(children))

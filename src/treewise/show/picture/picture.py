@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from treewise.show.picture.node_selection import Bounds
-from treewise.show.picture.build_scene import Way, compose
-from treewise.show.picture.scene import Scene
-from treewise.show.picture.svg import to_svg
-from treewise.show.samples import Samples
+from treewise._lib.text import safe
+from treewise.data.table import Table, read
 from treewise.errors import ParameterError, shown
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.predict.predict import as_row, encoded, find_nodes, na_values, read_for, refuse_unsaid
-from treewise.data.table import Table, read
+from treewise.show.picture.build_scene import HighlightedPath, build_scene
+from treewise.show.picture.node_selection import SelectionLimits
+from treewise.show.picture.scene import VectorScene
+from treewise.show.picture.svg import to_svg
+from treewise.show.samples import NodeSamples
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 FORMS = ("svg", "png", "pdf")
 DIRECTIONS = ("down", "right")
@@ -41,7 +41,7 @@ class Picture:
     ('<svg', True)
     """
 
-    scene: Scene
+    scene: VectorScene
 
     @cached_property
     def svg(self) -> str:
@@ -94,8 +94,10 @@ def draw(
     if data is not None:
         data = read(data, na_values=na_values(tree))
     lit = () if highlight is None else path_of(tree, highlight, data)
-    samples = None if data is None else Samples.of(tree, data)
-    picture = Picture(compose(tree, Bounds(node, max_depth, max_leaves), Way(direction, lit, samples)))
+    samples = None if data is None else NodeSamples.of(tree, data)
+    picture = Picture(
+        build_scene(tree, SelectionLimits(node, max_depth, max_leaves), HighlightedPath(direction, lit, samples))
+    )
     if path is not None:
         picture.save(path)
     return picture

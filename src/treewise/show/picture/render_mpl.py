@@ -10,8 +10,8 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from treewise.show.picture.scene import Band, Box, Lines, Scene, Words
 from treewise.errors import PackageError
+from treewise.show.picture.scene import BandShape, BoxShape, LineShape, TextShape, VectorScene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def check_press(form: str) -> None:
         ) from None
 
 
-def printed(scene: Scene, form: str) -> bytes:
+def printed(scene: VectorScene, form: str) -> bytes:
     """Return a scene as the bytes of a ``png`` or ``pdf`` file, always the same for the same scene."""
     check_press(form)
     import matplotlib
@@ -55,13 +55,13 @@ def printed(scene: Scene, form: str) -> bytes:
     return into.getvalue()
 
 
-def _sharpness(scene: Scene) -> float:
+def _sharpness(scene: VectorScene) -> float:
     """Return how many pixels of a PNG stand for one of ours: two, or as many as a huge picture can have."""
     by_area = math.sqrt(MOST_PIXELS / (scene.width * scene.height))
     return min(SHARP, by_area, LONGEST_SIDE / max(scene.width, scene.height))
 
 
-def paint(scene: Scene, axes: Axes) -> None:
+def paint(scene: VectorScene, axes: Axes) -> None:
     """Paint a scene onto axes, which should be as large as it is: 96 of its pixels are an inch."""
     from matplotlib import font_manager
 
@@ -71,17 +71,17 @@ def paint(scene: Scene, axes: Axes) -> None:
     installed = set(font_manager.get_font_names())
     faces = [FONT, *(name for name in FURTHER if name in installed)]
     for place, shape in enumerate(scene.shapes()):
-        if isinstance(shape, Box):
+        if isinstance(shape, BoxShape):
             _box(axes, shape, place)
-        elif isinstance(shape, Words):
+        elif isinstance(shape, TextShape):
             _words(axes, shape, place, faces)
-        elif isinstance(shape, Lines):
+        elif isinstance(shape, LineShape):
             _lines(axes, shape, place)
         else:
             _band(axes, shape, place)
 
 
-def _box(axes: Axes, box: Box, place: int) -> None:
+def _box(axes: Axes, box: BoxShape, place: int) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     how: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _box(axes: Axes, box: Box, place: int) -> None:
     axes.add_patch(FancyBboxPatch((box.x, box.y), box.width, box.height, boxstyle=corners, **how))
 
 
-def _words(axes: Axes, words: Words, place: int, faces: list[str]) -> None:
+def _words(axes: Axes, words: TextShape, place: int, faces: list[str]) -> None:
     sides = {"start": "left", "middle": "center", "end": "right"}
     axes.text(
         words.x,
@@ -117,7 +117,7 @@ def _words(axes: Axes, words: Words, place: int, faces: list[str]) -> None:
     )
 
 
-def _lines(axes: Axes, lines: Lines, place: int) -> None:
+def _lines(axes: Axes, lines: LineShape, place: int) -> None:
     from matplotlib.collections import LineCollection
 
     segments = [((x1, y1), (x2, y2)) for x1, y1, x2, y2 in lines.segments]
@@ -125,7 +125,7 @@ def _lines(axes: Axes, lines: Lines, place: int) -> None:
     axes.add_collection(LineCollection(segments, colors=lines.colour, **how), autolim=False)
 
 
-def _band(axes: Axes, band: Band, place: int) -> None:
+def _band(axes: Axes, band: BandShape, place: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise.show.picture.fills import PAPER, WORDS, Ink
+from treewise.show.picture.fills import PAPER, WORDS, Fill
 
 Point = tuple[float, float]
 Segment = tuple[float, float, float, float]  # from x, y to x, y
 
 
 @dataclass(frozen=True)
-class Box:
+class BoxShape:
     """A rectangle, perhaps with round corners."""
 
     x: float
@@ -31,7 +31,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextShape:
     """A line of text, from its left end (``start``), about its middle, or up to its right end, on its base line."""
 
     x: float
@@ -44,7 +44,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineShape:
     """Straight lines of one colour and width."""
 
     segments: tuple[Segment, ...]
@@ -54,7 +54,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Band:
+class BandShape:
     """A way from one place to another: straight from the first point to the second, bent by the third and fourth on
     the way to the fifth (a cubic of Bézier's), straight to the last.
     """
@@ -66,7 +66,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Group:
+class ShapeGroup:
     """Parts that belong together, with the full text that is shown when one points at them."""
 
     title: str
@@ -74,12 +74,12 @@ class Group:
     name: str = ""  # what it is, for programs: "node 3"
 
 
-Shape = Box | Words | Lines | Band
-Part = Shape | Group
+Shape = BoxShape | TextShape | LineShape | BandShape
+Part = Shape | ShapeGroup
 
 
 @dataclass(frozen=True)
-class Scene:
+class VectorScene:
     """All parts, in the order in which they are painted, and how large the paper is."""
 
     width: float
@@ -92,17 +92,17 @@ class Scene:
         left = list(reversed(self.parts))
         while left:
             part = left.pop()
-            if isinstance(part, Group):
+            if isinstance(part, ShapeGroup):
                 left.extend(reversed(part.parts))
             else:
                 yield part
 
 
-def filled(x: float, y: float, width: float, height: float, ink: Ink) -> list[Box | Lines]:
+def filled(x: float, y: float, width: float, height: float, ink: Fill) -> list[BoxShape | LineShape]:
     """Fill a rectangle with an ink, hatching included."""
-    parts: list[Box | Lines] = [Box(x, y, width, height, ink.colour)]
+    parts: list[BoxShape | LineShape] = [BoxShape(x, y, width, height, ink.colour)]
     if segments := tuple(hatched(x, y, width, height, ink.hatching)):
-        parts.append(Lines(segments, PAPER, 1.1, 0.75))
+        parts.append(LineShape(segments, PAPER, 1.1, 0.75))
     return parts
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from treewise.show.picture.scene import Band, Box, Group, Lines, Part, Scene, Shape, Words
+from treewise.show.picture.scene import BandShape, BoxShape, LineShape, Part, Shape, ShapeGroup, TextShape, VectorScene
 
 FACES = "'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor="end"'}
 
 
-def to_svg(scene: Scene) -> str:
+def to_svg(scene: VectorScene) -> str:
     """Return a scene as an SVG document.
 
     >>> print(to_svg(Scene(20, 10, "A & B", (Box(0, 0, 20, 10),))))
@@ -35,7 +35,7 @@ UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">
 
 def _written(part: Part) -> Iterator[str]:
     """Write a part; groups do not hold groups."""
-    if not isinstance(part, Group):
+    if not isinstance(part, ShapeGroup):
         yield _shape(part)
         return
     name = f' data-part="{escape(part.name)}"' if part.name else ""
@@ -46,14 +46,14 @@ def _written(part: Part) -> Iterator[str]:
 
 
 def _shape(shape: Shape) -> str:
-    if isinstance(shape, Box):
+    if isinstance(shape, BoxShape):
         return _box(shape)
-    if isinstance(shape, Words):
+    if isinstance(shape, TextShape):
         return _words(shape)
-    return _lines(shape) if isinstance(shape, Lines) else _band(shape)
+    return _lines(shape) if isinstance(shape, LineShape) else _band(shape)
 
 
-def _box(box: Box) -> str:
+def _box(box: BoxShape) -> str:
     place = f'x="{_number(box.x)}" y="{_number(box.y)}" width="{_number(box.width)}" height="{_number(box.height)}"'
     edge = f' stroke="{box.stroke}" stroke-width="{_number(box.stroke_width)}"' if box.stroke else ""
     dashes = ' stroke-dasharray="4 3"' if box.dashed else ""
@@ -61,19 +61,19 @@ def _box(box: Box) -> str:
     return f'<rect {place}{corners} fill="{box.fill}"{edge}{dashes}/>'
 
 
-def _words(words: Words) -> str:
+def _words(words: TextShape) -> str:
     weight = ' font-weight="bold"' if words.bold else ""
     how = f'font-size="{_number(words.size)}"{weight}{ANCHORS[words.anchor]} fill="{words.colour}"'
     return f'<text x="{_number(words.x)}" y="{_number(words.y)}" {how}>{escape(words.text)}</text>'
 
 
-def _lines(lines: Lines) -> str:
+def _lines(lines: LineShape) -> str:
     path = "".join(f"M{_number(a)} {_number(b)}l{_number(c - a)} {_number(d - b)}" for a, b, c, d in lines.segments)
     opacity = f' stroke-opacity="{_number(lines.opacity)}"' if lines.opacity < 1 else ""
     return f'<path d="{path}" fill="none" stroke="{lines.colour}" stroke-width="{_number(lines.width)}"{opacity}/>'
 
 
-def _band(band: Band) -> str:
+def _band(band: BandShape) -> str:
     start, bend, *curve, end = (f"{_number(x)} {_number(y)}" for x, y in band.points)
     dashes = ' stroke-dasharray="4 3"' if band.dashed else ""
     how = f'stroke="{band.colour}" stroke-width="{_number(band.width)}"{dashes}'

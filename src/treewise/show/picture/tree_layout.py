@@ -33,7 +33,7 @@ def centres(children: Sequence[Sequence[int]], widths: Sequence[float], gap: flo
 
 
 @dataclass
-class _Side:
+class _Contour:
     """One side of the contours: the box that is next down this side of each subtree, and how far aside it stands."""
 
     next: list[int]
@@ -55,12 +55,12 @@ class _Fit:
     children: Sequence[Sequence[int]]
     widths: Sequence[float]
     gap: float
-    left: _Side = field(init=False)
-    right: _Side = field(init=False)
+    left: _Contour = field(init=False)
+    right: _Contour = field(init=False)
 
     def __post_init__(self) -> None:
         n = len(self.children)
-        self.left, self.right = _Side([END] * n, [0.0] * n), _Side([END] * n, [0.0] * n)
+        self.left, self.right = _Contour([END] * n, [0.0] * n), _Contour([END] * n, [0.0] * n)
 
     def centres(self) -> list[float]:
         """Return the middle of each box; the root's is at 0."""

@@ -22,12 +22,12 @@ from treewise.train.settings import one_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from treewise.evaluate import ClassEvaluation
+    from treewise.evaluate import ClassificationEvaluation
 
 EVALUATIONS = ("confusion", "roc", "precision_recall", "calibration")
 
 
-def draw_evaluation(found: ClassEvaluation, what: str, ax: Axes | None) -> Axes:
+def draw_evaluation(found: ClassificationEvaluation, what: str, ax: Axes | None) -> Axes:
     """Draw one of the pictures of an evaluation."""
     one_of("what", what, EVALUATIONS)
     if what == "confusion":

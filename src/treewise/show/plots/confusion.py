@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewise._lib.text import count, plural, rough_percent
+from treewise.errors import DataError
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, axes_for, said, title
-from treewise.errors import DataError
-from treewise._lib.text import count, plural, rough_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from treewise.evaluate import ClassEvaluation
+    from treewise.evaluate import ClassificationEvaluation
 
 MOST_CLASSES = 40  # more could not be read
 WITH_FIGURES = 20
 
 
-def draw_confusion(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
+def draw_confusion(found: ClassificationEvaluation, ax: Axes | None = None) -> Axes:
     """Draw the matrix."""
     n, k = len(found.labels), len(found.classes)
     if n > MOST_CLASSES:

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treewise._lib.text import plural
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, axes_for, legend, plain, said, title
-from treewise._lib.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from treewise.evaluate.validation_curve.curve import Curve
+    from treewise.evaluate.validation_curve.curve import ValidationCurve
 
 TRAINING, VALIDATION, TRUE = palette.hue(0), palette.hue(5), palette.hue(2)
 STYLES = {"training": (TRAINING, "--", "o"), "validation": (VALIDATION, "-", "s"), "true": (TRUE, "-.", "^")}
 MANY = 40  # points that are still marked one by one
 
 
-def draw_curve(curve: Curve, ax: Axes | None = None) -> Axes:
+def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> Axes:
     """Draw a curve, its best value and the simplest one within a standard error."""
     ax = axes_for(ax, 6.4, 4.8)
     percent = 100.0 if curve.measure == "error" else 1.0
@@ -59,7 +59,7 @@ def draw_curve(curve: Curve, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def mark_choices(curve: Curve, ax: Axes, size: list[float], percent: float) -> list[tuple[Artist, str]]:
+def mark_choices(curve: ValidationCurve, ax: Axes, size: list[float], percent: float) -> list[tuple[Artist, str]]:
     """Mark the best point and the simplest within one standard error, with how far that allows to go."""
     chosen = {"best": curve.best}
     if curve.best.standard_error is not None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treewise.show import palette
-from treewise.show.mpl_helpers import SMALL, axes_for, legend, plain, said, title
+from treewise._lib.text import plural, safe
 from treewise.errors import DataError
 from treewise.explain.trace.candidate import same_parts
+from treewise.show import palette
+from treewise.show.mpl_helpers import SMALL, axes_for, legend, plain, said, title
 from treewise.tree.splits import Threshold
-from treewise._lib.text import plural, safe
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treewise._lib.text import plural
+from treewise.errors import DataError
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, axes_for, plain, said, title
-from treewise.errors import DataError
 from treewise.train.settings import whole
-from treewise._lib.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from treewise.train.criteria import entropy, gini
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, legend, plain
+from treewise.train.criteria import entropy, gini
 from treewise.train.settings import one_of
 
 if TYPE_CHECKING:

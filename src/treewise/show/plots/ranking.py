@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewise._lib.text import plural
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, legend, plain, said, title
-from treewise._lib.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from treewise.evaluate import ClassEvaluation
+    from treewise.evaluate import ClassificationEvaluation
     from treewise.evaluate.ranking import Ranking
 
 LINE, CHANCE = palette.hue(0), palette.QUIET
 MANY = 60  # corners that are still marked one by one
 
 
-def ranked(found: ClassEvaluation) -> Ranking:
+def ranked(found: ClassificationEvaluation) -> Ranking:
     """Return the ranking, which ``draw_evaluation`` has seen to be there."""
     assert found.ranking is not None
     return found.ranking
 
 
-def own_choice(found: ClassEvaluation) -> tuple[float, float, float]:
+def own_choice(found: ClassificationEvaluation) -> tuple[float, float, float]:
     """Return, of the rows that the tree itself calls positive: shares of the others and of the positives, precision."""
     of_each = found.of_each.astype(float)
     called = found.confusion[:, 1].astype(float)
@@ -39,12 +39,12 @@ def own_choice(found: ClassEvaluation) -> tuple[float, float, float]:
     return wrong / max(others, 1e-300), called[1] / max(of_each[1], 1e-300), called[1] / max(called.sum(), 1e-300)
 
 
-def own_name(found: ClassEvaluation) -> str:
+def own_name(found: ClassificationEvaluation) -> str:
     """Return the words for the mark of ``own_choice``."""
     return "what the trees predict" if found.many else "what the tree predicts"
 
 
-def heading(ax: Axes, found: ClassEvaluation, figure: str) -> None:
+def heading(ax: Axes, found: ClassificationEvaluation, figure: str) -> None:
     """Say what was compared, the figure that sums it up, and what to keep in mind."""
     what = f"{said(found.table)}, column {said(found.target)}, {plural(found.n, 'row')}"
     title(ax, what, figure, *([f"the rows the {found.grown} on; expect less of new ones"] if found.seen else []))
@@ -56,7 +56,7 @@ def square(ax: Axes) -> None:
     plain(ax)
 
 
-def draw_roc(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
+def draw_roc(found: ClassificationEvaluation, ax: Axes | None = None) -> Axes:
     """Draw the share of positive rows found against the share of other rows taken for them."""
     ax = axes_for(ax, 5.0, 5.0)
     ranking = ranked(found)
@@ -79,7 +79,7 @@ def draw_roc(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_precision_recall(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
+def draw_precision_recall(found: ClassificationEvaluation, ax: Axes | None = None) -> Axes:
     """Draw how many of the rows called positive are so, against how many of the positive ones are called so."""
     ax = axes_for(ax, 5.0, 5.0)
     ranking = ranked(found)
@@ -105,7 +105,7 @@ def draw_precision_recall(found: ClassEvaluation, ax: Axes | None = None) -> Axe
     return ax
 
 
-def draw_calibration(found: ClassEvaluation, ax: Axes | None = None) -> Axes:
+def draw_calibration(found: ClassificationEvaluation, ax: Axes | None = None) -> Axes:
     """Draw the share of positive rows against the probability that was said, leaf by leaf or in ten groups."""
     ax = axes_for(ax, 5.0, 5.0)
     ranking = ranked(found)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treewise._lib.text import plural
+from treewise.ensemble.explaining import METHODS
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, form_of, legend, plain, said, save, title
-from treewise.ensemble.explaining import METHODS
-from treewise._lib.text import plural
 
 if TYPE_CHECKING:
     from os import PathLike

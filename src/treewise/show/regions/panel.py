@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import figure, plural
+from treewise.data.table import Table
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, plain, said, title
-from treewise.show.regions.models import Answers, Drawn, DrawnModel, DrawnTree
-from treewise.show.regions.plane import Area, Axis, Floats, Plane, Span, room_beside
+from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions
+from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, Span, room_beside
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Interval
-from treewise.data.table import Table
-from treewise._lib.text import figure, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,18 +39,18 @@ STEPS = (0.7548776662466927, 0.5698402909980532)
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class RegionScene:
     """What all panels share: the plane, the rows, their true answers, and the colours these have."""
 
     plane: Plane
     table: Table
     target: str
     classes: tuple[Label, ...]  # none: numbers
-    truth: Answers | None
+    truth: GridAnswers | None
     ends: tuple[float, float]  # of the scale for numbers
     numbers: bool | None  # whether the numbers of nodes are written; None: where they are few
 
-    def colour(self, answers: Answers, i: int) -> str:
+    def colour(self, answers: GridAnswers, i: int) -> str:
         """Return the colour of an area: its class, paler where it is less sure; or its number on the scale."""
         if self.classes:
             place = int(answers.place[i])
@@ -67,25 +67,25 @@ class Scene:
         return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
-def draw_panel(ax: Axes, model: Drawn, scene: Scene) -> None:
+def draw_panel(ax: Axes, model: RegionModel, scene: RegionScene) -> None:
     """Draw one model."""
     plane = scene.plane
     ax.set(xlim=(plane.x.low, plane.x.high), ylim=(plane.y.low, plane.y.high))
     held: Sequence[str] = ()
     elsewhere = np.zeros(len(scene.table), bool)
-    areas: Sequence[Area] = ()
-    if isinstance(model, DrawnTree):
+    areas: Sequence[PlaneArea] = ()
+    if isinstance(model, TreeRegions):
         areas, answers, held = model.on_plane(plane, scene.classes)
         draw_areas(ax, areas, answers, scene)
         if held:
             elsewhere = ends_elsewhere(model, scene)
     else:
-        assert isinstance(model, DrawnModel)
+        assert isinstance(model, PredictorRegions)
         draw_grid(ax, model, scene)
         held = [name for name in model.columns if name not in (plane.x.name, plane.y.name)]
     of_rows = None if scene.truth is None else model.on_rows(scene.table, scene.classes)
     cuts: list[list[float]] = [[], []]
-    if isinstance(model, DrawnTree):
+    if isinstance(model, TreeRegions):
         for i, axis in enumerate(plane.axes):
             seen = borders(axis, [area.y if i else area.x for area in areas])
             cuts[i] = [cut for cut in model.cuts(axis) if cut in seen]
@@ -99,10 +99,15 @@ def draw_panel(ax: Axes, model: Drawn, scene: Scene) -> None:
 
 
 def title_lines(
-    model: Drawn, of_rows: Answers | None, held: Sequence[str], shown: int, elsewhere: Mask, scene: Scene
+    model: RegionModel,
+    of_rows: GridAnswers | None,
+    held: Sequence[str],
+    shown: int,
+    elsewhere: Mask,
+    scene: RegionScene,
 ) -> list[str]:
     """Say what is drawn, how it does on the rows, what is held, and what is not shown."""
-    kind = "tree of " if isinstance(model, DrawnTree) else ""
+    kind = "tree of " if isinstance(model, TreeRegions) else ""
     lines = [f"{said(model.title, 80)} · {model.about}" if model.title else f"{kind}{model.about}"]
     if of_rows is not None and scene.truth is not None:
         lines.append(how_good(of_rows, scene.truth, scene))
@@ -121,7 +126,7 @@ def title_lines(
     return lines
 
 
-def held_in_words(name: str, scene: Scene) -> str:
+def held_in_words(name: str, scene: RegionScene) -> str:
     """Say what a column is held at."""
     value = scene.plane.held[name]
     if value is None:
@@ -129,7 +134,7 @@ def held_in_words(name: str, scene: Scene) -> str:
     return f"{said(name)}{STAYS}={STAYS}{said(figure(value) if isinstance(value, float) else value)}"
 
 
-def how_good(of_rows: Answers, truth: Answers, scene: Scene) -> str:
+def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> str:
     """Say how many rows are answered wrongly, or how far the answers are off."""
     of = f"of {said(scene.table.name)}"
     if scene.classes:
@@ -146,7 +151,7 @@ def how_good(of_rows: Answers, truth: Answers, scene: Scene) -> str:
 # -- areas ------------------------------------------------------------------------------------------------------------
 
 
-def draw_areas(ax: Axes, areas: Sequence[Area], answers: Answers, scene: Scene) -> None:
+def draw_areas(ax: Axes, areas: Sequence[PlaneArea], answers: GridAnswers, scene: RegionScene) -> None:
     """Draw the areas of a tree as rectangles, exactly where they end."""
     from matplotlib.collections import PolyCollection
 
@@ -183,7 +188,7 @@ def write_number(ax: Axes, box: tuple[float, float, float, float], node: int) ->
         )  # fmt: skip
 
 
-def draw_grid(ax: Axes, model: DrawnModel, scene: Scene) -> None:
+def draw_grid(ax: Axes, model: PredictorRegions, scene: RegionScene) -> None:
     """Draw what a model says on a grid."""
     plane = scene.plane
     shape, answers = model.on_grid(plane, scene.classes)
@@ -203,7 +208,7 @@ def to_rgb(colour: str) -> list[float]:
 # -- points -----------------------------------------------------------------------------------------------------------
 
 
-def ends_elsewhere(model: DrawnTree, scene: Scene) -> Mask:
+def ends_elsewhere(model: TreeRegions, scene: RegionScene) -> Mask:
     """Tell which rows the plane shows at another end than their own: columns that are held lead them there."""
     own = model.nodes(scene.table)
     held = {name: [value] * len(scene.table) for name, value in scene.plane.held.items() if name in model.tree.columns}
@@ -217,14 +222,14 @@ def ends_elsewhere(model: DrawnTree, scene: Scene) -> Mask:
     return np.asarray(own != on_plane)
 
 
-def on_the_plane(scene: Scene) -> Mask:
+def on_the_plane(scene: RegionScene) -> Mask:
     """Tell which rows have a value on both axes."""
     x, y = (axis.places(scene.table) for axis in scene.plane.axes)
     return ~np.isnan(x) & ~np.isnan(y)
 
 
 def draw_points(
-    ax: Axes, of_rows: Answers | None, elsewhere: Mask, cuts: Sequence[Sequence[float]], scene: Scene
+    ax: Axes, of_rows: GridAnswers | None, elsewhere: Mask, cuts: Sequence[Sequence[float]], scene: RegionScene
 ) -> int:
     """Draw the rows: each class with its marker, those answered wrongly with a dark rim; return how many are shown."""
     x, y = (spread_out(axis, axis.places(scene.table), i, cuts[i]) for i, axis in enumerate(scene.plane.axes))
@@ -259,7 +264,7 @@ def draw_class(ax: Axes, x: Floats, y: Floats, place: int, size: float, wrong: b
         )  # fmt: skip
 
 
-def spread_out(axis: Axis, places: Floats, which: int, cuts: Sequence[float]) -> Floats:
+def spread_out(axis: PlaneAxis, places: Floats, which: int, cuts: Sequence[float]) -> Floats:
     """Let rows of one level, or of one of few numbers, lie beside each other, always in the same places.
 
     No number comes to lie beyond a threshold.
@@ -274,13 +279,13 @@ def spread_out(axis: Axis, places: Floats, which: int, cuts: Sequence[float]) ->
 # -- axes -------------------------------------------------------------------------------------------------------------
 
 
-def borders(axis: Axis, spans: Sequence[Span]) -> set[float]:
+def borders(axis: PlaneAxis, spans: Sequence[Span]) -> set[float]:
     """Return where areas end on an axis of numbers."""
     ends = [end for span in spans if isinstance(span, Interval) for end in (span.low, span.high)]
     return {axis.place(end) for end in ends if end is not None}
 
 
-def draw_ticks(ax: Axes, which: Any, axis: Axis, cuts: Sequence[float]) -> list[int]:
+def draw_ticks(ax: Axes, which: Any, axis: PlaneAxis, cuts: Sequence[float]) -> list[int]:
     """Mark levels, or thresholds, as many with their value as have room; then how far the rows reach.
 
     Returns which of the ticks are no thresholds.
@@ -305,7 +310,7 @@ def draw_ticks(ax: Axes, which: Any, axis: Axis, cuts: Sequence[float]) -> list[
     return [place for place, cut in enumerate(marked) if cut not in inside]
 
 
-def room_for(cuts: Sequence[float], axis: Axis, points: float, upright: bool) -> list[float]:
+def room_for(cuts: Sequence[float], axis: PlaneAxis, points: float, upright: bool) -> list[float]:
     """Choose the values that can be written without touching each other; the first ones are asked first."""
     scale = points / (axis.high - axis.low)
     chosen: list[tuple[float, float]] = []

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
+from treewise.data.table import Table
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
 from treewise.tree.regions.region import Condition, Interval, cell_value, ends
-from treewise.data.table import Table
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 Floats = npt.NDArray[np.float64]
 Span = Interval | tuple[str, ...]  # numbers from … to …, or levels
@@ -32,7 +32,7 @@ MARGIN = 0.05  # of the range, on each side
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlaneAxis:
     """A column as an axis: what it is, and from where to where it is shown.
 
     Levels stand at 0, 1, 2, …; whole numbers and dates at their distance from the ``origin``, for large ones that are
@@ -91,7 +91,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Area:
+class PlaneArea:
     """Where on the plane rows end at one node of a tree: a span of each axis."""
 
     node: int
@@ -110,16 +110,16 @@ class Area:
 class Plane:
     """Two axes, and the values at which all other columns are held (None is missing)."""
 
-    x: Axis
-    y: Axis
+    x: PlaneAxis
+    y: PlaneAxis
     held: Mapping[str, Any]
 
     @property
-    def axes(self) -> tuple[Axis, Axis]:
+    def axes(self) -> tuple[PlaneAxis, PlaneAxis]:
         """Both."""
         return self.x, self.y
 
-    def areas(self, tree: Tree) -> tuple[tuple[Area, ...], tuple[str, ...]]:
+    def areas(self, tree: Tree) -> tuple[tuple[PlaneArea, ...], tuple[str, ...]]:
         """Return where rows end at which node: areas that are disjoint and leave nothing of the plane out.
 
         And the other columns whose held values decide which ends are seen.
@@ -128,7 +128,7 @@ class Plane:
         met = {column for _, columns in found for column in columns}
         return tuple(area for area, _ in found), tuple(name for name in tree.columns if name in met)
 
-    def _met(self, tree: Tree) -> Iterable[tuple[Area, list[str]]]:
+    def _met(self, tree: Tree) -> Iterable[tuple[PlaneArea, list[str]]]:
         """Go through the areas, each with the held columns that lead to it."""
         values = {
             i: cell_value(encoding, self.held[encoding.name])
@@ -147,15 +147,15 @@ class Plane:
                 for axis in self.axes
             )
             if x != () and y != ():
-                yield Area(node, x, y), [tree.columns[i] for i in met if i in values]
+                yield PlaneArea(node, x, y), [tree.columns[i] for i in met if i in values]
 
 
-def everything(axis: Axis) -> Span:
+def everything(axis: PlaneAxis) -> Span:
     """Return the whole axis."""
     return axis.encoding.levels if axis.encoding.categorical else Interval(missing=False)
 
 
-def span_of(condition: Condition | None, axis: Axis, encoding: Encoding) -> Span:
+def span_of(condition: Condition | None, axis: PlaneAxis, encoding: Encoding) -> Span:
     """Return what a condition of a tree's column leaves of an axis; () where it is nothing."""
     if condition is None:
         return everything(axis)
@@ -188,7 +188,7 @@ def plane_for(
     return Plane(axes[0], axes[1], values)
 
 
-def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[str]) -> Axis:
+def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[str]) -> PlaneAxis:
     """Make the axis of a column: as the trees know it, else as the table has it."""
     known = [e for tree in trees for e in tree.encodings if e.name == name]
     names = list(dict.fromkeys([*(c for tree in trees for c in tree.columns), *others]))
@@ -199,7 +199,7 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
     if any(e.categorical != encoding.categorical for e in known):
         raise DataError(f'column "{safe(name)}" is numbers for one tree and categories for another: draw them apart.')
     if not encoding.categorical:
-        return with_range(Axis(encoding, 0.0, 1.0), table, trees)
+        return with_range(PlaneAxis(encoding, 0.0, 1.0), table, trees)
     levels = tuple(dict.fromkeys(level for e in [encoding, *known] for level in e.levels))
     if len(levels) > MOST_LEVELS:
         raise DataError(
@@ -208,10 +208,10 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
         )
     if not levels:
         raise DataError(f'column "{safe(name)}" has no levels: there is nothing to draw along it.')
-    return Axis(replace(encoding, levels=levels), -0.5, len(levels) - 0.5)
+    return PlaneAxis(replace(encoding, levels=levels), -0.5, len(levels) - 0.5)
 
 
-def with_range(axis: Axis, table: Table, trees: Sequence[Tree]) -> Axis:
+def with_range(axis: PlaneAxis, table: Table, trees: Sequence[Tree]) -> PlaneAxis:
     """Let an axis of numbers reach as far as the rows do, and to thresholds a little way beyond."""
     if axis.encoding.kind != "number":
         values = encode.apply(axis.encoding, table[axis.name], table.name)
@@ -241,7 +241,7 @@ def room_beside(places: Floats) -> float:
     return 0.2 * float(np.diff(values).min()) if hidden else 0.0
 
 
-def thresholds(tree: Tree, axis: Axis) -> list[float]:
+def thresholds(tree: Tree, axis: PlaneAxis) -> list[float]:
     """Return where a tree cuts an axis of numbers, those nearest the root first."""
     a = tree.arrays
     if axis.name not in tree.columns or axis.encoding.categorical:

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
+from treewise.data.table import Column, Table, read
+from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.predict.predict import na_values
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, form_of, legend, new_figure, said, save
-from treewise.show.regions.models import Answers, Drawn, DrawnModel, DrawnTree, drawn, key, places_of
-from treewise.show.regions.panel import Scene, draw_panel
+from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions, drawn, key, places_of
+from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import plane_for
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.train.target import few_whole_numbers
 from treewise.train.true_labels import answers
 from treewise.tree.arrays import Label
-from treewise.predict.predict import na_values
-from treewise.train.target import few_whole_numbers
-from treewise.data.table import Column, Table, read
 from treewise.tree.tree import Tree
-from treewise._lib.text import safe
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -198,32 +198,34 @@ def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
 
 
 def scene_for(
-    models: Sequence[Drawn],
+    models: Sequence[RegionModel],
     data: Any,
     x: str,
     y: str,
     held: Mapping[str, Any] | None,
     target: str | None,
     numbers: bool | None,
-) -> tuple[Scene, list[Drawn]]:
+) -> tuple[RegionScene, list[RegionModel]]:
     """Read the table, find its true answers, and lay out the plane for all models at once."""
-    first = [model.tree for model in models if isinstance(model, DrawnTree)]
+    first = [model.tree for model in models if isinstance(model, TreeRegions)]
     table = read(data, na_values=na_values(first[0]) if first else ())
     column = truth_column(first, table, target)
-    ready = [model.for_rows(table, column) if isinstance(model, DrawnTree) else model for model in models]
-    trees = [model.tree for model in ready if isinstance(model, DrawnTree)]
+    ready = [model.for_rows(table, column) if isinstance(model, TreeRegions) else model for model in models]
+    trees = [model.tree for model in ready if isinstance(model, TreeRegions)]
     if len({tree.task for tree in trees}) > 1:
         raise ParameterError(
             "some trees predict classes and some numbers: they have no colours in common. Draw them apart."
         )
-    others = list(dict.fromkeys(name for model in ready if isinstance(model, DrawnModel) for name in model.columns))
+    others = list(
+        dict.fromkeys(name for model in ready if isinstance(model, PredictorRegions) for name in model.columns)
+    )
     plane = plane_for(trees, table, x, y, held, others)
     classes = classes_of(trees, ready, column)
     truth = None if column is None else true_answers(column, classes)
     name = "" if column is None else column.name
     if trees and column is None:
         name = trees[0].target.name
-    return Scene(plane, table, name, classes, truth, scale_ends(trees, truth), numbers), ready
+    return RegionScene(plane, table, name, classes, truth, scale_ends(trees, truth), numbers), ready
 
 
 def truth_column(trees: Sequence[Tree], table: Table, target: str | None) -> Column | None:
@@ -236,7 +238,7 @@ def truth_column(trees: Sequence[Tree], table: Table, target: str | None) -> Col
     return None if table.target is None else table[table.target]
 
 
-def classes_of(trees: Sequence[Tree], models: Sequence[Drawn], column: Column | None) -> tuple[Label, ...]:
+def classes_of(trees: Sequence[Tree], models: Sequence[RegionModel], column: Column | None) -> tuple[Label, ...]:
     """Return the classes in the order of their colours; none where numbers are predicted."""
     if trees and trees[0].task == "regression":
         return ()
@@ -256,23 +258,23 @@ def classes_of(trees: Sequence[Tree], models: Sequence[Drawn], column: Column | 
     return tuple(found.values())
 
 
-def true_answers(column: Column, classes: Sequence[Label]) -> Answers:
+def true_answers(column: Column, classes: Sequence[Label]) -> GridAnswers:
     """Return what the table says of its rows; classes that no model knows stand at -1."""
     there = np.flatnonzero(~column.is_missing())
     if not classes:
         value = np.full(len(column), np.nan)
         value[there] = encode.numbers(column.take(there))
-        return Answers.of_numbers(value)
+        return GridAnswers.of_numbers(value)
     _, codes, labels = encode.classes(column.take(there))
     places = places_of(classes)
     folded = {name.casefold(): place for name, place in places.items()}
     own = [places.get(key(label), folded.get(key(label).casefold(), -1)) for label in labels]
     place = np.full(len(column), -1, np.int64)
     place[there] = np.array(own, np.int64)[codes]
-    return Answers.of_classes(place, np.ones(len(column)))
+    return GridAnswers.of_classes(place, np.ones(len(column)))
 
 
-def scale_ends(trees: Sequence[Tree], truth: Answers | None) -> tuple[float, float]:
+def scale_ends(trees: Sequence[Tree], truth: GridAnswers | None) -> tuple[float, float]:
     """Return the least and the largest number there is to be shown."""
     parts = [tree.arrays.value for tree in trees if tree.task == "regression"]
     parts += [truth.value] if truth is not None else []
@@ -302,10 +304,10 @@ def panels(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
     return cells[:many]
 
 
-def beside_its_tree(models: Sequence[Drawn], ax: Any) -> Axes:
+def beside_its_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
     """Draw a tree on the left half of a new figure, and return axes on the right half."""
     (model,) = models if len(models) == 1 else (None,)
-    if not isinstance(model, DrawnTree) or ax is not None:
+    if not isinstance(model, TreeRegions) or ax is not None:
         raise ParameterError(
             "with_tree=…: is for one tree, on a figure of its own. Leave it out, or ax and other models."
         )
@@ -323,7 +325,7 @@ def beside_its_tree(models: Sequence[Drawn], ax: Any) -> Axes:
     return made
 
 
-def explain(axes: npt.NDArray[Any], scene: Scene, alone: bool) -> None:
+def explain(axes: npt.NDArray[Any], scene: RegionScene, alone: bool) -> None:
     """Say what colours and marks mean: once for all panels."""
     last = axes.flat[-1] if len(axes) <= 3 or not alone else axes.flat[0]
     if not scene.classes:
@@ -343,7 +345,7 @@ def explain(axes: npt.NDArray[Any], scene: Scene, alone: bool) -> None:
         place.set_text(text)
 
 
-def legend_entries(scene: Scene) -> list[tuple[Artist, str]]:
+def legend_entries(scene: RegionScene) -> list[tuple[Artist, str]]:
     """Return a mark for each class, and what shades and rims mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -362,7 +364,7 @@ def legend_entries(scene: Scene) -> list[tuple[Artist, str]]:
     return entries
 
 
-def draw_scale(axes: npt.NDArray[Any], scene: Scene) -> None:
+def draw_scale(axes: npt.NDArray[Any], scene: RegionScene) -> None:
     """Draw the scale of numbers beside the panels."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize

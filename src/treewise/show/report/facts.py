@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.show.palette import HUES
-from treewise.show.text_tree.condition_text import Speaker
+from treewise._lib.text import figure, number, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
-from treewise.predict.leaf_probabilities import nodes_that_answer
+from treewise.data.table import Table
 from treewise.explain.rules.terminal_nodes import conditions, gaps_of
 from treewise.explain.trace import ColumnTrace, Trace
-from treewise.tree.arrays import LEAF, STOPS
+from treewise.predict.leaf_probabilities import nodes_that_answer
 from treewise.predict.predict import encoded, find_nodes
+from treewise.show.palette import HUES
+from treewise.show.text_tree.condition_text import ConditionText
+from treewise.tree.arrays import LEAF, STOPS
 from treewise.tree.regions.region import regions
-from treewise.data.table import Table
 from treewise.tree.tree import Tree
-from treewise._lib.text import figure, number, plural, safe
 
 REASONS = {
     "no_rows": "no row came here",
@@ -85,7 +85,7 @@ def stops(tree: Tree) -> list[str]:
 
 def node_facts(tree: Tree) -> dict[str, Any]:
     """Return the arrays of the nodes, and the condition that leads to each."""
-    a, speaker = tree.arrays, Speaker(tree)
+    a, speaker = tree.arrays, ConditionText(tree)
     words = ["all rows"] * len(tree)
     for node in np.flatnonzero(a.kind != LEAF).tolist():
         for child, said in zip(tree.children(node), speaker.branches(node), strict=True):

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from treewise.show.report.sections import Section, legend
 from treewise._lib.result_table import in_html
+from treewise.show.report.sections import ReportSection, legend
 from treewise.tree.tree import Tree
 
 SCRIPTS = ("model.js", "picture.js", "panels.js", "main.js")  # one module, in this order
 
 
 @dataclass(frozen=True)
-class Head:
+class PageHead:
     """What stands above the tree."""
 
     title: str
@@ -33,7 +33,7 @@ class Head:
     warnings: Sequence[str] = ()
 
 
-def page_html(tree: Tree, head: Head, facts: dict[str, Any], sections: Sequence[Section]) -> str:
+def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Sequence[ReportSection]) -> str:
     """Return the whole file."""
     script = "\n".join(asset(name) for name in SCRIPTS)
     style = asset("report.css")

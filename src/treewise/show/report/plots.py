@@ -13,14 +13,14 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from treewise.show.palette import UNKNOWN, hue, scale, sure
-from treewise.show.regions.plane import Area, Axis, Plane, thresholds
-from treewise.data.encoding import Encoding
-from treewise.tree.arrays import LEAF
 from treewise._lib.result_table import in_html
-from treewise.data.table import Table
-from treewise.tree.tree import Tree
 from treewise._lib.text import clip, count, figure
+from treewise.data.encoding import Encoding
+from treewise.data.table import Table
+from treewise.show.palette import UNKNOWN, hue, scale, sure
+from treewise.show.regions.plane import Plane, PlaneArea, PlaneAxis, thresholds
+from treewise.tree.arrays import LEAF
+from treewise.tree.tree import Tree
 
 WIDE, HIGH, LEFT, BOTTOM, TOP = 520, 380, 130, 60, 10  # the plane, in pixels, and what its labels need
 STEPS = (0.7548776662466927, 0.5698402909980532)  # of the axes: points so placed lie on no line
@@ -80,10 +80,10 @@ def ticks(low: float, high: float) -> list[float]:
     return [*(value for value in found if value < 0.8 * high), high] if high > low else found
 
 
-def regions_svg(tree: Tree, plane: Plane, areas: Sequence[Area], table: Table, rows: Sequence[int] | None) -> str:
+def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Table, rows: Sequence[int] | None) -> str:
     """Draw the areas in the colours of what they predict, the thresholds on the axes, and some rows as points."""
 
-    def at(axis: Axis, value: float) -> float:
+    def at(axis: PlaneAxis, value: float) -> float:
         share = (value - axis.low) / ((axis.high - axis.low) or 1.0)
         return LEFT + WIDE * share if axis is plane.x else TOP + HIGH * (1 - share)
 
@@ -110,7 +110,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[Area], table: Table, r
     return "".join([*parts, "</svg>"])
 
 
-def scattered(axis: Axis, which: int, table: Table) -> npt.NDArray[np.float64]:
+def scattered(axis: PlaneAxis, which: int, table: Table) -> npt.NDArray[np.float64]:
     """Return where rows lie on an axis; on one of levels beside each other, for they would cover each other."""
     places = axis.places(table)
     if axis.encoding.categorical:
@@ -118,7 +118,7 @@ def scattered(axis: Axis, which: int, table: Table) -> npt.NDArray[np.float64]:
     return places
 
 
-def axis_parts(tree: Tree, axis: Axis, across: bool, at: Callable[[float], float]) -> list[str]:
+def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], float]) -> list[str]:
     """Write an axis: its name, its ends and its thresholds, or its levels; what would lie too near is left out."""
     if axis.encoding.categorical:
         marks = [(float(i), clip(level, LONGEST, "…")) for i, level in enumerate(axis.encoding.levels)]

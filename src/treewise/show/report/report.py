@@ -21,23 +21,23 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.show.report import facts as known
-from treewise.show.report import sections as made
-from treewise.show.report.page import Head, page_html
-from treewise.show.text_tree.condition_text import counted
-from treewise.show.text_tree.text_tree import header, unsaid_missing
+from treewise.data.column import ColumnBuilder
+from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate import Evaluation, evaluate
-from treewise.train.true_labels import answers
 from treewise.formats.model_file.atomic_write import write_whole
-from treewise.tree.arrays import LEAF
 from treewise.predict.predict import na_values
 from treewise.prune.cp_table import cp_table
-from treewise.data.table import Table, read
-from treewise.data.column import Columns
+from treewise.show.report import facts as known
+from treewise.show.report import sections as made
+from treewise.show.report.page import PageHead, page_html
+from treewise.show.text_tree.condition_text import counted
+from treewise.show.text_tree.text_tree import header, unsaid_missing
+from treewise.train.true_labels import answers
+from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
-from treewise._lib.text import plural, safe
 
 ROWS = ("none", "sample", "all")
 SAMPLE = 500  # rows in the file with rows="sample"
@@ -46,7 +46,7 @@ MOST_CELLS = 4_000_000  # rows times columns times levels of the tree for which 
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportOptions:
     """What is to be in the file."""
 
     rows: str = "none"
@@ -61,14 +61,16 @@ class Wanted:
             raise ParameterError(f'rows="{safe(self.rows)}": must be one of {", ".join(ROWS)}.{hint}')
 
 
-def report(tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None, wanted: Wanted | None = None) -> None:
+def report(
+    tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None, wanted: ReportOptions | None = None
+) -> None:
     """Write the report of a tree to a file, whole or not at all."""
     write_whole(path, report_html(tree, data, test, wanted).encode())
 
 
-def report_html(tree: Tree, data: Any, test: Any = None, wanted: Wanted | None = None) -> str:
+def report_html(tree: Tree, data: Any, test: Any = None, wanted: ReportOptions | None = None) -> str:
     """Return the report of a tree on the table it was grown on, and on a test table if there is one."""
-    wanted = wanted or Wanted()
+    wanted = wanted or ReportOptions()
     table = read_for(tree, data, wanted.target)
     held = None if test is None else read_for(tree, test, wanted.test_target)
     if not tree.history:
@@ -79,7 +81,7 @@ def report_html(tree: Tree, data: Any, test: Any = None, wanted: Wanted | None =
     facts["rows"] = rows_for(tree, table, wanted.rows)
     facts["computations"], facts["computations_note"] = computations_for(tree, table, wanted)
     judged = None if held is None else judge(whole, held)
-    head = Head(
+    head = PageHead(
         title=wanted.title or f"{safe(tree.target.name)}: {what_is_predicted(tree)}",
         size=size_in_words(whole),
         error=made.error_line(whole, judged),
@@ -113,7 +115,7 @@ def read_for(tree: Tree, data: Any, target: Any) -> Table:
         return table
     answer = replace(answers(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
-    return replace(table, columns=Columns({**columns, tree.target.name: answer}, len(table)))
+    return replace(table, columns=ColumnBuilder({**columns, tree.target.name: answer}, len(table)))
 
 
 def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
@@ -191,7 +193,7 @@ def rows_in_words(rows: str) -> str:
     return {"none": "none", "sample": f"a sample of at most {SAMPLE}", "all": "all"}[rows]
 
 
-def computations_for(tree: Tree, table: Table, wanted: Wanted) -> tuple[dict[int, dict[str, Any]] | None, str]:
+def computations_for(tree: Tree, table: Table, wanted: ReportOptions) -> tuple[dict[int, dict[str, Any]] | None, str]:
     """Compute every node's candidates where that is affordable or was asked for; else say how to get them."""
     if wanted.computations is False or not counted(tree):
         return None, ""

@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from treewise.show.text_tree.number_columns import error_in_words, training_error
+from treewise._lib.result_table import ColumnSpec, ResultTable, in_html
+from treewise._lib.text import count, figure, number, percent, plural, rough_percent, safe
+from treewise.data.encoding import Encoding, is_missing
+from treewise.data.encoding import apply as encode_column
+from treewise.data.table import Table
+from treewise.errors import DataError
+from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
+from treewise.prune.cp_table import CpTable
 from treewise.show.palette import HUES, hue
 from treewise.show.regions.plane import plane_for
 from treewise.show.report.facts import FEWEST
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
-from treewise.data.encoding import Encoding, is_missing
-from treewise.data.encoding import apply as encode_column
-from treewise.errors import DataError
-from treewise.evaluate.results import ClassEvaluation, Evaluation, NumberEvaluation
-from treewise.tree.history import in_words
+from treewise.show.text_tree.number_columns import error_in_words, training_error
 from treewise.tree.arrays import LEAF
-from treewise.prune.cp_table import CpTable
-from treewise._lib.result_table import Heading, Sheet, in_html
-from treewise.data.table import Table
+from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
-from treewise._lib.text import count, figure, number, percent, plural, rough_percent, safe
 
 MOST_RULES = 60
 MOST_COLUMNS = 200
@@ -36,7 +36,7 @@ MOST_CLASSES = 16  # in the legend
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """One section: what the menu calls it, and its HTML."""
 
     id: str
@@ -115,11 +115,11 @@ def error_line(tree: Tree, test: Evaluation | None) -> str:
     if test is None:
         known = " · ".join(error_in_words(tree))
         return f"{known} (on the rows it was grown on; no test table was given)" if known else "no error is known"
-    if isinstance(test, NumberEvaluation):
+    if isinstance(test, RegressionEvaluation):
         base = test.baseline_rmse
         against = "" if base is None else f", against {figure(base)} without a tree"
         return f"test RMSE {figure(test.rmse)}{against}"
-    assert isinstance(test, ClassEvaluation)
+    assert isinstance(test, ClassificationEvaluation)
     low, high = test.interval
     error = f"test error {rough_percent(test.error)} % [{percent(low)}, {percent(high)}]"
     base = test.baseline_error
@@ -129,7 +129,7 @@ def error_line(tree: Tree, test: Evaluation | None) -> str:
 # -- tables ---------------------------------------------------------------------------------------------------------
 
 
-def table_html(sheet: Sheet, link: int | None = None) -> str:
+def table_html(sheet: ResultTable, link: int | None = None) -> str:
     """Return a sheet as an HTML table without any style; ``link`` is the column that holds a node's number."""
     shown = [i for i, heading in enumerate(sheet.headings) if heading.only != "data"]
     heads = [sheet.headings[i] for i in shown]
@@ -156,15 +156,15 @@ def table_html(sheet: Sheet, link: int | None = None) -> str:
     return "".join([*parts, *(f'<p class="quiet">{in_html(text)}</p>' for text in [*more, *sheet.below])])
 
 
-def rules_section(tree: Tree) -> Section:
+def rules_section(tree: Tree) -> ReportSection:
     """List the rules, the ones with most rows first; a line leads to its leaf."""
     found = tree.rules()
     sheet = replace(found.sheet(), most=MOST_RULES)
     node = next(i for i, heading in enumerate(sheet.headings) if heading.name == "node")
-    return Section("rules", "Rules", table_html(sheet, node))
+    return ReportSection("rules", "Rules", table_html(sheet, node))
 
 
-def columns_section(tree: Tree, table: Table | None) -> Section:
+def columns_section(tree: Tree, table: Table | None) -> ReportSection:
     """Say what the data are: each column's kind, what is missing, how many questions are about it."""
     asked = np.bincount(tree.arrays.column[tree.arrays.kind != LEAF], minlength=len(tree.encodings))
     rows: list[list[Any]] = []
@@ -173,15 +173,15 @@ def columns_section(tree: Tree, table: Table | None) -> Section:
         rows.append([encoding.name, kind_in_words(encoding), span, gone, questions])
     rows.sort(key=lambda row: -row[-1])
     headings = (
-        Heading("column"),
-        Heading("kind"),
-        Heading("values"),
-        Heading("missing", "whole"),
-        Heading("questions", "whole", title="asked about"),
+        ColumnSpec("column"),
+        ColumnSpec("kind"),
+        ColumnSpec("values"),
+        ColumnSpec("missing", "whole"),
+        ColumnSpec("questions", "whole", title="asked about"),
     )
     about = () if table is None else (f"{safe(table.name)}: {plural(len(table), 'row')}.",)
-    return Section(
-        "columns", "Columns", table_html(Sheet("", headings, rows, above=about, of="column", most=MOST_COLUMNS))
+    return ReportSection(
+        "columns", "Columns", table_html(ResultTable("", headings, rows, above=about, of="column", most=MOST_COLUMNS))
     )
 
 
@@ -220,7 +220,7 @@ def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
     return int(gone.sum()), ", ".join([*([often] if often else []), *more])
 
 
-def errors_section(test: Evaluation | None, training: Evaluation | None) -> Section:
+def errors_section(test: Evaluation | None, training: Evaluation | None) -> ReportSection:
     """Print the figures on the test table, then those on the training table, which are not what to expect."""
     parts = []
     for name, found in (("On the test table", test), ("On the table it was grown on", training)):
@@ -230,7 +230,7 @@ def errors_section(test: Evaluation | None, training: Evaluation | None) -> Sect
         parts.insert(
             0, '<p class="warn">No test table was given, so nothing here tells how the tree does on new rows.</p>'
         )
-    return Section("errors", "Errors", "".join(parts))
+    return ReportSection("errors", "Errors", "".join(parts))
 
 
 def in_html_lines(text: str) -> str:
@@ -238,31 +238,31 @@ def in_html_lines(text: str) -> str:
     return "\n".join(in_html(line) for line in text.splitlines())
 
 
-def importances_section(tree: Tree, test: Table | None) -> Section:
+def importances_section(tree: Tree, test: Table | None) -> ReportSection:
     """List the columns by how much they matter: on the test table where there is one."""
     try:
         found = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
-        return Section("importance", "Importance", f'<p class="quiet">{in_html(str(error))}</p>')
-    return Section(
+        return ReportSection("importance", "Importance", f'<p class="quiet">{in_html(str(error))}</p>')
+    return ReportSection(
         "importance", "Importance", "".join(f"<p>{in_html(s.title)}</p>{table_html(s)}" for s in found.sheets())
     )
 
 
-def made_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> Section:
+def made_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
     """Say how the tree was made: every step with its parameters, versions, the data's fingerprint."""
     steps = [in_words(step) for step in tree.history] or ["written by hand"]
     items = "".join(f"<li>{in_html(step)}</li>" for step in steps)
     rest = "".join(f"<tr><th>{in_html(head)}</th><td>{in_html(text)}</td></tr>" for head, text in lines)
     notes = "".join(f"<li>{in_html(note)}</li>" for note in tree.notes)
     noted = f"<h3>Notes</h3><ul>{notes}</ul>" if notes else ""
-    return Section("made", "How it was made", f"<ol>{items}</ol><table>{rest}</table>{noted}")
+    return ReportSection("made", "How it was made", f"<ol>{items}</ol><table>{rest}</table>{noted}")
 
 
 # -- pictures -------------------------------------------------------------------------------------------------------
 
 
-def size_section(tree: Tree, found: CpTable) -> Section | None:
+def size_section(tree: Tree, found: CpTable) -> ReportSection | None:
     """Draw the error of the trees nested in this one over their leaves: training, and cross-validated if known."""
     rows = list(found)
     if len(rows) < 2:
@@ -278,10 +278,10 @@ def size_section(tree: Tree, found: CpTable) -> Section | None:
     said = f"The error of the trees nested in this one, {how}. Splits that change no error are left out."
     if training_error(tree) is None:
         return None
-    return Section("size", "Size", f"<p>{in_html(said)}</p>{picture}")
+    return ReportSection("size", "Size", f"<p>{in_html(said)}</p>{picture}")
 
 
-def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Section | None:
+def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> ReportSection | None:
     """Draw the areas of the two columns that matter most, the others held; with the rows that are in the file."""
     matter = [column for column in tree.importances().columns if column.splits][:2] if len(tree.classes) != 1 else []
     if len(matter) < 2 or tree.n_leaves > MOST_AREAS:
@@ -294,7 +294,7 @@ def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Sec
     held = [f"{safe(name)} = {held_in_words(plane.held[name])}" for name in met]
     where = f" where {', '.join(held)} (the most frequent or middle value)" if held else ""
     said = f"What is predicted over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
-    return Section("regions", "Regions", f"<p>{in_html(said)}</p>{regions_svg(tree, plane, areas, table, rows)}")
+    return ReportSection("regions", "Regions", f"<p>{in_html(said)}</p>{regions_svg(tree, plane, areas, table, rows)}")
 
 
 def held_in_words(value: float | str | None) -> str:

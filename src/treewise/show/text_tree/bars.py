@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
-from treewise.show.text_tree.condition_text import counted
-from treewise.tree.tree import Tree
 from treewise._lib.text import clip, display_width, figure
 from treewise.formats.text_format.notation import write_label
+from treewise.show.text_tree.condition_text import counted
+from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
+from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from treewise.show.samples import Samples
+    from treewise.show.samples import NodeSamples
 
 CELLS = 12  # of a bar
 LONGEST_CLASS = 24
@@ -38,11 +38,11 @@ def unpainted(text: str, _: int) -> str:
     return text
 
 
-class Bars:
+class DistributionBars:
     """The bars of one tree."""
 
     def __init__(
-        self, tree: Tree, ascii: bool = False, paint: Paint = unpainted, samples: Samples | None = None
+        self, tree: Tree, ascii: bool = False, paint: Paint = unpainted, samples: NodeSamples | None = None
     ) -> None:
         self.tree, self.ascii, self.paint = tree, ascii, paint
         self.shown = counted(tree)
@@ -98,7 +98,7 @@ class Bars:
             return self._of_rows(node, self.samples)
         return self._of_number(node) if self.regression else self._of_classes(node)
 
-    def _of_rows(self, node: int, samples: Samples) -> str:
+    def _of_rows(self, node: int, samples: NodeSamples) -> str:
         many = samples.values(node, CELLS)
         if not many.any():
             return ""

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import clip, count, display_width
 from treewise.data.encoding import Encoding
+from treewise.formats.text_format.notation import write_level, write_name, write_ordered_level
 from treewise.tree.splits import Ordinal, Split, Subset
 from treewise.tree.tree import Tree
-from treewise._lib.text import clip, count, display_width
-from treewise.formats.text_format.notation import write_level, write_name, write_ordered_level
 
 MOST = 72  # columns of a condition in a bounded view, whatever it says
 LEAST_NAME, LEAST_LEVEL = 8, 5  # letters that stay however narrow the page
@@ -34,7 +34,7 @@ def weighted(tree: Tree) -> bool:
     return counted(tree) and not np.array_equal(tree.arrays.weight, tree.arrays.rows)
 
 
-class Speaker:
+class ConditionText:
     """Says the conditions of one tree; what it learns about a column is kept for the next node."""
 
     def __init__(self, tree: Tree, ascii: bool = False, longest: int | None = None) -> None:

@@ -24,7 +24,7 @@ MANY_BRANCHES = 8  # a node with more may be opened in part
 
 
 @dataclass(frozen=True)
-class View:
+class TextView:
     """What to show of a tree: from which node on, which inner nodes open (None: all), which only in part."""
 
     top: int
@@ -42,14 +42,14 @@ class View:
 
 
 @dataclass(frozen=True)
-class Shape:
+class FoldedTree:
     """What folding needs to know of every node: where its subtree ends and whether its leaves agree."""
 
     end: npt.NDArray[np.int64]  # the subtree of node i is i, …, end[i] - 1: nodes are numbered in pre-order
     agree: npt.NDArray[np.bool_]  # all leaves below predict the same
 
 
-def shape(tree: Tree) -> Shape:
+def shape(tree: Tree) -> FoldedTree:
     """Find every subtree's end and whether its leaves agree, from the last node back to the root."""
     a, n = tree.arrays, len(tree)
     parents, said = a.parent.tolist(), predictions(tree).tolist()
@@ -61,7 +61,7 @@ def shape(tree: Tree) -> Shape:
         if verdict[up] is None:
             verdict[up] = verdict[i]
         agree[up] = agree[up] and agree[i] and verdict[up] == verdict[i]
-    return Shape(np.array(end), np.array(agree))
+    return FoldedTree(np.array(end), np.array(agree))
 
 
 def predictions(tree: Tree) -> npt.NDArray[np.float64]:
@@ -70,28 +70,28 @@ def predictions(tree: Tree) -> npt.NDArray[np.float64]:
     return a.value if tree.task == "regression" else a.label.astype(np.float64)
 
 
-def choose(tree: Tree, node: int, max_lines: int | None, max_depth: int | None, known: Shape) -> View:
+def choose(tree: Tree, node: int, max_lines: int | None, max_depth: int | None, known: FoldedTree) -> TextView:
     """Choose what to show within these bounds; a tree that fits is shown whole."""
     inside = slice(node, int(known.end[node]))
     levels = int(tree.depths[inside].max() - tree.depths[node])
     lines = inside.stop - inside.start
     if (max_lines is None or lines <= max_lines) and (max_depth is None or levels <= max_depth):
-        return View(node)
-    opening = _Opening(tree, known, node, max_lines or 2 * lines, levels if max_depth is None else max_depth)
+        return TextView(node)
+    opening = _UnfoldQueue(tree, known, node, max_lines or 2 * lines, levels if max_depth is None else max_depth)
     return opening.view()
 
 
-class _Opening:
+class _UnfoldQueue:
     """Opens nodes level by level while the lines last."""
 
-    def __init__(self, tree: Tree, known: Shape, top: int, max_lines: int, max_depth: int) -> None:
+    def __init__(self, tree: Tree, known: FoldedTree, top: int, max_lines: int, max_depth: int) -> None:
         self.tree, self.known, self.top, self.max_depth = tree, known, top, max_depth
         self.inner = tree.arrays.kind != LEAF
         self.left = max_lines - 1 - int(self.inner[top])
         self.opened: set[int] = set()
         self.in_part: dict[int, int] = {}
 
-    def view(self) -> View:
+    def view(self) -> TextView:
         """Open what fits."""
         level, depth = [self.top], 0
         while level and depth < self.max_depth:
@@ -103,7 +103,7 @@ class _Opening:
                 break
             level = [child for i in below for child in self.tree.children(i)]
             depth += 1
-        return View(self.top, frozenset(self.opened), self.in_part)
+        return TextView(self.top, frozenset(self.opened), self.in_part)
 
     def _open(self, node: int, depth: int) -> bool:
         """Open a node if its children still fit; tell whether they did."""

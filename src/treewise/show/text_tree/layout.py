@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 
-from treewise.show.text_tree.bars import CELLS, Bars
-from treewise.show.text_tree.number_columns import Cells, alike
-from treewise.show.text_tree.folding import Shape, choose, shape
-from treewise.show.text_tree.lines import Glyphs, Line, Page
-from treewise.show.text_tree.condition_text import Speaker
-from treewise.tree.tree import Tree
 from treewise._lib.text import clip, display_width, pad
 from treewise.formats.text_format.notation import split_list
+from treewise.show.text_tree.bars import CELLS, DistributionBars
+from treewise.show.text_tree.condition_text import ConditionText
+from treewise.show.text_tree.folding import FoldedTree, choose, shape
+from treewise.show.text_tree.lines import Glyphs, LinePrinter, TreeLine
+from treewise.show.text_tree.number_columns import NumberColumns, alike
+from treewise.tree.tree import Tree
 
 # The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
 ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
@@ -33,7 +33,7 @@ LEAST = 16  # columns of a condition that stay however narrow the page
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TreeLines:
     """What is to be laid out: which part of a tree, and within which bounds."""
 
     tree: Tree
@@ -43,26 +43,26 @@ class Sheet:
     width: int | None
     glyphs: Glyphs
     ascii: bool
-    bars: Bars | None = None
+    bars: DistributionBars | None = None
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> FoldedTree:
         """Where every subtree ends."""
         return shape(self.tree)
 
-    def laid_out(self) -> Layout:
+    def laid_out(self) -> ColumnLayout:
         """Lay the tree out, within the width if there is one."""
         for layout in self._attempts():
             if layout.fits():
                 return layout
         return layout.cut()
 
-    def with_bars(self, bars: Bars) -> Layout | None:
+    def with_bars(self, bars: DistributionBars) -> ColumnLayout | None:
         """Lay the tree out with bars, if that costs no more than long sets."""
         attempts = islice(replace(self, bars=bars)._attempts(), 2)
         return next((layout for layout in attempts if layout.fits()), None)
 
-    def _attempts(self) -> Iterator[Layout]:
+    def _attempts(self) -> Iterator[ColumnLayout]:
         """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
         depth = self.max_depth
         yield self._layout(depth, short=self.width is None and self.max_lines is not None)
@@ -76,23 +76,23 @@ class Sheet:
                 layout = self._layout(depth, short=True, narrow=narrow).squeezed(names)
                 yield layout
 
-    def _layout(self, max_depth: int | None, short: bool, narrow: int = 0) -> Layout:
+    def _layout(self, max_depth: int | None, short: bool, narrow: int = 0) -> ColumnLayout:
         view = choose(self.tree, self.node, self.max_lines, max_depth, self.shape)
-        speaker = Speaker(self.tree, self.ascii, LONGEST if short or not view.whole else None)
-        page = Page(self.tree, view, self.shape, speaker, self.glyphs)
-        cells = Cells(self.tree, self.glyphs.nothing, self.ascii, narrow)
-        return Layout(page, cells, list(page.lines()), self.width, self.bars)
+        speaker = ConditionText(self.tree, self.ascii, LONGEST if short or not view.whole else None)
+        page = LinePrinter(self.tree, view, self.shape, speaker, self.glyphs)
+        cells = NumberColumns(self.tree, self.glyphs.nothing, self.ascii, narrow)
+        return ColumnLayout(page, cells, list(page.lines()), self.width, self.bars)
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnLayout:
     """The lines of a page beside their cells."""
 
-    page: Page
-    cells: Cells
-    lines: list[Line]
+    page: LinePrinter
+    cells: NumberColumns
+    lines: list[TreeLine]
     width: int | None = None
-    bars: Bars | None = None
+    bars: DistributionBars | None = None
 
     def fits(self) -> bool:
         """Tell whether no line is too wide."""
@@ -104,23 +104,23 @@ class Layout:
         wide = [line.node for line in self.lines if line.node is not None and self._left_width(line) > self._room]
         return min((int(depths[node]) - top for node in wide), default=None)
 
-    def squeezed(self, names: bool) -> Layout:
+    def squeezed(self, names: bool) -> ColumnLayout:
         """Return the same lines, those too wide with fewer levels in their sets, or with shorter names too."""
         lines = [self._squeeze(line, names) if self._left_width(line) > self._room else line for line in self.lines]
         return replace(self, lines=lines)
 
-    def _squeeze(self, line: Line, names: bool) -> Line:
+    def _squeeze(self, line: TreeLine, names: bool) -> TreeLine:
         if line.node is None:
             return self._cut(line)
         if self.page.tree.arrays.parent[line.node] < 0:
             return line  # "all rows"
         return replace(line, said=self.page.speaker.within(line.node, self._room_for(line), names))
 
-    def cut(self) -> Layout:
+    def cut(self) -> ColumnLayout:
         """Return the same lines, cut off where they are too wide."""
         return replace(self, lines=[self._cut(line) for line in self.lines])
 
-    def _cut(self, line: Line) -> Line:
+    def _cut(self, line: TreeLine) -> TreeLine:
         dots = self.page.glyphs.dots
         return replace(line, said=clip(line.said, self._room_for(line), dots).replace(dots * 2, dots))
 
@@ -154,7 +154,7 @@ class Layout:
                 *above[i], lefts[i] = self._over_lines(line, room)
         return above, lefts
 
-    def _over_lines(self, line: Line, room: int) -> list[str]:
+    def _over_lines(self, line: TreeLine, room: int) -> list[str]:
         """Write a set over several lines, each but the last ending with a comma, under the tree's own lines."""
         glyphs, begin = self.page.glyphs, self._before(line)
         below = begin[: -len(line.lead)] if line.lead else begin
@@ -172,16 +172,16 @@ class Layout:
 
     # -- how wide everything is --------------------------------------------------------------------------------
 
-    def _before(self, line: Line) -> str:
+    def _before(self, line: TreeLine) -> str:
         """Return what stands left of a condition: the node's number and the lines of the tree."""
         number = "" if line.node is None else str(line.node)
         return f"{number.rjust(self._digits)}  {line.lead}"
 
-    def _room_for(self, line: Line) -> int:
+    def _room_for(self, line: TreeLine) -> int:
         """How wide a line's condition may be."""
         return max(LEAST, self._room - display_width(self._before(line)))
 
-    def _left_width(self, line: Line) -> int:
+    def _left_width(self, line: TreeLine) -> int:
         return display_width(self._before(line)) + display_width(line.said)
 
     @cached_property

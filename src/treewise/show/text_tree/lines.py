@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewise.show.text_tree.folding import CONTINUES, Shape, View
-from treewise.show.text_tree.condition_text import Speaker
-from treewise.tree.arrays import LEAF
-from treewise.tree.tree import Tree
 from treewise._lib.text import figure, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label
+from treewise.show.text_tree.condition_text import ConditionText
+from treewise.show.text_tree.folding import CONTINUES, FoldedTree, TextView
+from treewise.tree.arrays import LEAF
+from treewise.tree.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ ASCII = Glyphs("|- ", "`- ", "|  ", "->", "...", "-", ";", "x")
 
 
 @dataclass(frozen=True)
-class Line:
+class TreeLine:
     """One line of a text tree."""
 
     node: int | None  # None: the line stands for folded nodes
@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _PendingLine:
     """A node still to be printed: what stands left of it, and its depth in the block."""
 
     node: int
@@ -67,16 +67,16 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class Page:
+class LinePrinter:
     """A tree, what is shown of it, and how it is written."""
 
     tree: Tree
-    view: View
-    shape: Shape
-    speaker: Speaker
+    view: TextView
+    shape: FoldedTree
+    speaker: ConditionText
     glyphs: Glyphs
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[TreeLine]:
         """Yield the lines block by block; the blocks follow in the order of their nodes."""
         blocks = [self.view.top]
         while blocks:
@@ -84,67 +84,69 @@ class Page:
             yield from self._block(blocks.pop(), further)
             blocks.extend(reversed(further))
 
-    def _block(self, head: int, further: list[int]) -> Iterator[Line]:
+    def _block(self, head: int, further: list[int]) -> Iterator[TreeLine]:
         """Yield the lines from one node down; nodes that continue elsewhere are put on ``further``.
 
         ``todo`` holds what is still to be printed, the next last: nodes, and lines that are ready.
         """
         kinds, glyphs = self.tree.arrays.kind, self.glyphs
-        todo: list[Line | _Step] = [_Step(head, "", "", self.speaker.condition(head))]
+        todo: list[TreeLine | _PendingLine] = [_PendingLine(head, "", "", self.speaker.condition(head))]
         while todo:
             step = todo.pop()
-            if isinstance(step, Line):
+            if isinstance(step, TreeLine):
                 yield step
                 continue
             node, lead, repeated = step.node, step.above + step.glyph, step.node == head != self.view.top
             if kinds[node] == LEAF:
-                yield Line(node, lead, step.said, f"{glyphs.arrow} {self._prediction(node)}")
+                yield TreeLine(node, lead, step.said, f"{glyphs.arrow} {self._prediction(node)}")
             elif not self.view.is_open(node):
-                yield Line(node, lead, step.said)
+                yield TreeLine(node, lead, step.said)
                 yield self._folded(node, self._above_children(step) + "   ")
             elif step.depth == CONTINUES:
-                yield Line(node, lead, step.said, tail=f"{glyphs.dots} continues at {node} below")
+                yield TreeLine(node, lead, step.said, tail=f"{glyphs.dots} continues at {node} below")
                 further.append(node)
             else:
-                yield Line(node, lead, step.said, repeated=repeated)
+                yield TreeLine(node, lead, step.said, repeated=repeated)
                 todo.extend(reversed(self._below(step)))
 
-    def _above_children(self, step: _Step) -> str:
+    def _above_children(self, step: _PendingLine) -> str:
         """Continue a node's glyphs one line down."""
         return step.above + {"": "", self.glyphs.tee: self.glyphs.bar}.get(step.glyph, "   ")
 
-    def _below(self, step: _Step) -> list[Line | _Step]:
+    def _below(self, step: _PendingLine) -> list[TreeLine | _PendingLine]:
         """Return what stands directly below an open node."""
         children, said = self.tree.children(step.node), self.speaker.branches(step.node)
         shown = self.view.branches_shown.get(step.node, len(children))
         above = self._above_children(step)
         last = len(children) - 1
         marks = [*([self.glyphs.tee] * last), self.glyphs.corner]
-        below: list[Line | _Step] = [_Step(children[i], above, marks[i], said[i], step.depth + 1) for i in range(shown)]
+        below: list[TreeLine | _PendingLine] = [
+            _PendingLine(children[i], above, marks[i], said[i], step.depth + 1) for i in range(shown)
+        ]
         if shown <= last:
             more = plural(last + 1 - shown, "more branch", "more branches")
             leaves = self._leaves_between(children[shown], int(self.shape.end[children[last]]))
             said_more = f"{self.glyphs.dots} {more}, {plural(len(leaves), 'leaf', 'leaves')}"
-            below.append(Line(None, above + self.glyphs.corner, said_more))
+            below.append(TreeLine(None, above + self.glyphs.corner, said_more))
         return below
 
-    def _folded(self, node: int, lead: str) -> Line:
+    def _folded(self, node: int, lead: str) -> TreeLine:
         """Say in one line what a folded subtree predicts."""
         tree, dots, ascii = self.tree, self.glyphs.dots, self.speaker.ascii
         leaves = self._leaves_between(node, int(self.shape.end[node]))
         many = f"{dots} {plural(len(leaves), 'leaf', 'leaves')}"
         if self.shape.agree[node]:
             same = self._prediction(int(leaves[0]))
-            return Line(None, lead, f"{many}, all {same}", f"{self.glyphs.arrow} {same}")
+            return TreeLine(None, lead, f"{many}, all {same}", f"{self.glyphs.arrow} {same}")
         if tree.task == "regression":
             values = tree.arrays.value[leaves]
-            return Line(None, lead, f"{many}, {figure(np.nanmin(values))} to {figure(np.nanmax(values))}")
+            return TreeLine(None, lead, f"{many}, {figure(np.nanmin(values))} to {figure(np.nanmax(values))}")
         labels, times = np.unique(tree.arrays.label[leaves], return_counts=True)
         commonest = np.argsort(-times, kind="stable")[:3]
         named = [i for i in commonest if labels[i] >= 0]
         times_sign = f" {self.glyphs.times} " if not any(isinstance(label, str) for label in tree.classes) else " "
         said = [f"{times[i]:,}{times_sign}{write_label(tree.classes[labels[i]], ascii)}" for i in named]
-        return Line(None, lead, f"{many}: {', '.join(said + [dots] * (len(labels) > 3))}")
+        return TreeLine(None, lead, f"{many}: {', '.join(said + [dots] * (len(labels) > 3))}")
 
     def _leaves_between(self, first: int, end: int) -> list[int]:
         return (first + np.flatnonzero(self.tree.arrays.kind[first:end] == LEAF)).tolist()

@@ -20,18 +20,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.text import clip, count, figure, percent, plural, rough_percent
+from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
 from treewise.show.text_tree.condition_text import counted, weighted
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
-from treewise._lib.text import clip, count, figure, percent, plural, rough_percent
-from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
 
 MOST_COUNTED = 6  # with more classes than this, one column a class would be a table of its own
 NARROW = 6  # letters of a class above its share on a narrow page
 LONGEST_COMMON = 10  # digits of a column's numbers; past that each is written by itself
 
 
-class Cells:
+class NumberColumns:
     """The columns of numbers of one tree; ``narrow`` leaves out the counts of classes (1), or all but the rows (2)."""
 
     def __init__(self, tree: Tree, nothing: str = "–", ascii: bool = False, narrow: int = 0) -> None:

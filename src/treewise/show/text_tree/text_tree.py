@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from treewise.show.text_tree.bars import Bars, Paint, unpainted
-from treewise.show.text_tree.number_columns import Cells, error_in_words, training_error
-from treewise.show.text_tree.layout import ALIGNED_LEFT, Layout, Sheet
-from treewise.show.text_tree.lines import ASCII, UNICODE
-from treewise.show.text_tree.condition_text import counted, weighted
+from treewise._lib.text import clip, count, plural
 from treewise.errors import ParameterError
+from treewise.formats.text_format.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
+from treewise.show.text_tree.bars import DistributionBars, Paint, unpainted
+from treewise.show.text_tree.condition_text import counted, weighted
+from treewise.show.text_tree.layout import ALIGNED_LEFT, ColumnLayout, TreeLines
+from treewise.show.text_tree.lines import ASCII, UNICODE
+from treewise.show.text_tree.number_columns import NumberColumns, error_in_words, training_error
 from treewise.tree.arrays import LEAF, ORDINAL, Label
 from treewise.tree.tree import Tree
-from treewise._lib.text import clip, count, plural
-from treewise.formats.text_format.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 
 if TYPE_CHECKING:
-    from treewise.show.samples import Samples
+    from treewise.show.samples import NodeSamples
 
 __all__ = ["header", "render", "training_error", "view"]
 
@@ -44,7 +44,7 @@ def render(
     width: int | None = None,
     bars: bool | None = False,
     paint: Paint = unpainted,
-    samples: Samples | None = None,
+    samples: NodeSamples | None = None,
 ) -> str:
     """Return the tree as text: whole, or within ``max_lines`` and ``max_depth``, or from ``node`` down.
 
@@ -74,10 +74,10 @@ def render(
     if not 0 <= node < len(tree):
         raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
     plain = _is_ascii(sys.stdout) if ascii is None else ascii
-    sheet = Sheet(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
+    sheet = TreeLines(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
     layout = None
     if bars is not False and counted(tree):
-        drawn = Bars(tree, plain, paint, samples)
+        drawn = DistributionBars(tree, plain, paint, samples)
         layout = replace(sheet, bars=drawn).laid_out() if bars else sheet.with_bars(drawn)
     layout = layout or sheet.laid_out()
     text, whole = layout.text(), layout.page.view.whole
@@ -106,13 +106,13 @@ def view(tree: Tree, **bounds: Any) -> str:
     return "\n".join([header(tree), *(f"note  {note}" for note in notes), render(tree, **bounds)])
 
 
-def samples_of(tree: Tree, data: Any) -> Samples | None:
+def samples_of(tree: Tree, data: Any) -> NodeSamples | None:
     """Read the table whose rows are shown beside a tree, if there is one."""
-    from treewise.show.samples import Samples
-    from treewise.predict.predict import na_values
     from treewise.data.table import read
+    from treewise.predict.predict import na_values
+    from treewise.show.samples import NodeSamples
 
-    return None if data is None else Samples.of(tree, read(data, na_values=na_values(tree)))
+    return None if data is None else NodeSamples.of(tree, read(data, na_values=na_values(tree)))
 
 
 def unsaid_missing(tree: Tree) -> list[str]:
@@ -153,7 +153,7 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
 # -- below the tree ----------------------------------------------------------------------------------------
 
 
-def legend(cells: Cells, width: int | None) -> list[str]:
+def legend(cells: NumberColumns, width: int | None) -> list[str]:
     """Return what the lines do not say: the order of levels that are compared, the classes, that there are none."""
     tree, ascii = cells.tree, cells.ascii
     a = tree.arrays
@@ -180,7 +180,7 @@ def _list_classes(classes: tuple[Label, ...], most: int, ascii: bool) -> str:
     return f"{shown}, {(ASCII if ascii else UNICODE).dots} {len(classes):,} classes"
 
 
-def _bounded_note(layout: Layout) -> str:
+def _bounded_note(layout: ColumnLayout) -> str:
     """Say how much is not shown, and how to see it, in Python and on the command line."""
     page, shown = layout.page, len(layout.lines)
     tree, view = page.tree, page.view

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.tree.regions.condition import Condition, Interval, Levels
 from treewise.tree.splits import quote, set_of
-from treewise._lib.text import safe
 
 
 def say(condition: Condition, encoding: Encoding, or_missing: bool = True, or_unseen: bool = True) -> str:
@@ -52,7 +52,7 @@ def say_limits(condition: Condition, encoding: Encoding) -> str:
     return {"=": "", "is": "", "!=": "not "}.get(said.sign, f"{said.sign} ") + said.what
 
 
-class Phrase(NamedTuple):
+class ConditionPhrase(NamedTuple):
     """A condition in parts, so that none has to be looked for in names: ``3.2 < age <= 7``."""
 
     sign: str  # <=
@@ -74,42 +74,42 @@ def say_odd(condition: Condition, name: str) -> str:
     return f"{name} {' or '.join(words) or 'impossible'}"
 
 
-def phrase(condition: Condition, encoding: Encoding) -> Phrase | None:
+def phrase(condition: Condition, encoding: Encoding) -> ConditionPhrase | None:
     """Put into words which known values are possible; None if none is."""
     if isinstance(condition, Interval):
         return interval_phrase(condition, encoding) if condition.present else None
     return levels_phrase(condition, encoding) if condition.n else None
 
 
-def interval_phrase(condition: Interval, encoding: Encoding) -> Phrase:
+def interval_phrase(condition: Interval, encoding: Encoding) -> ConditionPhrase:
     """Say which numbers."""
     low, high = condition.low, condition.high
     if high is None:
-        return Phrase("present") if low is None else Phrase(">", encoding.say(low))
+        return ConditionPhrase("present") if low is None else ConditionPhrase(">", encoding.say(low))
     if low is None:
-        return Phrase("<=", encoding.say(high))
+        return ConditionPhrase("<=", encoding.say(high))
     if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # nothing else between
-        return Phrase("=", encoding.say(high))
-    return Phrase("<=", encoding.say(high), f"{encoding.say(low)} <")
+        return ConditionPhrase("=", encoding.say(high))
+    return ConditionPhrase("<=", encoding.say(high), f"{encoding.say(low)} <")
 
 
-def levels_phrase(condition: Levels, encoding: Encoding) -> Phrase:
+def levels_phrase(condition: Levels, encoding: Encoding) -> ConditionPhrase:
     """Say which levels."""
     size, n = len(encoding.levels), condition.n
     if n == size and (condition.unseen or encoding.kind == "boolean"):
-        return Phrase("present")
+        return ConditionPhrase("present")
     if encoding.kind == "ordered" and n > 1 and (said := range_phrase(condition, encoding, n)):
         return said
     if condition.unseen and size - n < n:
         out = tuple(level for code, level in enumerate(encoding.levels) if not condition.holds(code))
-        return Phrase("!=", quote(out[0])) if len(out) == 1 else Phrase("not in", set_of(out))
+        return ConditionPhrase("!=", quote(out[0])) if len(out) == 1 else ConditionPhrase("not in", set_of(out))
     levels = tuple(encoding.levels[code] for code in condition.codes())
     if n > 1:
-        return Phrase("in", set_of(levels))
-    return Phrase("is", levels[0]) if encoding.kind == "boolean" else Phrase("=", quote(levels[0]))
+        return ConditionPhrase("in", set_of(levels))
+    return ConditionPhrase("is", levels[0]) if encoding.kind == "boolean" else ConditionPhrase("=", quote(levels[0]))
 
 
-def range_phrase(condition: Levels, encoding: Encoding, n: int) -> Phrase | None:
+def range_phrase(condition: Levels, encoding: Encoding, n: int) -> ConditionPhrase | None:
     """Say a run of ordered levels by its ends; None if it is no run, or has no end to say."""
     codes = list(condition.codes())
     first, last = codes[0], codes[-1]
@@ -117,5 +117,5 @@ def range_phrase(condition: Levels, encoding: Encoding, n: int) -> Phrase | None
         return None
     below, top = (safe(encoding.levels[i]) if i >= 0 else "" for i in (first - 1, last))
     if first == 0:
-        return Phrase("<=", top)
-    return Phrase(">", below) if last == len(encoding.levels) - 1 else Phrase("<=", top, f"{below} <")
+        return ConditionPhrase("<=", top)
+    return ConditionPhrase(">", below) if last == len(encoding.levels) - 1 else ConditionPhrase("<=", top, f"{below} <")

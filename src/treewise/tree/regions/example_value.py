@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from treewise.data.encoding import INT64_MAX, INT64_MIN, UNSEEN, Encoding
 from treewise.data.convert import PER_DAY
-from treewise.tree.regions.condition import Condition, Interval, interval
+from treewise.data.encoding import INT64_MAX, INT64_MIN, UNSEEN, Encoding
 from treewise.data.parse_cells import number_of
+from treewise.tree.regions.condition import Condition, Interval, interval
 
 Cell = float | int | str | bool | None
 UNKNOWN = "something else"  # a level no tree has seen

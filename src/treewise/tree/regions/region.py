@@ -17,20 +17,36 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
+from treewise.data.table import read
 from treewise.errors import ColumnError, did_you_mean
 from treewise.tree.regions.condition import Condition, Interval, Levels, anything, both, interval, is_free
-from treewise.tree.regions.traverse import Descent
-from treewise.tree.regions.example_value import Cell, as_cell, some_cell, some_value, unknown_level
 from treewise.tree.regions.describe import say, say_limits
+from treewise.tree.regions.example_value import Cell, as_cell, some_cell, some_value, unknown_level
+from treewise.tree.regions.traverse import RegionTraversal
 from treewise.tree.structure import Structure
-from treewise.data.table import read
-from treewise._lib.text import safe
 
 __all__ = [
-    "Cell", "Condition", "Descent", "Interval", "Levels", "Region", "anything", "as_cell", "cell_value", "ends",
-    "interval", "region_of", "regions", "say", "say_limits", "some_cell", "some_value", "unknown_level",
+    "Cell",
+    "Condition",
+    "Interval",
+    "Levels",
+    "Region",
+    "RegionTraversal",
+    "anything",
+    "as_cell",
+    "cell_value",
+    "ends",
+    "interval",
+    "region_of",
+    "regions",
+    "say",
+    "say_limits",
+    "some_cell",
+    "some_value",
+    "unknown_level",
 ]  # fmt: skip
 
 
@@ -124,7 +140,7 @@ def regions(tree: Structure, nodes: Collection[int] | None = None) -> Iterator[t
     ['all rows', 'x1 <= 4']
     """
     wanted = None if nodes is None else set(nodes)
-    descent = Descent(tree)
+    descent = RegionTraversal(tree)
     for node in descent.walk():
         if wanted is None or node in wanted:
             yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
@@ -141,14 +157,14 @@ def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
     3 Hunger = starving
     4 Hunger = can-eat or never seen
     """
-    descent = Descent(tree)
+    descent = RegionTraversal(tree)
     for node in descent.ends_here():
         yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
 def region_of(tree: Structure, node: int) -> Region:
     """Return the region of the rows that reach one node."""
-    return Region(tree.encodings, Descent(tree).conditions_at(tree.path(node)), tree.na_values)
+    return Region(tree.encodings, RegionTraversal(tree).conditions_at(tree.path(node)), tree.na_values)
 
 
 def cell_value(encoding: Encoding, cell: Any, na_values: tuple[str, ...] = ()) -> Any:

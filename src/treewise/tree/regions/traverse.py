@@ -18,7 +18,7 @@ from treewise.tree.structure import Structure
 STAY = -1  # instead of a branch: the level has none, and the row stays at the node
 
 
-class LevelsNow:
+class ReachableLevels:
     """The levels that are possible now: ``Levels``, but changed in place."""
 
     __slots__ = ("first", "frozen", "last", "listed", "missing", "unseen", "without")
@@ -35,9 +35,9 @@ class LevelsNow:
         listed = code not in self.without if self.listed is None else code in self.listed
         return listed and self.first <= code <= self.last
 
-    def only(self, codes: Iterable[int], unseen: bool, missing: bool) -> LevelsNow:
+    def only(self, codes: Iterable[int], unseen: bool, missing: bool) -> ReachableLevels:
         """Return a new state: of these codes those that are possible now."""
-        new = LevelsNow.__new__(LevelsNow)
+        new = ReachableLevels.__new__(ReachableLevels)
         new.first, new.last, new.listed = self.first, self.last, {c for c in codes if self.holds(c)}
         new.without, new.frozen = set(), None
         new.unseen, new.missing = self.unseen and unseen, self.missing and missing
@@ -71,13 +71,13 @@ class LevelsNow:
         return undo
 
 
-class Descent:
+class RegionTraversal:
     """The state at one node: what is possible of each column tested above it, in the order of the first tests."""
 
     def __init__(self, tree: Structure) -> None:
         a = tree.arrays
         self.encodings = tree.encodings
-        self.now: dict[int, Interval | LevelsNow] = {}
+        self.now: dict[int, Interval | ReachableLevels] = {}
         self.kind, self.column, self.missing = a.kind.tolist(), a.column.tolist(), a.missing.tolist()
         self.other, self.cut, self.cut_int = a.other.tolist(), a.cut.tolist(), a.cut_int.tolist()
         self.parent, self.branches, self.ends = a.parent.tolist(), a.branches.tolist(), a.ends.tolist()
@@ -116,11 +116,11 @@ class Descent:
             was = before if isinstance(before, Interval) else Interval()
             self.now[column] = self.narrowed(was, node, branch, missing)
             return self.back(column, before)
-        state = before if isinstance(before, LevelsNow) else LevelsNow(self.encodings[column])
+        state = before if isinstance(before, ReachableLevels) else ReachableLevels(self.encodings[column])
         self.now[column] = state
         return self.take_level(node, branch, missing, state, self.back(column, before))
 
-    def back(self, column: int, before: Interval | LevelsNow | None) -> Callable[[], None]:
+    def back(self, column: int, before: Interval | ReachableLevels | None) -> Callable[[], None]:
         """Return what puts a column's former state back."""
 
         def undo() -> None:
@@ -145,7 +145,7 @@ class Descent:
         return interval(low, high, was.missing and missing, encoding)
 
     def take_level(
-        self, node: int, branch: int, missing: bool, state: LevelsNow, back: Callable[[], None]
+        self, node: int, branch: int, missing: bool, state: ReachableLevels, back: Callable[[], None]
     ) -> Callable[[], None]:
         """Go down a branch of a test on levels."""
         column, kind = self.column[node], self.kind[node]
@@ -190,7 +190,7 @@ class Descent:
             elif self.stays(node):
                 back = self.take(node, STAY)
                 condition = self.now[self.column[node]]
-                assert isinstance(condition, LevelsNow)
+                assert isinstance(condition, ReachableLevels)
                 if condition.value().present:
                     yield node
                 back()
