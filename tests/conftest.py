@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from tests.tables import LONG
+from tests.support.random_tables import LONG
 
 settings.register_profile("seeded", derandomize=not LONG)
 settings.load_profile("seeded")

@@ -2,7 +2,7 @@
 // spread.
 //
 // The lower quartile is the smallest value such that the rows with values up to it have at least a quarter of the
-// weight, the upper one three quarters; rows in which the column is missing are left out (tests/test_quartiles.py says
+// weight, the upper one three quarters; rows in which the column is missing are left out (tests/unit/train/test_quartiles.py says
 // it in Python). Here they are selected among all rows; bins.hpp, which has counted those of each bin, looks into one.
 
 #pragma once

@@ -87,7 +87,7 @@ _HOMES = {
     "bagging": "ensemble.bagging",
     "adaboost": "ensemble.adaboost",
     "curve": "evaluate.validation_curve.curve",
-    "against": "evaluate.baselines.compare_models",
+    "compare_models": "evaluate.baselines.compare_models",
     "distill": "explain.distill.distill",
     "compare": "explain.compare.compare",
     "stability": "explain.stability.stability",

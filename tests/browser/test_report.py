@@ -8,8 +8,7 @@ import re
 import pytest
 
 import treewise as tw
-
-from ..hostile_names import NAMES
+from tests.support.hostile_names import NAMES
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
     python -m tests.golden.make
 
-Run once for each format number, when it is new. A golden file is never written again: ``test_files.py`` holds every
+Run once for each format number, when it is new. A golden file is never written again: ``unit/formats/test_model_file.py`` holds every
 later version to what stands here, so files that are there already are left alone.
 """
 

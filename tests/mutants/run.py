@@ -39,20 +39,42 @@ GOAL = 0.9
 # The tests that may notice a fault of each list, in rounds, the quickest first: a run ends with the first that fails,
 # and most faults never see the second round.
 SEARCH = "tests/oracles/test_against_search.py"
-SMALL = "tests/test_engines.py::test_every_engine_grows_the_plain_tree"
-QUICK = ["tests/test_killers.py", "tests/test_engines_wide.py", SMALL, SEARCH]
+SMALL = "tests/invariants/test_engines.py::test_every_engine_grows_the_plain_tree"
+QUICK = ["tests/invariants/test_killers.py", "tests/invariants/test_engines_wide.py", SMALL, SEARCH]
 MANY = [f"tests/ensemble/test_{what}.py" for what in ("bags", "growing", "stumps", "voting")]
-PREDICTION = ["tests/test_core.py", "tests/test_predict.py", "tests/test_edit.py", "tests/textbook"]
-LONG = ["tests/oracles/test_against_exact.py", "tests/test_grow.py", "tests/test_properties.py"]
-FILES = ["tests/test_hostile_files.py", "tests/test_files.py"]
-FILES += ["tests/ensemble/test_hostile_files.py", "tests/ensemble/test_files.py"]
+PREDICTION = [
+    "tests/unit/train/test_core.py",
+    "tests/unit/predict/test_predict.py",
+    "tests/unit/train/test_edit.py",
+    "tests/textbook",
+]
+LONG = ["tests/oracles/test_against_exact.py", "tests/unit/train/test_grow.py", "tests/invariants/test_properties.py"]
+FILES = ["tests/invariants/test_hostile_files.py", "tests/unit/formats/test_model_file.py"]
+FILES += ["tests/unit/ensemble/test_hostile_files.py", "tests/unit/ensemble/test_files.py"]
 LENGTHY = ["test_mutants_are_refused_or_are_trees", "test_a_kill_at_any_moment_leaves_a_whole_file"]
 LISTS = {
-    "core": [QUICK, MANY, PREDICTION, ["tests/test_engines.py"], LONG],
+    "core": [QUICK, MANY, PREDICTION, ["tests/invariants/test_engines.py"], LONG],
     "learner": [
-        ["tests/test_encode.py", "tests/test_predict.py", "tests/test_killers.py", SEARCH],
-        ["tests/test_grow.py", "tests/test_table.py", "tests/test_core.py", "tests/test_edit.py", "tests/textbook"],
-        [*LONG, "tests/test_trace.py", "tests/test_evaluate.py", "tests/test_edges.py", "tests/test_odd_input.py"],
+        [
+            "tests/unit/data/test_encoding.py",
+            "tests/unit/predict/test_predict.py",
+            "tests/invariants/test_killers.py",
+            SEARCH,
+        ],
+        [
+            "tests/unit/train/test_grow.py",
+            "tests/unit/data/test_table.py",
+            "tests/unit/train/test_core.py",
+            "tests/unit/train/test_edit.py",
+            "tests/textbook",
+        ],
+        [
+            *LONG,
+            "tests/unit/explain/test_trace.py",
+            "tests/unit/evaluate/test_evaluate.py",
+            "tests/invariants/test_edges.py",
+            "tests/invariants/test_odd_input.py",
+        ],
     ],
     "loader": [["-k", f"not ({' or '.join(LENGTHY)})", *FILES], ["-k", " or ".join(LENGTHY), *FILES]],
 }

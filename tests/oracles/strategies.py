@@ -17,7 +17,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .exact import Column, Problem, Settings
+from tests.oracles.exact import Column, Problem, Settings
 
 Choose = Callable[[Sequence[Any]], Any]
 

@@ -18,10 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import treewise as tw
-from treewise.data import table
-
-from . import exact
-from .strategies import (
+from tests.oracles import exact
+from tests.oracles.strategies import (
     BOOLEAN,
     Case,
     Column,
@@ -34,6 +32,7 @@ from .strategies import (
     near_ties,
     seeded_case,
 )
+from treewise.data import table
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "600"))
 PARTS = 10  # the random tables are shared out, so that several workers can take them

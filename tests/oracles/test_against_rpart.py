@@ -31,7 +31,20 @@ from typing import Any
 
 import pytest
 
-from .peers import Peer, Rows, Sheet, drawn, gain, in_codes, iris, nearly, penguins, real, side_by_side, textbook
+from tests.oracles.peers import (
+    Peer,
+    Rows,
+    Sheet,
+    drawn,
+    gain,
+    in_codes,
+    iris,
+    nearly,
+    penguins,
+    real,
+    side_by_side,
+    textbook,
+)
 
 TABLES = 300 if os.environ.get("TREEWISE_LONG") else 40
 

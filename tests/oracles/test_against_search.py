@@ -5,11 +5,10 @@ import os
 import numpy as np
 import pytest
 
+from tests.oracles.readable import build, facts, facts_of
 from treewise import grow
 from treewise.train.criteria import CRITERIA
 from treewise.train.grow import grow_training_set, prepare
-
-from .readable import build, facts, facts_of
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 

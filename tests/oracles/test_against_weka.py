@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from .peers import (
+from tests.oracles.peers import (
     Parts,
     Peer,
     Rows,

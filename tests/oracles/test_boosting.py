@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.tables import LONG
+from tests.oracles import boosting
+from tests.oracles.exact import Column, Problem, Settings
+from tests.oracles.strategies import Case, any_case
+from tests.oracles.test_against_exact import as_table, parameters, question_of
+from tests.support.random_tables import LONG
 from treewise.ensemble.adaboost_update import LARGEST
-
-from . import boosting
-from .exact import Column, Problem, Settings
-from .strategies import Case, any_case
-from .test_against_exact import as_table, parameters, question_of
 
 ROUNDS = 6
 

@@ -11,9 +11,8 @@ from itertools import product
 import pytest
 
 import treewise as tw
+from tests.support.handmade_trees import OFFICIALS
 from treewise.ensemble.adaboost_update import WeightUpdate
-
-from ..handmade import OFFICIALS
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def memory_left() -> int | None:
 def run_interruptible(work: Callable[[], T], rows: int) -> T:
     """Do native work that lets go of Python's lock; if it is much, so that it can be interrupted.
 
-    >>> patiently(lambda: 6 * 7, rows=10**6)
+    >>> run_interruptible(lambda: 6 * 7, rows=10**6)
     42
     """
     if rows < LONG or threading.current_thread() is not threading.main_thread():
@@ -142,7 +142,7 @@ def wait_for(helpers: Sequence[tuple[threading.Thread, threading.Event]]) -> Non
 def sort_interruptible(words: list[str]) -> list[str]:
     """Sort text so that Ctrl-C is answered between short steps: runs first, then neighbouring runs merged.
 
-    >>> sort_patiently(["b", "c", "a"])
+    >>> sort_interruptible(["b", "c", "a"])
     ['a', 'b', 'c']
     """
     runs = [sorted(words[i : i + RUN]) for i in range(0, max(len(words), 1), RUN)]

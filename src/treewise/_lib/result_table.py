@@ -100,7 +100,7 @@ class ResultTable:
     ``of`` is what a row is called ("rule"); ``most`` is how many rows readers are shown (None: all), of which ``last``
     are the last ones.
 
-    >>> sheet = Sheet("Two towns", (Heading("town"), Heading("rows", "whole")), [("Rome", 2100), ("Bari", 9)])
+    >>> sheet = ResultTable("Two towns", (ColumnSpec("town"), ColumnSpec("rows", "whole")), [("Rome", 2100), ("Bari", 9)])
     >>> print(sheet.text())
     Two towns
     town   rows

@@ -19,7 +19,7 @@ COLUMN_STREAM, CUT_STREAM = 2**62, 2**62 + 1  # of a node, apart from its branch
 def mix64(state: int, value: int) -> int:
     """Return a number of 64 bits that looks random, the same for the same two numbers.
 
-    >>> stir(0, 1) == stir(0, 1) != stir(0, 2)
+    >>> mix64(0, 1) == mix64(0, 1) != mix64(0, 2)
     True
     """
     z = (state + 0x9E3779B97F4A7C15 * (value + 1)) & MASK
@@ -61,7 +61,7 @@ def cut_key(node: int, column: int, kind: int) -> int:
 def random_number(random: int, low: float, high: float) -> float:
     """Return a threshold t, uniform in low <= t < high.
 
-    >>> 2.0 <= random_number(stir(0, 0), 2.0, 3.0) < 3.0
+    >>> 2.0 <= random_number(mix64(0, 0), 2.0, 3.0) < 3.0
     True
     """
     most = sys.float_info.max
@@ -78,7 +78,7 @@ def random_integer(random: int, low: int, high: int) -> int:
 def random_subset(random: int, n: int) -> list[bool]:
     """Say of each of n levels (2 or more) whether a random subset names it: some, and not all.
 
-    >>> sum(random_subset(stir(0, 0), 2))
+    >>> sum(random_subset(mix64(0, 0), 2))
     1
     """
     attempt = 0

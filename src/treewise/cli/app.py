@@ -49,7 +49,7 @@ VERBS = {
     "data": "List the built-in tables, or print one.",
     "grow": "Grow a tree on a table, print it, and save it.",
     "stump": "Rank every test that a tree could begin with.",
-    "more": "Grow further trees for a model of many.",
+    "extend": "Grow further trees for an ensemble.",
     "distill": "Make one tree that says what many say, and count how faithful it is.",
     "prune": "Cut a tree back, and show why; or list the trees nested in it.",
     "show": "Print a tree: bounded or whole, from a node down, or as a summary.",

@@ -1,6 +1,6 @@
 """Growing many trees aloud: what was understood, a bar, what came of it, and what to do with it.
 
-Behind ``treewise grow --ensemble …`` and ``treewise more``. The trees are grown by ``ensemble/``; its functions are
+Behind ``treewise grow --ensemble …`` and ``treewise extend``. The trees are grown by ``ensemble/``; its functions are
 taken apart here, because what was understood of the table is said before the trees are grown on it.
 """
 

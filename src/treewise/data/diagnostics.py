@@ -93,7 +93,7 @@ def refuse_size(column: Column, readings: ParsedCells) -> NoReturn:
 def looks_like(column: Column) -> str:
     """Say what all texts of a column look like to a person, though they are read as categories; "" for words.
 
-    >>> from treewise.table import read
+    >>> from treewise.data.table import read
     >>> looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
     'numbers with a decimal comma'
     """

@@ -130,7 +130,7 @@ def learn(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     Without ``kind`` the column decides: numbers, categories, booleans or datetimes. With it, the user does: a
     kind by name, a list of levels (ordered, in this order), or a set of levels (no order).
 
-    >>> from treewise.table import read
+    >>> from treewise.data.table import read
     >>> table = read({"size": ["S", "L", "S"], "weight": ["1.5", "NA", "2"]})
     >>> learn(table["size"], ["S", "M", "L"]).encoding
     Encoding(name='size', kind='ordered', levels=('S', 'M', 'L'), unit='')
@@ -326,7 +326,7 @@ def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
     Numbers may come as text and levels as numbers, as long as they say the same; a level the tree has never
     seen becomes ``UNSEEN``; a column in which nothing stands fits anything.
 
-    >>> from treewise.table import read
+    >>> from treewise.data.table import read
     >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
     >>> apply(gpa, read({"GPA": [4, 3.7, None, 2.0]})["GPA"], "new.csv").tolist()
     [2, 1, -1, -2]
@@ -394,7 +394,7 @@ def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
 def numbers(column: Column) -> Floats:
     """Return a column that must be numbers, as doubles; NaN is missing.
 
-    >>> from treewise.table import read
+    >>> from treewise.data.table import read
     >>> numbers(read({"w": [1, None, 2]})["w"]).tolist()
     [1.0, nan, 2.0]
     """
@@ -404,7 +404,7 @@ def numbers(column: Column) -> Floats:
 def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:
     """Return a target as classes: whether they are numbers, each row's class, and the classes by value.
 
-    >>> from treewise.table import read
+    >>> from treewise.data.table import read
     >>> classes(read({"y": ["yes", "no", "yes"]})["y"])
     (False, array([1, 0, 1]), ('no', 'yes'))
     >>> classes(read({"y": [1.0, 0.0, 1.0]})["y"])

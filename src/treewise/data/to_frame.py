@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
     """Make a polars dataframe of columns, each with the kind of its values and the values.
 
-    >>> frame_of({"class": ("label", ["a", 1]), "rows": ("whole", [3, None])}).rows()
+    >>> to_frame({"class": ("label", ["a", 1]), "rows": ("whole", [3, None])}).rows()
     [('a', 3), ('1', None)]
     """
     import polars as pl

@@ -227,7 +227,7 @@ def more_rounds(
     ensemble: Ensemble, problem: TrainingSet, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
-    recipe = replace(recipe_of(ensemble, AdaBoostParams, "grow_more"), n_estimators=len(ensemble) + n)
+    recipe = replace(recipe_of(ensemble, AdaBoostParams, "extend"), n_estimators=len(ensemble) + n)
     run = BoostingRun(problem, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():

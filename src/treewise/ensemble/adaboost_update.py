@@ -43,7 +43,7 @@ FACTORS = 8  # units that rounding the two factors to doubles may cost, at most
 class WeightUpdate:
     """One round, reckoned: the weight of a learner's mistakes among all weight, and what follows.
 
-    >>> two = Reckoning(wrong=2, total=12, n_classes=2)
+    >>> two = WeightUpdate(wrong=2, total=12, n_classes=2)
     >>> two.error, round(two.vote, 4), round(two.z, 4), two.factors
     (Fraction(1, 6), 0.8047, 0.7454, (0.6, 3.0))
     """

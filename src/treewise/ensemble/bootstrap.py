@@ -42,8 +42,8 @@ NOTHING = np.empty(0, np.uint32)
 class BootstrapSamples:
     """How rows and columns are drawn for each tree.
 
-    >>> from treewise.growth import problem_for
-    >>> bags = Bags(problem_for("xor"), drawn=4)
+    >>> from treewise.train.grow import prepare
+    >>> bags = BootstrapSamples(prepare("xor"), drawn=4)
     >>> bags.times(0).tolist(), bags.times(1).tolist()
     ([1, 1, 1, 1], [0, 2, 2, 0])
     """
@@ -104,8 +104,8 @@ def rows_to_draw(max_samples: Any, problem: TrainingSet) -> int:
 
     Rows whose weight is a count are as many as it says.
 
-    >>> from treewise.growth import problem_for
-    >>> rows_to_draw(0.5, problem_for("penguins")), rows_to_draw(100, problem_for("penguins"))
+    >>> from treewise.train.grow import prepare
+    >>> rows_to_draw(0.5, prepare("penguins")), rows_to_draw(100, prepare("penguins"))
     (172, 100)
     """
     count = index(max_samples)

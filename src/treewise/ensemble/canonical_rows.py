@@ -34,9 +34,9 @@ class CanonicalRows(NamedTuple):
 def units_of(problem: TrainingSet) -> CanonicalRows:
     """Return what a table's bags are drawn from.
 
-    >>> from treewise.growth import problem_for
-    >>> once = problem_for({"x": [5.0, 7.0, 7.0], "y": ["a", "b", "b"]}, "y")
-    >>> weighed = problem_for({"x": [7.0, 5.0], "y": ["b", "a"]}, "y", sample_weight=[2, 1])
+    >>> from treewise.train.grow import prepare
+    >>> once = prepare({"x": [5.0, 7.0, 7.0], "y": ["a", "b", "b"]}, "y")
+    >>> weighed = prepare({"x": [7.0, 5.0], "y": ["b", "a"]}, "y", sample_weight=[2, 1])
     >>> [once.columns[0][units_of(once).row].tolist(), weighed.columns[0][units_of(weighed).row].tolist()]
     [[7.0, 7.0, 5.0], [7.0, 7.0, 5.0]]
     """

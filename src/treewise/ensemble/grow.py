@@ -185,7 +185,7 @@ def check_same_table(ensemble: Ensemble, problem: TrainingSet, call: str) -> Non
         )
 
 
-def grow_more(
+def extend(
     ensemble: Ensemble,
     data: Any,
     n: int,
@@ -196,7 +196,7 @@ def grow_more(
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
     whole("n", n, least=1, most=MOST_TREES - len(ensemble))
-    problem = same_problem(ensemble, data, sample_weight, target, call="grow_more")
+    problem = same_problem(ensemble, data, sample_weight, target, call="extend")
     return more_of_problem(ensemble, problem, int(n), n_jobs, progress)
 
 
@@ -213,7 +213,7 @@ def more_of_problem(
         from treewise.ensemble.adaboost import more_rounds
 
         return more_rounds(ensemble, problem, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble, BaggingParams, "grow_more"), how_grown(ensemble, "grow_more")
+    recipe, made = recipe_of(ensemble, BaggingParams, "extend"), how_grown(ensemble, "extend")
     bags = recipe.bags(problem)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -244,8 +244,8 @@ def kept_of(problem: TrainingSet) -> dict[str, Any]:
 
     The trees do not tell it: their roots count rows that were drawn.
 
-    >>> from treewise.growth import problem_for
-    >>> kept_of(problem_for("penguins"))["majority"]
+    >>> from treewise.train.grow import prepare
+    >>> kept_of(prepare("penguins"))["majority"]
     0
     """
     kept: dict[str, Any] = {"table": fingerprint(problem)}
@@ -259,8 +259,8 @@ def fingerprint(problem: TrainingSet) -> str:
 
     What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.
 
-    >>> from treewise.growth import problem_for
-    >>> fingerprint(problem_for("xor"))
+    >>> from treewise.train.grow import prepare
+    >>> fingerprint(prepare("xor"))
     '71c662a0ee8506dc'
     """
     meaning = [

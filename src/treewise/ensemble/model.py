@@ -155,7 +155,7 @@ class Ensemble(Predicting, Reading, Grown):
 
     # -- doors ----------------------------------------------------------------------------------------------------
 
-    def grow_more(
+    def extend(
         self,
         data: Any,
         n: int,
@@ -171,12 +171,12 @@ class Ensemble(Predicting, Reading, Grown):
         given again.
 
         >>> import treewise as tw
-        >>> tw.forest("penguins", n_estimators=3).grow_more("penguins", 2) == tw.forest("penguins", n_estimators=5)
+        >>> tw.forest("penguins", n_estimators=3).extend("penguins", 2) == tw.forest("penguins", n_estimators=5)
         True
         """
-        from treewise.ensemble.grow import grow_more
+        from treewise.ensemble.grow import extend
 
-        return grow_more(self, data, n, target, sample_weight, n_jobs, progress)
+        return extend(self, data, n, target, sample_weight, n_jobs, progress)
 
     def evaluate(
         self,

@@ -38,10 +38,10 @@ class PackedTrees:
 
     >>> import treewise as tw
     >>> trees = [tw.grow("penguins", max_depth=2), tw.grow("penguins", max_depth=3)]
-    >>> members = Members.of([tree.arrays for tree in trees])
+    >>> members = PackedTrees.of([tree.arrays for tree in trees])
     >>> len(members), members.start.tolist(), members.cut.dtype, members.nbytes
     (2, [0, 7, 20], dtype('float64'), 229)
-    >>> members.first(1).same_as(Members.of([trees[0].arrays]))
+    >>> members.first(1).same_as(PackedTrees.of([trees[0].arrays]))
     True
     >>> members.first(1).joined(members.member(1)).same_as(members)
     True

@@ -54,7 +54,7 @@ class EnsembleParams:
 class BaggingParams(EnsembleParams):
     """Trees on bags of rows.
 
-    >>> BagRecipe("bagging", 10, max_samples=0.5).given()
+    >>> BaggingParams("bagging", 10, max_samples=0.5).given()
     {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
     """
 
@@ -90,7 +90,7 @@ class BaggingParams(EnsembleParams):
 class AdaBoostParams(EnsembleParams):
     """Trees one after another, on weights.
 
-    >>> BoostRecipe("adaboost", 10, resample=True).given()
+    >>> AdaBoostParams("adaboost", 10, resample=True).given()
     {'method': 'adaboost', 'n_estimators': 10, 'resample': True}
     """
 

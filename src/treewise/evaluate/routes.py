@@ -51,7 +51,7 @@ class NodePaths:
         """Say the whole way to a node.
 
         >>> import treewise as tw
-        >>> Routes(tw.grow("admissions", preset="id3")).rule(4)
+        >>> NodePaths(tw.grow("admissions", preset="id3")).rule(4)
         'GPA = 3.7 and Published = no and University = top10'
         """
         return " and ".join(map(self.words, self.steps(node))) or "all rows"

@@ -39,7 +39,7 @@ BLOCK = 1 << 22  # numbers that are held at once where there are many classes
 class LeafProbabilities:
     """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
 
-    >>> Estimate.of("laplace"), Estimate.of("shrinkage=25")
+    >>> LeafProbabilities.of("laplace"), LeafProbabilities.of("shrinkage=25")
     (Estimate(name='laplace', strength=0.0), Estimate(name='shrinkage', strength=25.0))
     """
 

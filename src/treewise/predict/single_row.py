@@ -109,7 +109,7 @@ class RowPredictor(Reader):
     """A tree prepared for single rows.
 
     >>> import treewise as tw
-    >>> walk = Walk(tw.grow("admissions", preset="id3"))
+    >>> walk = RowPredictor(tw.grow("admissions", preset="id3"))
     >>> walk.node({"GPA": "3.7", "Published": "no", "University": "top20"}), walk.node({"GPA": "3.2"})
     (5, None)
     """

@@ -25,7 +25,7 @@ MOST_COLUMNS = 5  # that are named
 class MinMedianMax:
     """The least, the middle and the largest of some whole numbers.
 
-    >>> print(Range.of([3, 9, 4]), Range.of([5, 5]))
+    >>> print(MinMedianMax.of([3, 9, 4]), MinMedianMax.of([5, 5]))
     3 to 9, median 4 5
     """
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 class MplFigure(Figure):
     """A figure: everything that matplotlib's can, and a picture of itself for notebooks.
 
-    >>> Page(figsize=(1, 1))._repr_png_()[1:4]
+    >>> MplFigure(figsize=(1, 1))._repr_png_()[1:4]
     b'PNG'
     """
 

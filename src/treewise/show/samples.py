@@ -69,9 +69,9 @@ class NodeSamples:
     def values(self, node: int, bins: int) -> Ints:
         """Return how many of a node's rows have their number in each of some bins, on the scale of all.
 
-        >>> from treewise.growth import grow, problem_for
+        >>> from treewise.train.grow import grow, prepare
         >>> table = {"x": [1, 2, 3, 4], "y": [0.0, 1.0, 2.0, 9.0]}
-        >>> rows = Samples.of_problem(grow(table, "y", task="regression"), problem_for(table, "y", task="regression"))
+        >>> rows = NodeSamples.of_problem(grow(table, "y", task="regression"), prepare(table, "y", task="regression"))
         >>> rows.values(0, 3).tolist()
         [3, 0, 1]
         """

@@ -20,8 +20,8 @@ Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that a
 def quartiles_of(problem: TrainingSet) -> Quartiles:
     """Return the quartiles of every column of numbers or datetimes that has a value, by name.
 
-    >>> from treewise.growth import problem_for
-    >>> quartiles_of(problem_for({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
+    >>> from treewise.train.grow import prepare
+    >>> quartiles_of(prepare({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
     {'x': (1.0, 3.0)}
     """
     columns = [

@@ -1,4 +1,4 @@
-"""``treewise more``: further trees for a model of many, the same as if they had been asked for at once."""
+"""``treewise extend``: further trees for a model of many, the same as if they had been asked for at once."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from treewise.errors import ParameterError
 
 
 @verb(
-    "more",
+    "extend",
     "MODEL DATA --trees N -o MODEL [options]",
     examples=(
         "treewise grow penguins --ensemble forest --n-estimators 20 -o forest.json"
-        " && treewise more forest.json penguins --trees 30 -o forest.json",
-        "treewise more boosted.json yours.csv --trees 50 -o boosted100.json",
+        " && treewise extend forest.json penguins --trees 30 -o forest.json",
+        "treewise extend boosted.json yours.csv --trees 50 -o boosted100.json",
     ),
     about="MODEL holds many trees (treewise grow --ensemble …), and DATA is the table they were grown on. The trees"
     " that are there stay as they are; all together are what growing so many at once gives, to the last bit.",
@@ -62,7 +62,7 @@ def command(
     from treewise.cli.progress import bar
 
     if output is None:
-        raise ParameterError("more: -o FILE says where to save all trees; it may be MODEL itself.")
+        raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")
     check_place(output, data)
     check_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
@@ -70,7 +70,7 @@ def command(
     check_own_table(before, table)
     started = time.monotonic()
     with bar("grow") as progress:
-        ensemble = before.grow_more(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
+        ensemble = before.extend(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
     if not quiet:
         say_grown(ensemble, time.monotonic() - started, before.notes, advise=False)
     write_many(ensemble, output)  # before the page, whose reader may leave early

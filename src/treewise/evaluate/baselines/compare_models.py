@@ -200,7 +200,7 @@ def compare_models(
     """Compare a tree with other models on the same folds (ID3 notes: "when might K-NN be better?").
 
     >>> import treewise as tw
-    >>> found = tw.against("penguins", models="majority", folds=5, max_leaf_nodes=4)
+    >>> found = tw.compare_models("penguins", models="majority", folds=5, max_leaf_nodes=4)
     >>> [(o.name, round(found.error(o), 2)) for o in found.outcomes]
     [('tree', 0.07), ('majority', 0.56)]
 

@@ -22,9 +22,9 @@ def recipe_of(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     """Return what grows a tree like this one on some rows, and the steps of its history that cannot be repeated.
 
     >>> import treewise as tw
-    >>> from treewise.growth import problem_for
+    >>> from treewise.train.grow import prepare
     >>> grow, left_out = recipe_of(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
-    >>> grow(problem_for("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), left_out
+    >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), left_out
     (True, [])
     """
     changes, left_out = [], []

@@ -1,6 +1,6 @@
 """The trees for all values of a parameter: one tree cut at different places where that is the same, else one each.
 
-Below ``curves``. "The same" is meant literally: ``tests/test_curve.py`` grows for each value and compares.
+Below ``curves``. "The same" is meant literally: ``tests/unit/evaluate/test_curve.py`` grows for each value and compares.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class TreeContext:
     """A tree seen from above.
 
     >>> import treewise as tw
-    >>> survey = Survey(tw.grow("penguins", max_leaf_nodes=3), Estimate())
+    >>> survey = TreeContext(tw.grow("penguins", max_leaf_nodes=3), Estimate())
     >>> [node for node, _ in survey.ends()], survey.answers
     ([2, 3, 4], [0, 0, 0, 1, 2])
     """

@@ -63,9 +63,9 @@ def margins(tree: Tree, problem: TrainingSet) -> dict[int, SplitMargin]:
 
     ``problem`` is what the tree was grown on.
 
-    >>> from treewise.growth import grow_problem, problem_for
-    >>> problem = problem_for("admissions", preset="id3")
-    >>> found = gaps(grow_problem(problem), problem)[0]
+    >>> from treewise.train.grow import grow_training_set, prepare
+    >>> problem = prepare("admissions", preset="id3")
+    >>> found = margins(grow_training_set(problem), problem)[0]
     >>> found.runner_up, round(12 * found.score, 3), round(12 * found.second, 3), round(found.behind, 2)
     ('University', 7.145, 1.145, 0.84)
     """

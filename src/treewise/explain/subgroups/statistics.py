@@ -40,7 +40,7 @@ class GroupStatistics:
     def of(cls, values: npt.NDArray[np.float64]) -> GroupStatistics:
         """Add numbers up.
 
-        >>> part = Part.of(np.array([1.0, 2.0, 4.5]) * 1e200)
+        >>> part = GroupStatistics.of(np.array([1.0, 2.0, 4.5]) * 1e200)
         >>> round(part.mean / 1e200, 4), round(part.spread / 1e200, 4)
         (2.5, 1.472)
         """
@@ -188,7 +188,7 @@ def newcombe(
 ) -> tuple[list[float], list[float]]:
     """Return the ends of Newcombe's intervals of differences of shares: Wilson's intervals put together.
 
-    >>> low, high = newcombe([Part(70, 56, 56)], [Part(80, 48, 48)], 0.95)
+    >>> low, high = newcombe([GroupStatistics(70, 56, 56)], [GroupStatistics(80, 48, 48)], 0.95)
     >>> round(low[0], 4), round(high[0], 4)              # Newcombe 1998, example (a): 0.0524 to 0.3339
     (0.0524, 0.3339)
     """

@@ -21,7 +21,7 @@ FORMATS: dict[str, Callable[[Tree], str]] = {
 def export(tree: Tree, format: str = "text") -> str:
     """Return a tree in another form.
 
-    >>> from treewise.written.parse import parse
+    >>> from treewise.formats.text_format.parse import parse
     >>> tree = parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))
     >>> parse(export(tree, "text")) == tree
     True

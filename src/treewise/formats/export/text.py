@@ -45,7 +45,7 @@ _PLAIN = [name for name in UNSAID if name not in ("parent", "kind", "column", "s
 def write(tree: Tree) -> str:
     """Return the complete text form.
 
-    >>> from treewise.written.parse import parse
+    >>> from treewise.formats.text_format.parse import parse
     >>> print(write(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))), end="")
     # treewise tree 1
     # target {"name": "class", "task": "classification", "classes": ["a", "b"]}

@@ -39,7 +39,7 @@ def decide(siblings: Sequence[Condition], encoding: Encoding, weights: Sequence[
     Missing values take the branch that says so; if none does, the one with the most weight (the first of
     equals).
 
-    >>> from treewise.written.condition import read
+    >>> from treewise.formats.text_format.condition import read
     >>> decide([read("age > 71.5"), read("age <= 71.5 or missing")], Encoding("age", "number"), [0, 0])
     (Threshold(column='age', missing=0, cut=71.5), [1, 0])
     """
@@ -64,7 +64,7 @@ def decide(siblings: Sequence[Condition], encoding: Encoding, weights: Sequence[
 def settle(siblings: Sequence[Condition]) -> list[Condition]:
     """Give ``else`` its siblings' column, and say ``x != a`` as the other branch of ``x = a``.
 
-    >>> from treewise.written.condition import read
+    >>> from treewise.formats.text_format.condition import read
     >>> [(c.column, c.test, c.values) for c in settle([read("x != a"), read("else")])]
     [('x', 'otherwise', ()), ('x', '=', ('a',))]
     """

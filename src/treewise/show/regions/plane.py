@@ -57,7 +57,7 @@ class PlaneAxis:
     def say(self, place: float) -> str:
         """Write the number or the date at a place, shortly: seven digits are more than a picture can show.
 
-        >>> Axis(Encoding("length", "number"), 0.0, 1.0).say(0.00015674169799384519)
+        >>> PlaneAxis(Encoding("length", "number"), 0.0, 1.0).say(0.00015674169799384519)
         '0.0001567417'
         """
         if self.encoding.kind == "number":
@@ -76,7 +76,7 @@ class PlaneAxis:
     def stretches(self, span: Span) -> list[tuple[float, float]]:
         """Return the parts of the axis that a span takes up: one of numbers, one a run of neighbouring levels.
 
-        >>> town = Axis(Encoding("town", "nominal", ("Bari", "Rome", "Turin")), -0.5, 2.5)
+        >>> town = PlaneAxis(Encoding("town", "nominal", ("Bari", "Rome", "Turin")), -0.5, 2.5)
         >>> town.stretches(("Bari", "Turin")), town.stretches(("Rome", "Turin"))
         ([(-0.5, 0.5), (1.5, 2.5)], [(0.5, 2.5)])
         """

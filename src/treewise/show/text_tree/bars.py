@@ -88,7 +88,7 @@ class DistributionBars:
         """Return the bar of a node, nothing for a line without one or a node without rows.
 
         >>> import treewise as tw
-        >>> bars = Bars(tw.grow("penguins", max_leaf_nodes=4))
+        >>> bars = DistributionBars(tw.grow("penguins", max_leaf_nodes=4))
         >>> bars.of(0), bars.of(2), bars.heading
         ('█████▓▓▓▒▒▒▒', '████████████', '█ Adelie  ▓ Chinstrap  ▒ Gentoo')
         """

@@ -103,7 +103,7 @@ class NumberColumns:
 def class_weights(tree: Tree, node: int) -> npt.NDArray[np.float64]:
     """Return a node's weight of every class; asked for the nodes that are shown, for all together may be gigabytes.
 
-    >>> from treewise.growth import grow
+    >>> from treewise.train.grow import grow
     >>> class_weights(grow({"x": [1, 2, 3], "y": ["a", "b", "b"]}, "y"), 0)
     array([1., 2.])
     """
@@ -173,7 +173,7 @@ def share_between(value: float, low: float, high: float) -> float:
 def value_range(tree: Tree) -> tuple[float, float]:
     """Return between which two numbers a regression's means lie, with a standard deviation to either side.
 
-    >>> from treewise.growth import grow
+    >>> from treewise.train.grow import grow
     >>> value_range(grow({"x": [1, 2], "y": [1.5, 3.5]}, "y", task="regression"))
     (1.5, 3.5)
     """

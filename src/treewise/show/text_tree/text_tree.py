@@ -52,7 +52,7 @@ def render(
     ``paint`` may colour and which of numbers are histograms of ``samples``; such a text is for eyes,
     ``treewise.parse`` does not read it.
 
-    >>> from treewise.written.parse import parse
+    >>> from treewise.formats.text_format.parse import parse
     >>> tree = parse('''
     ... GPA = 3.5 -> N
     ... GPA = 3.7
@@ -94,7 +94,7 @@ def render(
 def view(tree: Tree, **bounds: Any) -> str:
     """Return what ``tree.show()`` prints: the header, notes, and the tree within bounds.
 
-    >>> from treewise.written.parse import parse
+    >>> from treewise.formats.text_format.parse import parse
     >>> print(view(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))))
     class: a, b · 2 leaves · depth 1
     note  missing values take the first branch of a split, unless another one says "or missing"
@@ -126,7 +126,7 @@ def unsaid_missing(tree: Tree) -> list[str]:
 def header(tree: Tree, ascii: bool | None = None) -> str:
     """Return the one-line summary of a tree; below it whether it has memorised its table, and what mistakes cost.
 
-    >>> from treewise.written.parse import parse
+    >>> from treewise.formats.text_format.parse import parse
     >>> header(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)), target="y"))
     'y: a, b · 2 leaves · depth 1'
     """

@@ -1,0 +1,215 @@
+"""Fences as code: imports point one way, heavy modules load only when used, public names are the ones we mean."""
+
+import ast
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import treewise
+
+PACKAGE = Path(treewise.__file__).parent
+
+# Bottom up. A module may import from lower layers and from its own.
+LAYERS = [
+    {"_version", "errors", "_lib"},
+    {"data"},
+    {"tree"},
+    {"predict", "train"},
+    {"formats.text_format", "show.text_tree", "show.palette", "show.samples"},
+    {"prune"},
+    {"ensemble", "formats.model_file"},
+    {"evaluate"},
+    {"explain"},
+    {"formats", "show"},
+    {"estimators"},
+    {"cli", "__main__"},
+]
+# Lazy imports upwards, inside functions: the methods of models; ``parse``, which recognises the complete text form;
+# ``grow``, which prunes on request; and results that can be drawn.
+DOORS = {
+    "tree/tree.py",
+    "tree/explaining.py",
+    "ensemble/model.py",
+    "ensemble/explaining.py",
+    "formats/text_format/parse.py",
+    "train/grow.py",
+    "evaluate/validation_curve/result.py",
+    "evaluate/results.py",
+}
+BESIDE = {"datasets", "_core", "__init__"}  # built-in tables stand on table alone; the core on nothing
+
+
+def layer(name):
+    """The layer of ``a.b.c``: that of ``a.b`` where it has one of its own, else that of ``a``."""
+    parts = name.split(".")
+    for prefix in (".".join(parts[:2]), parts[0]):
+        for i, names in enumerate(LAYERS):
+            if prefix in names:
+                return i
+    return None
+
+
+def home(path):
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imported(tree):
+    """Names of our own modules imported at the top level of a file (not inside functions or TYPE_CHECKING)."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "treewise":
+            parts = node.module.split(".")
+            yield from [".".join(parts[1:])] if len(parts) > 1 else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.removeprefix("treewise.") for a in node.names if a.name.startswith("treewise."))
+
+
+def test_imports_point_one_way():
+    for path in PACKAGE.rglob("*.py"):
+        here = home(path)
+        if here.split(".")[0] in BESIDE:
+            continue
+        assert layer(here) is not None, f"{path.name} has no layer"
+        for other in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            if other.split(".")[0] in BESIDE:
+                continue
+            assert layer(other) is not None, f"{here} imports {other}, which has no layer"
+            assert layer(other) <= layer(here), f"{here} imports {other}, which stands above it"
+
+
+def test_only_doors_open_upwards():
+    """Inside functions, too, but for the doors."""
+    for path in PACKAGE.rglob("*.py"):
+        here = home(path)
+        if here.split(".")[0] in BESIDE or path.relative_to(PACKAGE).as_posix() in DOORS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for other in imported(ast.Module([node], [])):
+                assert other.split(".")[0] in BESIDE or layer(other) <= layer(here), (
+                    f"{path.name} opens {other}, which stands above it"
+                )
+
+
+def test_the_whole_package_is_for_the_command_line():
+    """``import treewise`` reaches every floor, so below the command line it would be a way around the fence."""
+    for path in PACKAGE.rglob("*.py"):
+        if home(path).split(".")[0] in ("cli", "__main__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert "treewise" not in named, f"{path.name} imports the whole package"
+
+
+def test_only_doors_are_named_in_the_plan():
+    """What ARCHITECTURE.md says of exceptions is what is exempt here."""
+    plan = " ".join((Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
+    sentence = re.search(r"Imports point downwards only .*?(?=\| \|)", plan)[0]
+    assert set(re.findall(r"`([a-z_/]+\.py)`", sentence)) == {*DOORS, "tests/docs/test_layers.py"}
+
+
+def test_only_the_table_knows_dataframes():
+    libraries = {"polars", "pandas", "narwhals", "pyarrow", "duckdb"}
+    for path in PACKAGE.rglob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {a.name.split(".")[0] for a in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+        if home(path).split(".")[0] != "data":
+            assert not names & libraries, f"{path.name} imports {names & libraries}"
+
+
+def loaded(code):
+    """Names of the top-level modules loaded after running some code in a new interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_treewise_is_light():
+    heavy = {"numpy", "polars", "pandas", "narwhals", "pyarrow", "sklearn", "matplotlib", "rich", "click"}
+    assert not loaded("import treewise") & heavy
+    assert not loaded("import treewise as tw\ntw.entropy([3, 2])") & heavy
+
+
+def test_growing_in_memory_needs_no_dataframe_library():
+    code = "import treewise as tw, numpy as np\ntw.grow(np.eye(4), ['a', 'b', 'a', 'b']).predict(np.eye(4))"
+    assert not loaded(code) & {"polars", "pandas", "pyarrow", "sklearn", "matplotlib", "click"}
+
+
+def test_functions_win_over_modules_of_the_same_name():
+    for code in (
+        "import treewise.formats.text_format.parse",
+        "import treewise.train.grow",
+        "import treewise as tw; tw.candidates('food')",
+    ):
+        loaded(f"{code}\nimport treewise\nassert callable(treewise.grow) and callable(treewise.parse)")
+
+
+def test_public_names_are_pinned():
+    assert treewise.__all__ == [
+        "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
+        "adaboost", "curve", "compare_models", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
+        "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
+        "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
+        "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
+        "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
+        "ParameterError", "ParseError", "ModelFormatError",
+    ]  # fmt: skip
+    assert all(getattr(treewise, name) is not None for name in treewise.__all__)
+
+
+def test_every_file_says_what_it_is_and_none_is_long():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert ast.get_docstring(ast.parse(text)), f"{path.name} has no docstring"
+        assert len(text.splitlines()) <= 600, f"{path.name} is long"
+
+
+def public_things():
+    """Every public function and class with its name, and every public member of a public class with the class."""
+    for name in treewise.__all__:
+        thing = getattr(treewise, name)
+        if inspect.isclass(thing):
+            yield name, thing, None
+            for member, value in inspect.getmembers(thing):
+                made_by = [c.__module__ for c in thing.__mro__ if member in vars(c)]
+                ours = made_by and all(m.startswith("treewise") for m in made_by) and not member.endswith("_request")
+                if ours and member[0] != "_" and (callable(value) or isinstance(value, (property, cached_property))):
+                    yield f"{name}.{member}", value, thing
+        elif callable(thing):
+            yield name, thing, None
+
+
+def examples_in(thing):
+    return "".join(e.source for e in doctest.DocTestParser().get_examples(inspect.getdoc(thing) or ""))
+
+
+def test_everything_public_is_documented_with_an_example():
+    """In its own docstring; or, for a member, by name in the example of its class (``docs/test_doctests.py`` runs them)."""
+    for name, thing, owner in public_things():
+        if not inspect.isclass(thing) or owner is None:
+            assert inspect.getdoc(thing), f"{name} has no docstring"
+        shown = examples_in(thing)
+        if owner is not None:
+            beside = "".join(examples_in(c) for c in owner.__mro__ if c.__module__.startswith("treewise"))
+            shown = shown or re.search(rf"\.{name.split('.')[1]}\b", beside)
+        assert shown, f"{name} has no example"
+
+
+def test_everything_public_is_typed():
+    """mypy --strict checks the types; this, that no public function hides what it takes."""
+    for name, thing, _ in public_things():
+        made = getattr(thing, "func", None) or getattr(thing, "fget", None) or thing
+        if inspect.isfunction(made):
+            bare = [p.name for p in inspect.signature(made).parameters.values() if p.annotation is p.empty]
+            assert set(bare) <= {"self", "cls"}, f"{name}: {bare}"
+            assert inspect.signature(made).return_annotation is not inspect.Signature.empty, name

@@ -1,0 +1,91 @@
+"""Hundreds of rows, more values than bins: whatever hides in a bin, a block or a bound, the tree is the plain one.
+
+``invariants/test_engines.py`` does this with tiny tables of every kind and with a few of thousands of rows; here the tables are
+just large enough that numbers have more values than there are codes (255), that a sorted list has several blocks (64
+rows) and that levels come in all sizes, and there are many of them. What the mutants (``tests/mutants``) of the engines
+taught the suite to look at.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from tests.invariants.test_engines import NO_CLUSTER, difference, nodes
+from tests.oracles.test_against_search import random_options
+from treewise.train import grow as growth
+
+TABLES = max(10, int(os.environ.get("TREEWISE_ORACLE_TABLES", "120")) // 4)
+CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"]
+WAYS = {
+    "cluster": {},
+    "counts": {**NO_CLUSTER, "counted_rows": 2},
+    "counts, then clusters": {"cluster_cells": 0, "cluster_rows": 100, "counted_rows": 50, "n_jobs": 2},
+    "sorted": {**NO_CLUSTER, "counted_rows": 2**40},
+}
+
+
+def middling_table(rng, n):
+    """Numbers with as many values as rows, fewer, and gaps; categories of few and many levels, some rare."""
+    x = rng.normal(size=n)
+    data = {
+        "x": x.tolist(),
+        "twin": (x if rng.random() < 0.3 else np.exp(x + rng.normal(size=n) / 9)).tolist(),
+        "gaps": np.where(rng.random(n) < 0.15, np.nan, x + rng.normal(size=n)).tolist(),
+        "half": np.where(x <= 0.25, "lo", "hi").tolist(),  # ties with a threshold, but is summed in another order
+        "few": rng.integers(0, 9, n).astype(float).tolist(),
+        "close": np.where(rng.random(n) < 0.05, 1e300, 1 + rng.integers(0, 900, n) * 2.0**-50).tolist(),
+        "whole": (rng.integers(0, 700, n) + 2**60).tolist(),
+        "letter": np.where(
+            rng.random(n) < 0.1, None, rng.choice([*"abcdefghijkl"], n, p=np.arange(1, 13) / 78)
+        ).tolist(),
+        "place": [None if v > 280 else f"p{v}" for v in rng.integers(0, 300, n)],
+    }
+    kept = rng.permutation(list(data))[: int(rng.integers(2, 5))]
+    step = np.where(x <= 0.25, 0, rng.choice([0, 0, 4]))
+    signal = np.nan_to_num(np.array(data["gaps"])) + np.sin(4 * x) + step
+    return {name: data[name] for name in data if name in kept}, signal
+
+
+def drawn(criterion, seed):
+    rng = np.random.default_rng([seed, CRITERIA.index(criterion), 31])
+    n = int(rng.choice([300, 500, 1000]))
+    data, signal = middling_table(rng, n)
+    regression = criterion in ("squared_error", "poisson")
+    noisy = signal + rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
+    if regression:
+        y = np.exp(noisy) * rng.choice([0, 1], n, p=[0.2, 0.8]) if criterion == "poisson" else noisy
+        data["y"] = (y.round(1) if rng.random() < 0.3 else y * rng.choice([1.0, 1e9, 2.0**-40])).tolist()
+    else:
+        n_classes = int(rng.choice([2, 2, 3, 6]))
+        data["y"] = [f"c{int(v)}" for v in np.clip(noisy + n_classes / 2, 0, n_classes - 1)]
+    options = {**random_options(rng, data, n, regression), "criterion": criterion}
+    if rng.random() < 0.5:  # limits that matter to hundreds of rows
+        options["min_samples_leaf"] = int(rng.integers(2, 40))
+    options.pop("sample_weight", None)
+    if rng.random() < 0.5:
+        most = rng.choice([4, 1000, 10**9])
+        options["sample_weight"] = rng.integers(1, most, n)
+    return growth.prepare(data, "y", **options), f"{criterion}, seed {seed}: {options}"
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_hundreds_of_rows_grow_the_plain_tree(criterion):
+    for seed in range(TABLES):
+        problem, said = drawn(criterion, seed)
+        plain = nodes(problem, plain=True)
+        for way, tuning in WAYS.items():
+            assert not difference(plain, nodes(problem, **tuning)), f"{way}: {said}"
+
+
+def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 32])
+        gaps = np.where(rng.random(300) < 0.3, np.nan, rng.normal(size=300))
+        x = np.where(np.isnan(gaps), 0, gaps) + rng.normal(size=300)
+        y = np.where(np.isnan(gaps), 0, np.exp(x))
+        data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
+        problem = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
+        plain = nodes(problem, plain=True)
+        for way, tuning in WAYS.items():
+            assert not difference(plain, nodes(problem, **tuning)), f"{way}, seed {seed}"

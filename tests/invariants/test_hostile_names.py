@@ -1,0 +1,174 @@
+"""Whatever columns, categories, classes and tables are called, nothing that is printed is steered by it."""
+
+import csv
+import importlib
+import io
+import pkgutil
+import shlex
+
+import pytest
+
+import treewise as tw
+from tests.support.displayables import RESULTS, forms, texts
+from tests.support.hostile_names import BATCHES, table
+from tests.support.output_checks import CHECKS, check_csv, check_text
+from tests.unit.cli.conftest import run  # noqa: F401
+from treewise._lib.result_table import Displayable
+from treewise.cli.app import VERBS
+from treewise.data.table import read
+from treewise.tree.structure import Structure
+from treewise.tree.tree import Tree
+
+
+def ids(names):
+    return " ".join(name.encode("unicode_escape").decode()[:8] for name in names)
+
+
+@pytest.fixture(scope="module", params=BATCHES, ids=ids)
+def grown(request):
+    cells, target = table(request.param)
+    data = read(cells, name=target)
+    return request.param, tw.grow(data, target, max_depth=3, categorical="multiway"), data
+
+
+def test_results_in_every_form(grown):
+    _, tree, data = grown
+    for outlet, make in RESULTS.items():
+        for form, text in forms(make(tree, data)):
+            try:
+                CHECKS[form](text)
+            except AssertionError as error:
+                raise AssertionError(f"{outlet} as {form}: {error}") from error
+
+
+def test_texts(grown):
+    _, tree, data = grown
+    for outlet, form, text in texts(tree, data):
+        try:
+            CHECKS[form](text)
+        except AssertionError as error:
+            raise AssertionError(f"{outlet}: {error}") from error
+    assert tw.parse(tree.export("text")) == tree
+
+
+def test_data_hold_the_names_as_they_are(grown):
+    names, tree, data = grown
+    rows = check_csv(tree.evaluate(data).to_csv())
+    assert {cell for row in rows[1:] for cell in row[:2]} <= set(names)
+    assert set(tree.importances().to_frame()["column"].to_list()) == set(names)
+
+
+def test_errors_say_names_safely(grown):
+    names, tree, data = grown
+    wrong = [
+        lambda: tree.predict({"other": 1}),
+        lambda: tree.predict({**dict.fromkeys(names), names[0]: f"{names[0]} ?"}),
+        lambda: tw.grow(data, f"{names[0]} z"),
+        lambda: tw.grow(data, tree.target.name, kinds={names[2]: "number"}),
+        lambda: tree.with_cost({f"{names[3]}?": {names[0]: 2}}),
+    ]
+    for call in wrong:
+        with pytest.raises(tw.TreewiseError) as error:
+            call()
+        check_text(str(error.value))
+
+
+# -- the command line ---------------------------------------------------------------------------------------
+
+COMMANDS = {
+    "demo": [],  # has no names but its own
+    "data": [],
+    "grow": ["grow {data} --target {target} --max-depth 3", "grow {data} --target {target} -o again.json"],
+    "prune": ["prune m.json --max-depth 1", "prune m.json --cp-table", "prune m.json --max-depth 1 --format json"],
+    "show": [
+        "show m.json",
+        "show m.json --summary",
+        "show m.json --format json",
+        "show m.json --summary --format json",
+    ],
+    "draw": ["draw m.json -o tree.svg"],
+    "report": [
+        "report m.json {data} -o report.html --rows all"
+    ],  # tests/unit/show/test_report.py and tests/browser look inside
+    "trace": [f"trace m.json {{data}} --format {form}" for form in ("text", "markdown", "latex", "csv", "json")],
+    "explain": [f"explain m.json {{data}} --rows 1,2 --format {form}" for form in ("text", "markdown", "csv", "json")],
+    "predict": [f"predict m.json {{data}} --proba --format {form}" for form in ("csv", "json", "text")],
+    "evaluate": ["evaluate m.json {data} --paths --check", "evaluate m.json {data} --paths --check --format json"],
+    "rules": [f"rules m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
+    "subgroups": [f"subgroups m.json {{data}} --all --format {form}" for form in ("text", "markdown", "csv", "json")],
+    "compare": [f"compare m.json m.json --data {{data}} --format {form}" for form in ("text", "markdown", "json")],
+    "stability": ["stability {data} --target {target} --resamples 2 --max-depth 2"],
+    "regions": [],  # a picture: matplotlib's text, which tests/draw holds to be text
+    "importance": [f"importance m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
+    "refit": ["refit m.json {data}"],
+    "export": ["export m.json --format if-else", "export m.json --format text"],
+    "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
+    "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
+    "extend": ["extend many.json {data} --trees 1 -o more.json"],
+    "agreement": [f"agreement many.json {{data}} --format {form}" for form in ("text", "markdown", "csv", "json")],
+    "stages": ["stages many.json {data}", "stages many.json {data} --format csv"],
+    "curve": ["curve {data} --target {target} --folds 2", "curve {data} --target {target} --folds 2 --format csv"],
+}
+
+
+def form_of(command):
+    words = shlex.split(command)
+    return words[words.index("--format") + 1] if "--format" in words else "text"
+
+
+@pytest.mark.parametrize("names", BATCHES, ids=ids)
+def test_verbs(names, run, tmp_path):  # noqa: F811
+    names = [name.replace("\0", "0") for name in names]  # no file has such a cell
+    cells, target = table(names)
+    out = io.StringIO()
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows([list(cells), *zip(*cells.values(), strict=True)])
+    data = "".join(name.replace("/", "")[:12] for name in names) + ".csv"
+    tmp_path.joinpath(data).write_text(out.getvalue(), encoding="utf-8", newline="")
+    quoted = {"data": shlex.quote(f"./{data}"), "target": shlex.quote(target)}
+    grow = f"grow {quoted['data']} --target {quoted['target']} --max-depth 3"
+    assert run(f"{grow} -o m.json").code == 0
+    assert run(f"{grow} --ensemble forest --n-estimators 2 -o many.json").code == 0
+    for commands in COMMANDS.values():
+        for command in commands:
+            answer = run(command.format(**quoted))
+            assert answer.code == 0, (command, answer)
+            check_text(answer.err)
+            form = {"if-else": "text"}.get(form_of(command), form_of(command))
+            CHECKS[form](answer.out.removesuffix("\n") if form == "text" else answer.out)
+
+
+# -- nothing is forgotten -----------------------------------------------------------------------------------
+
+
+def test_every_verb_is_here():
+    assert set(COMMANDS) == set(VERBS)
+
+
+def all_results(of=Displayable):
+    for kind in of.__subclasses__():
+        yield kind
+        yield from all_results(kind)
+
+
+def test_every_result_is_here():
+    for found in pkgutil.walk_packages(tw.__path__, "treewise."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    cells, target = table(["a", "b", "c", "d"])
+    data = read(cells)
+    tree = tw.grow(data, target)
+    tested = {type(make(tree, data)) for make in RESULTS.values()}
+    known = {"Evaluation", "NumberEvaluation"}  # the idea of one, and that of numbers, whose names are tested here
+    missing = {k.__name__ for k in all_results() if k.__module__.startswith("treewise.") and k not in tested} - known
+    assert not missing, f"add them to tests/support/displayables.py: {missing}"
+
+
+def test_every_public_method_of_a_tree_is_thought_of():
+    shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
+    shown |= {"subgroups", "draw_regions", "explain", "shap", "report"}
+    silent = {
+        *("walk", "predict", "predict_proba", "predict_interval", "interval", "cost", "with_cost", "apply"),
+        *("log_likelihood", "split", "refit", "prune", "steps", "save"),
+    }
+    own = {name for name in set(dir(Tree)) - set(dir(Structure)) if not name.startswith("_")}
+    assert own <= shown | silent, f"does it print names? {own - shown - silent}"

@@ -1,0 +1,88 @@
+"""Every way a tree and what is found of it are printed, by name: for tests that push something through all of them.
+
+``RESULTS`` are what Python hands back, each shown in every form it has; ``texts`` are those with no value behind them.
+Whoever adds a result adds it here: ``invariants/test_hostile_names.py`` fails for one that is missing.
+"""
+
+import json
+
+import numpy as np
+
+import treewise as tw
+from tests.support.ensembles import of_trees
+from treewise.ensemble import OutOfBag
+from treewise.evaluate import paths
+from treewise.show.text_tree.text_tree import header, view
+
+
+def boosted(tree, data):
+    """Return an ensemble with rounds, of the same table."""
+    return tw.adaboost(data, tree.target.name, 2, categorical="multiway")
+
+
+RESULTS = {
+    "tree": lambda tree, data: tree,
+    "draw": lambda tree, data: tree.draw(data=data),
+    "evaluate": lambda tree, data: tree.evaluate(data),
+    "check": lambda tree, data: tree.check(data),
+    "paths": paths,
+    "summary": lambda tree, data: tree.summary(),
+    "ensemble": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]),
+    "ensemble.importances": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).importances(),
+    "ensemble.agreement": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).agreement(data),
+    "ensemble.shap": lambda tree, data: of_trees([tree]).shap(data.take(np.arange(2))),
+    "ensemble.stages": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).stages(data, test=data),
+    "ensemble.explain": lambda tree, data: of_trees([tree]).explain(data.take(np.arange(1))),
+    "ensemble.summary": lambda tree, data: of_trees([tree], oob=OutOfBag(0.5, 1, 2)).summary(),
+    "cp_table": lambda tree, data: tree.cp_table,
+    "rounds": lambda tree, data: boosted(tree, data).rounds,
+    "worked_round": lambda tree, data: boosted(tree, data).worked_round(data, 1),
+    "trace": lambda tree, data: tree.trace(data),
+    "trace of a node": lambda tree, data: tree.trace(data)[0],
+    "stump": lambda tree, data: tw.stump(data, tree.target.name),
+    "explain": lambda tree, data: tree.explain(data.take(np.arange(2)))[0],
+    "explain some rows": lambda tree, data: tree.explain(data.take(np.arange(2))),
+    "shap": lambda tree, data: tree.shap(data.take(np.arange(2))),
+    "rules": lambda tree, data: tree.rules(),
+    "subgroups": lambda tree, data: tree.subgroups(data, test=data),
+    "compare": lambda tree, data: tw.compare(tree, tree.prune(max_depth=1), data),
+    "compare with itself": lambda tree, data: tw.compare(tree, tree),
+    "stability": lambda tree, data: tw.stability(data, tree.target.name, resamples=3, max_depth=2),
+    "importances": lambda tree, data: tree.importances(),
+    "importances on a table": lambda tree, data: tree.importances(data, repeats=2),
+    "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
+    "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
+    "against": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
+}
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+
+
+def texts(tree, data):
+    """Yield (name, form, text) of what is not a result with forms of its own."""
+    yield "print(tree)", "text", str(tree)
+    yield "show", "text", view(tree, max_lines=60, width=80)
+    yield "header", "text", header(tree)
+    yield "export text", "text", tree.export("text")
+    yield "export if-else", "text", tree.export("if-else")
+    yield "history", "text", str(tree.prune(max_depth=1).history[-1])
+    traced = tree.trace(data)
+    for form in FORMATS:
+        yield f"trace {form}", form, traced.render(form)
+    for form in ("text", "markdown", "latex"):
+        yield f"exercise {form}", form, traced.render(form, blanks=True)
+
+
+FORMS = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "html"}
+
+
+def forms(result):
+    """Yield (form, text) of a result: print, repr, the notebook's bundle, and data where it has them."""
+    yield "text", str(result)
+    yield "text", repr(result)
+    for kind, text in result._repr_mimebundle_(include=None, exclude=None).items():
+        yield FORMS[kind], text
+    if hasattr(result, "to_csv"):
+        yield "csv", result.to_csv()
+        assert len(result.to_frame().columns) >= 1
+    if hasattr(result, "to_dict"):
+        yield "json", json.dumps(result.to_dict(), allow_nan=False)

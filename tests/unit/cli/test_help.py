@@ -1,0 +1,150 @@
+"""What a newcomer reads first: help, examples and the demo; and options that are those of treewise.grow."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import treewise as tw
+from treewise.cli.app import VERBS, app
+from treewise.cli.options import GROW_OPTIONS
+from treewise.train.grow import grow
+from treewise.train.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+
+# -- help ---------------------------------------------------------------------------------------------
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from treewise.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'polars', 'narwhals', 'pandas', 'sklearn', 'rich', 'treewise._core'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    for words in (["--help"], ["--version"], ["grow", "--help"], ["evaluate", "--help"], ["trace", "--help"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
+def test_help_of_everything(run):
+    front = run("--help")
+    assert front.code == 0
+    for verb, purpose in VERBS.items():
+        assert re.search(rf"^  {verb} +{purpose.split()[0]}", front.out, re.M)
+        page = run(f"{verb} --help")
+        assert page.code == 0
+        assert page.lines[0].startswith(f"Usage: treewise {verb}")
+        assert purpose.split()[0] in page.out
+        assert "Examples:\n  treewise " in page.out
+    assert run("--version").out == f"treewise {tw.__version__}\n"
+
+
+def test_without_a_verb_the_help_is_shown(run):
+    answer = run("")
+    assert answer.code == 2
+    assert "Start here:" in answer.err
+
+
+def test_help_lists_what_a_newcomer_needs_first(run):
+    text = run("grow --help").out
+    text = text[text.index("Examples:") :]
+    options = ("--target COLUMN", "-o, --output", "--preset id3", "--max-depth N", "--random-state")
+    places = [text.index(f"\n  {option}") for option in options]
+    assert places == sorted(places)
+
+
+def test_options_are_the_parameters_of_grow():
+    parameters = dict(inspect.signature(grow).parameters)
+    del parameters["data"], parameters["unknown"]
+    assert {each.parameter for each in GROW_OPTIONS} == set(parameters)
+    defaults = {name: field.default for name, field in Settings.__dataclass_fields__.items()}
+    for each in GROW_OPTIONS:
+        own = parameters[each.parameter].default
+        if each.default is not None:
+            assert each.default == own, each.parameter
+        said = re.search(r"\(default (\w+)[^)]*\)", each.help)
+        if said and each.parameter in defaults and defaults[each.parameter] is not None:
+            assert said[1] == str(defaults[each.parameter]), each.parameter
+    for verb in ("grow", "show", "trace"):
+        names = {parameter.name for parameter in app.get_command(None, verb).params}
+        assert names >= set(parameters), verb
+
+
+def test_examples_in_the_help_work(run, officials):
+    for verb in VERBS:
+        for example in app.get_command(None, verb).examples:
+            if re.search(r"yours\.csv|new\.(csv|parquet)|> ", example):
+                continue  # the reader's own files, and the shell's work
+            if "model.json" in example and "-o model.json" not in example:
+                run("grow admissions --preset id3 -o model.json")
+            for part in example.split(" && "):
+                answer = run(part.removeprefix("treewise "))
+                assert answer.code == 0, (part, answer)
+
+
+# -- demo and data ------------------------------------------------------------------------------------
+
+
+def test_demo(run, tmp_path):
+    answer = run("demo")
+    assert answer.code == 0
+    assert len(answer.lines) <= 60
+    assert answer.err == ""
+    assert not list(tmp_path.iterdir())
+    for piece in (
+        "5  │  │  ├─ University = top20  → P",
+        "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]  = 7.145  ◄ best",
+        "Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is",
+        "Would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.",
+        "Recommendation was not given and is not needed.",
+        "344 penguins, 19 cells missing",
+        "331 of 344 rows right (96.2 %)",
+    ):
+        assert piece in answer.out
+
+
+def test_demo_commands_work(run):
+    for line in run("demo").lines:
+        if line.startswith("   $ "):
+            answer = run(line.removeprefix("   $ treewise "))
+            assert answer.code == 0, answer
+
+
+def test_data_lists_what_is_built_in(run):
+    answer = run("data")
+    names = [line.split()[0] for line in answer.lines[1:]]
+    assert names == list(tw.datasets.NAMES)
+    assert re.search(r"^penguins +344 +species ", answer.out, re.M)
+
+
+def test_data_prints_csv_that_reads_back(run):
+    answer = run("data admissions")
+    assert answer.lines[:2] == ["GPA,University,Published,Recommendation,Class", "4.0,top10,yes,good,P"]
+    assert run("data admissions -o a.csv").code == 0
+    again = run("trace a.csv --target Class --preset id3 --kind GPA=nominal --per total")
+    assert "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]" in again.out
+    assert json.loads(run("data or --format json").out)[0]
+    assert run("data penguins").err == ""
+    for name in ("admissions", "food"):
+        options = run(f"data {name} -o t.csv").err.partition(", add ")[2]
+        assert options
+        target = tw.datasets.NAMES[name]().target
+        assert (
+            run(f"grow t.csv --target {target} --preset id3 -q {options}").out
+            == run(f"grow {name} --preset id3 -q").out
+        )
+    assert run("data admisions").code == 2
+    assert 'Did you mean "admissions"?' in run("data admisions").err
+
+
+def test_readme_and_changes_list_every_verb():
+    for page, start in (("README.md", "| command line |"), ("CHANGELOG.md", "- **Command line**:")):
+        text = ROOT.joinpath(page).read_text(encoding="utf-8")
+        listed = re.split(r"\n[-|]", text.partition(start)[2], maxsplit=1)[0]
+        assert re.findall(r"`(\w+)`", listed) == list(VERBS), page

@@ -1,0 +1,127 @@
+"""The bags of trees: as the readable twin draws them, as likely as they should be, and checked when asked for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.random_tables import quick
+from treewise import DataError, ParameterError, _core
+from treewise._lib.rng import mix64
+from treewise.ensemble.bootstrap import BootstrapSamples, bag, columns_to_draw, draw, rows_to_draw
+from treewise.train.grow import prepare
+
+
+def numbers(n, columns=2, **options):
+    data = {f"x{i}": np.arange(n) * 1.0 + i for i in range(columns)}
+    return prepare({**data, "y": np.arange(n) % 2}, "y", **options)
+
+
+@quick()
+@given(st.data())
+def test_the_core_draws_the_bags_of_the_readable_twin(data):
+    n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
+    weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1, 2, 3]), min_size=n, max_size=n))
+    problem = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
+    bags = BootstrapSamples(
+        problem,
+        drawn=data.draw(st.integers(0, n)),
+        replace=data.draw(st.booleans()),
+        columns_drawn=data.draw(st.integers(0, columns)),
+        replace_columns=data.draw(st.booleans()),
+    )
+    tree = data.draw(st.integers(0, 2**40))
+    times, chosen = bag(bags, tree)
+    assert bags.times(tree).tolist() == times.tolist()
+    assert bags.columns_of(tree).tolist() == chosen.tolist()
+    assert times.sum() == (bags.drawn or n)
+    if not bags.replace and problem.repeats is None:
+        assert times.max() == 1
+
+
+def test_unseen_rows_are_those_not_in_the_bag():
+    bags = BootstrapSamples(numbers(21), drawn=21)
+    unseen = np.unpackbits(bags.unseen(3), axis=1, count=21, bitorder="little").astype(bool)
+    assert np.array_equal(unseen, [bags.times(t) == 0 for t in range(3)])
+
+
+@pytest.mark.parametrize("replacing", [True, False])
+def test_every_row_is_drawn_as_often_as_any_other(replacing):
+    """Chi-square of how often each row is drawn in many bags, and each pair of neighbours together."""
+    trees, n, drawn = 4000, 20, 10
+    bags = BootstrapSamples(numbers(n), drawn=drawn, replace=replacing)
+    times = np.array([bags.times(t) for t in range(trees)], np.int64)
+    each = times.sum(axis=0)
+    expected = trees * drawn / n
+    variance = drawn / n * (1 - 1 / n) if replacing else drawn / n * (1 - drawn / n)
+    z = (each - expected) / np.sqrt(trees * variance)
+    # Σz² has n-1 degrees of freedom; with n = 20 it stays below 43.8 in 999 of 1000 cases.
+    assert np.sum(z**2) * (n - 1) / n < 43.8
+    together = (np.minimum(times[:, :-1], 1) * np.minimum(times[:, 1:], 1)).sum(axis=0)
+    kept = 1 - 2 * (1 - 1 / n) ** drawn + (1 - 2 / n) ** drawn if replacing else drawn * (drawn - 1) / (n * (n - 1))
+    off = (together - trees * kept) / np.sqrt(trees * kept * (1 - kept))
+    assert np.abs(off).max() < 4
+
+
+def test_a_bootstrap_leaves_out_a_share_of_one_over_e():
+    bags = BootstrapSamples(numbers(50_000), drawn=50_000)
+    left_out = np.mean(bags.times(3) == 0)
+    assert abs(left_out - np.exp(-1)) < 0.01
+    counts = np.bincount(bags.times(3), minlength=4)[:4] / 50_000
+    assert np.abs(counts - np.exp(-1) / np.array([1, 1, 2, 6])).max() < 0.01
+
+
+def test_trees_and_seeds_have_bags_of_their_own():
+    problem = numbers(40)
+    other = replace(problem, settings=replace(problem.settings, random_state=1))
+    drawn = [BootstrapSamples(p, drawn=40).times(t).tolist() for p in (problem, other) for t in (0, 1)]
+    assert len(set(map(tuple, drawn))) == 4
+
+
+def test_larger_bags_without_replacement_hold_the_smaller_ones():
+    small, large = (draw(5, 30, n, replace=False) for n in (7, 12))
+    assert np.all(large >= small)
+    assert large.sum() == 12
+
+
+def test_stir_is_the_finaliser_of_splitmix64():
+    """The first outputs of the published generator, seeded with 1234567: its state advances by the odd constant."""
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert [mix64(1234567, i) for i in range(4)] == expected
+
+
+@pytest.mark.parametrize("given_", [0, -1, 0.0, 1.5, True, "all", np.nan])
+def test_what_cannot_be_a_number_of_rows_or_columns(given_):
+    problem = numbers(10)
+    for read, name, things in ((rows_to_draw, "max_samples", "rows"), (columns_to_draw, "max_features", "columns")):
+        with pytest.raises(
+            ParameterError, match=f"^{name}=.*: must be a whole number of {things}, 1 or more, or a share"
+        ):
+            read(given_, problem)
+
+
+def test_more_rows_or_columns_than_there_are():
+    problem = numbers(10)
+    with pytest.raises(
+        DataError, match=r"^max_samples=11: .* has 10 rows that count\. Give at most so many, or a share\.$"
+    ):
+        rows_to_draw(11, problem)
+    with pytest.raises(DataError, match=r"^max_features=3: .* has 2 columns to ask about\. Give at most so many, or"):
+        columns_to_draw(3, problem)
+    assert rows_to_draw(0.25, problem) == 2  # half to even, as scikit-learn rounds
+    assert rows_to_draw(0.01, problem) == columns_to_draw(0.1, problem) == 1
+    assert columns_to_draw(0.99, problem) == 1  # rounded down, as scikit-learn does
+    assert columns_to_draw(1.0, problem) == 2
+
+
+def test_the_core_refuses_bags_that_go_beyond_the_table():
+    weight = np.ones(3, np.int64)
+    for units, why in (([0, 3], "a unit of no row"), ([], "nothing to draw from")):
+        plan = _core.Plan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
+        with pytest.raises(ValueError, match=why):
+            _core.bag(plan, 0, 1)
+    plan = _core.Plan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
+    with pytest.raises(ValueError, match="nothing to draw from"):
+        _core.bag(plan, 0, 0)

@@ -1,0 +1,136 @@
+"""The ensemble as a value: its trees, the first of them, equality, and how it says itself."""
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from tests.support.ensembles import of_trees
+from tests.unit.ensemble.test_packed_trees import assert_same
+from treewise.ensemble import OutOfBag
+from treewise.tree.history import Step
+
+
+def test_members_are_trees():
+    trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
+    made = of_trees(trees)
+    assert len(made) == len(made.trees) == 3
+    for t, tree in enumerate(trees):
+        assert_same(tree.arrays, made[t].arrays)
+        assert made[t].predict("penguins").tolist() == tree.predict("penguins").tolist()
+        assert (made[t].classes, made[t].columns) == (made.classes, made.columns) == (tree.classes, tree.columns)
+        assert made[t].history == (*made.history, {"did": "member", "options": {"tree": t}})
+    assert made[-1] == made[2] == list(made)[2] == made.trees[2] == made.trees[1:][1]
+    assert made.task == "classification"
+    assert made.na_values == trees[0].na_values
+
+
+def test_the_first_trees_are_an_ensemble():
+    trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
+    made = of_trees(trees, oob=OutOfBag(0.5, 3, 4))
+    assert made.first(2) == of_trees(trees[:2])
+    assert made.first(2).members.same_as(of_trees(trees[:2]).members)
+    assert made.first(2).oob is None
+    assert made.first(3) is made
+    for wrong in (0, 4, -1, 1.5, "2", None):
+        with pytest.raises(tw.ParameterError, match=r"^first\(.*\): must be a whole number of trees, 1 to 3\.$"):
+            made.first(wrong)
+
+
+def test_equal_is_equal_in_what_it_says():
+    trees = [tw.grow("penguins", max_depth=d) for d in (1, 2)]
+    made = of_trees(trees)
+    assert made == of_trees(trees, notes=("a note",))
+    assert hash(made) == hash(of_trees(trees, notes=("a note",)))
+    assert made != of_trees(trees[::-1])
+    assert made != of_trees(trees, method="bagging")
+    assert made != made.with_(votes=np.array([1.0, 2.0]))
+    assert made != trees[0]
+    assert made.__eq__(3) is NotImplemented
+
+
+@pytest.mark.parametrize("make", [tw.forest, tw.adaboost])
+def test_a_value_is_not_written_to(make):
+    made = make("penguins", n_estimators=3)
+    for each in (made, made.first(2), made.extend("penguins", 1)):
+        assert not each.votes.flags.writeable
+        assert not each.decreases.flags.writeable
+
+
+def test_no_such_tree():
+    made = of_trees([tw.grow("xor"), tw.grow("xor")])
+    with pytest.raises(IndexError, match=r"^no tree 2: there are trees 0 to 1$"):
+        made[2]
+    with pytest.raises(IndexError, match=r"^no tree -3: there are trees 0 to 1$"):
+        made[-3]
+    with pytest.raises(TypeError, match=r"^a tree is asked for by its number, 0 to 1, not 'a'$"):
+        made["a"]
+
+
+def test_repr():
+    assert repr(of_trees([tw.grow("penguins", max_depth=1)] * 2)) == (
+        "<Ensemble forest of 2 trees · species: Adelie, Chinstrap, Gentoo · 4 leaves>"
+    )
+    numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
+    assert repr(of_trees([numbers])) == "<Ensemble forest of 1 tree · body_mass_g: a number · 1 leaf>"
+    many = tw.grow({"x": list(range(6)), "y": list("abcdef")}, "y", max_depth=0)
+    assert "y: a, b, c, d, … 6 classes" in repr(of_trees([many]))
+
+
+# -- in a few lines ---------------------------------------------------------------------------------------------------
+
+
+def test_summary_in_words():
+    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 2, 3)], oob=OutOfBag(0.9375, 340, 344))
+    step = {**made.history[0], "ensemble": {"method": "forest", "n_estimators": 3, "table": "ab12"}}
+    lines = str(made.with_(history=(Step(step),))).splitlines()
+    assert lines[0] == "trees   forest of 3 trees · target species: Adelie, Chinstrap, Gentoo"
+    assert lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
+    assert lines[2] == ("unseen  error 6.2 % on 340 of 344 rows, each by the trees that have not seen it (out of bag)")
+    assert lines[3].startswith("asks    flipper_length_mm ")
+    assert lines[4] == 'made    forest(n_estimators=3, criterion="entropy", max_depth=1) on 344 rows'
+    assert str(made.first(1)).splitlines()[1] == "size    leaves 2 · depth 1"
+
+
+def test_summary_as_data():
+    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 3)])
+    found = made.summary().to_dict()
+    assert found["leaves"] == {"least": 2, "median": 4.5, "most": 7}
+    assert found["depth"] == {"least": 1, "median": 2.0, "most": 3}
+    assert found["oob"] is None
+    assert sum(found["importances"].values()) == pytest.approx(1.0)
+    one = {"flipper_length_mm": 1.0}
+    taken = of_trees([made[1]]).summary().columns
+    shares = {name: (one.get(name, 0.0) + taken.get(name, 0.0)) / 2 for name in taken}
+    assert found["importances"] == pytest.approx(shares)
+    assert list(found["importances"].values()) == sorted(found["importances"].values(), reverse=True)
+
+
+def test_summary_of_numbers_and_of_nothing():
+    numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
+    said = str(of_trees([numbers], oob=OutOfBag(0.25, 10, 342)))
+    assert "unseen  R² 0.25 on 10 of 342 rows" in said
+    assert "asks    no column: it always predicts the same" in said
+    nothing = of_trees([numbers], oob=OutOfBag(float("nan"), 0, 342)).summary()
+    assert "unseen  nothing is known on 0 of 342 rows" in str(nothing)
+    assert nothing.to_dict()["oob"] == {"score": None, "rows": 0, "of": 342}
+
+
+def test_depths_of_all_trees_at_once():
+    trees = [tw.grow("penguins", max_depth=d) for d in (0, 3, 1, None)]
+    assert of_trees(trees).members.depths.tolist() == [tree.depth for tree in trees]
+
+
+def test_what_only_a_tree_can_do_is_said(capsys):
+    made = tw.adaboost("admissions", n_estimators=2)
+    for name in ("rules", "trace", "draw", "n_leaves"):
+        with pytest.raises(AttributeError) as caught:
+            getattr(made, name)
+        assert str(caught.value) == (
+            f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or grow"
+            " one that imitates all of them, treewise.distill(ensemble, data)."
+        )
+    assert not hasattr(made, "rules")
+    with pytest.raises(AttributeError, match=r"^'Ensemble' object has no attribute 'nonsense'$"):
+        made.nonsense  # noqa: B018
+    made.show()
+    assert capsys.readouterr().out == f"{made}\n\n{made.rounds}\n"

@@ -1,0 +1,147 @@
+"""Stumps on columns sorted once: the same trees as ordinary growth on the same weights, whatever the table."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.random_tables import drawn, quick
+from treewise import _core
+from treewise.ensemble.adaboost_update import BITS, Distribution
+from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, prepare
+from treewise.tree.arrays import Arrays
+
+
+def core_arguments(problem, n_jobs=1):
+    settings = core_settings(problem)
+    settings.n_jobs = n_jobs
+    return core_columns(problem), core_target(problem), settings
+
+
+def grown_both(problem, weights, n_jobs=1):
+    """Grow a stump both ways; returns both trees, and what each says of the rows."""
+    columns, target, settings = core_arguments(problem, n_jobs)
+    settings.seed = 0  # each round has one of its own
+    weighed = replace(problem, weight=weights, weight_scale=BITS)
+    stumps = _core.Stumps(columns, target, settings)
+    grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, problem.settings.random_state)
+    tree = grow_training_set(weighed, n_jobs=1, for_good=False).arrays
+    return (Arrays(**grown), said), (tree, tree.label[_core.leaves(tree.for_core, columns, len(problem))])
+
+
+def assert_same(problem, weights, n_jobs=1):
+    (stump, said), (tree, expected) = grown_both(problem, weights, n_jobs)
+    assert stump.same_as(tree)
+    np.testing.assert_array_equal(said, expected)
+
+
+@quick(3.0)
+@given(
+    drawn(task="classification", criteria=("entropy", "gini", "error"), weights=False),
+    st.sampled_from(["first", "random"]),
+    st.randoms(use_true_random=False),
+)
+def test_they_are_the_trees_of_ordinary_growth(table, ties, random):
+    options = {**table.options, "max_depth": 1, "ties": ties, "random_state": random.randrange(2**64)}
+    problem = prepare(table.data, "y", **options)
+    if len(problem.target.classes) < 2:
+        return
+    given_weights = np.array([random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(problem))])
+    assert_same(problem, np.maximum(1, np.rint(2.0**BITS * given_weights / given_weights.sum())).astype(np.int64))
+    assert_same(problem, Distribution.of(np.ones(len(problem), np.int64)).units)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_in_many_blocks(criterion, n_classes):
+    """Blocks of hundreds of rows, long runs of equal values, missing cells, levels, and several threads."""
+    rng = np.random.default_rng(n_classes)
+    n = 70_000
+    noise = rng.normal(size=n)
+    data = {
+        "fine": noise.astype(np.float32),
+        "coarse": np.round(noise, 1),
+        "gaps": np.where(rng.random(n) < 0.3, np.nan, noise + rng.normal(size=n)),
+        "level": rng.integers(0, 9, n).astype(str),
+        "constant": np.ones(n),
+        "y": np.digitize(rng.normal(size=n) + noise / 50, [-0.5, 0.5][: n_classes - 1]),
+    }
+    problem = prepare(data, "y", max_depth=1, criterion=criterion, task="classification")
+    for power in (0, 1, 6):
+        weights = rng.random(n) ** power
+        units = np.maximum(1, np.rint(2.0**BITS * weights / weights.sum())).astype(np.int64)
+        assert_same(problem, units, n_jobs=3)
+
+
+def test_without_bounds_the_stump_is_the_same():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 3))
+    problem = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
+    columns, target, settings = core_arguments(problem)
+    weights = Distribution.of(rng.integers(1, 9, 3000)).units
+    found = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    settings.tuning.bounds = False
+    every = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    assert Arrays(**found).same_as(Arrays(**every))
+
+
+@pytest.mark.parametrize(
+    ("options", "covered"),
+    [
+        ({}, True),
+        ({"criterion": "error", "missing": "branch", "min_samples_leaf": 3}, True),
+        ({"max_depth": 2}, False),
+        ({"max_depth": None}, False),
+        ({"criterion": "gain_ratio"}, False),
+        ({"criterion": "c45"}, False),
+        ({"splitter": "random"}, False),
+        ({"max_features": 1}, False),
+        ({"max_features": 1.0}, True),
+    ],
+)
+def test_what_they_cover(options, covered):
+    problem = prepare("penguins", **{"max_depth": 1, **options})
+    assert _core.Stumps.cover(*core_arguments(problem)) == covered
+    if not covered:
+        with pytest.raises(ValueError, match="not a case for stumps"):
+            _core.Stumps(*core_arguments(problem))
+
+
+def test_the_core_refuses_what_does_not_fit():
+    problem = prepare("penguins", max_depth=1)
+    stumps = _core.Stumps(*core_arguments(problem))
+    with pytest.raises(ValueError, match="lengths differ"):
+        stumps.grow(np.ones(3, np.int64), BITS, 0, 0)
+    three, two = np.zeros(3, np.uint8), np.zeros(2, np.uint8)
+    weights = np.ones(3, np.int64)
+    for call in (
+        lambda: _core.mistakes(three, two, weights, 1),
+        lambda: _core.weigh_anew(two, three, weights, 1.0, 1.0, 1),
+        lambda: _core.vote(three, three, np.ones(2, np.int64), 1.0, np.zeros((3, 2)), 1),
+        lambda: _core.vote(three, three, weights, 1.0, np.zeros((2, 2)), 1),
+        lambda: _core.vote(three, three + np.uint8(2), weights, 1.0, np.zeros((3, 2)), 1),
+    ):
+        with pytest.raises(ValueError, match=r"one a row|lengths differ|class out of range"):
+            call()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
+def test_what_a_round_does_to_rows_is_plain_arithmetic(n_jobs, dtype):
+    """The core's passes over all rows against NumPy's, with enough rows for several pieces."""
+    rng = np.random.default_rng(1)
+    n, classes = 100_000, 3
+    truth, said = (rng.integers(0, classes, n).astype(dtype) for _ in range(2))
+    weight = rng.integers(1, 2**36, n)
+    wrong = truth != said
+    assert _core.mistakes(truth, said, weight, n_jobs) == weight[wrong].sum()
+    found = _core.weigh_anew(truth, said, weight, 1e-9, 2.5, n_jobs)
+    np.testing.assert_array_equal(found, np.maximum(1, np.rint(weight * np.where(wrong, 2.5, 1e-9))))
+    scores = rng.integers(0, 2, (n, classes)).astype(float)
+    expected = scores.copy()
+    expected[np.arange(n), said] += 0.75
+    lost = _core.vote(truth, said, weight, 0.75, scores, n_jobs)
+    np.testing.assert_array_equal(scores, expected)
+    assert lost == weight[expected.argmax(axis=1) != truth].sum()

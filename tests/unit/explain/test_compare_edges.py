@@ -1,0 +1,126 @@
+"""Comparing trees at the edges: texts that are missing to one only, wide integers, fine moments, odd rows, targets."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from tests.support.handmade_trees import leaf, make
+from treewise.data.encoding import Encoding
+from treewise.tree.arrays import Target
+
+LEVELS = ("a", "b", "c", "d")
+
+
+def test_a_marker_of_one_tree_only_is_a_place_of_its_own():
+    y = list("bbaaaabb")
+    a = tw.grow({"x": [-999, -999, 1, 2, 3, 4, 5, 6], "y": y}, "y", na_values=("-999",))
+    b = tw.grow({"x": [None, None, 1, 2, 3, 4, 5, 6], "y": y}, "y")
+    found = tw.compare(a, b, {"x": [-999, 1, None]})
+    assert not found.equivalent
+    assert (found.rows_differ, found.witness, found.witness_row) == (1, {"x": -999}, 1)
+    assert [(w.words, w.said, w.rows) for w in found.where] == [("x = -999", ("b", "a"), 1)]
+    made = tw.compare(a, b)
+    assert a.predict(made.witness) != b.predict(made.witness)
+    again = tw.compare(b, a)
+    assert a.predict(again.witness) != b.predict(again.witness)
+    assert tw.compare(a, a, {"x": [-999, 1, None]}).equivalent
+
+
+@pytest.mark.parametrize("marked", [(("?",), ()), ((), ("?",)), (("?", "a"), ("b", "zz"))])
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value"])
+def test_markers_among_levels_agree_with_predictions(marked, categorical):
+    cells = ["a", "b", "c", "d", "?", "zz", None]
+    trees = [
+        tw.grow(
+            {"c": list("aabbccdd??"), "d": list("abcdabcdab"), "y": list(answers)},
+            "y",
+            na_values=marks,
+            categorical=categorical,
+        )
+        for marks, answers in zip(marked, ("NNPPNPNPNN", "NPPPNNNPPP"), strict=True)
+    ]
+    table = {"c": [c for c in cells for _ in cells], "d": cells * len(cells)}
+    one, two = (tree.predict(table) for tree in trees)
+    found = tw.compare(*trees, table)
+    assert found.rows_differ == sum(x != y for x, y in zip(one, two, strict=True))
+    assert found.equivalent == (found.rows_differ == 0)
+    made = tw.compare(*trees)
+    assert made.equivalent == found.equivalent
+    if not made.equivalent:
+        assert trees[0].predict(made.witness) != trees[1].predict(made.witness)
+
+
+def test_the_witness_is_no_marker_of_who_asks():
+    y = list("AABBABAB")
+    a = tw.grow({"c": list("bbccbb99"), "y": y}, "y", na_values=["9"], missing="branch")
+    b = tw.grow({"c": list("99cc99bb"), "y": y}, "y", max_leaf_nodes=1)
+    found = tw.compare(a, b)
+    assert not found.equivalent
+    assert a.predict(found.witness) != b.predict(found.witness)
+    assert found.cases == 2
+
+
+def test_markers_that_cannot_be_told_apart_are_refused():
+    days = ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"]
+    a = tw.grow({"t": days, "y": list("aabb")}, "y", na_values=["9999-12-31"])
+    b = tw.grow({"t": days, "y": list("aabb")}, "y")
+    with pytest.raises(
+        tw.TreewiseError, match='"9999-12-31" means missing to first only: the trees cannot be compared'
+    ):
+        tw.compare(a, b)
+
+
+def test_the_witness_between_two_doubles_is_one():
+    big = 2**60
+    a = tw.grow({"n": [big + 1, big + 255, big + 256, big + 300], "y": list("ABAB")}, "y")
+    b = make([Encoding("n", "number")], Target("y", "classification", ("A", "B")), leaf("B", {"B": 2}))
+    found = tw.compare(a, b)
+    assert a.predict(found.witness) == "A"
+    table = {"n": [big + 1, big + 2, big + 300]}
+    other = tw.grow({"n": [0.5, 1.5, 2.5, 3.5], "y": list("ABBB")}, "y")
+    wide = tw.grow({"n": [big + 1, big + 2, big + 3, big + 4], "y": list("ABBB")}, "y")
+    found = tw.compare(wide, other, table)
+    assert found.rows_differ == sum(w.rows for w in found.where) == 1
+
+
+def test_a_cut_that_finer_moments_cannot_tell_is_refused():
+    near = np.array(["2020-01-01", "2020-01-02", "2020-01-03", "2020-01-04"], "datetime64[D]")
+    moments = near.astype("datetime64[ns]") + np.arange(1, 5)
+    far = np.array(["2400-01-01", "2400-01-02", "2400-01-03", "2400-01-04"], "datetime64[D]")
+    b = tw.grow({"t": moments, "y": list("abbb")}, "y")
+    assert not tw.compare(tw.grow({"t": near, "y": list("aabb")}, "y"), b).equivalent
+    with pytest.raises(tw.TreewiseError, match="one tree asks about 2400-01-02, which the other's ns cannot tell"):
+        tw.compare(tw.grow({"t": far, "y": list("aabb")}, "y"), b)
+
+
+def test_rows_of_other_oddities_are_no_places(monkeypatch):
+    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "MOST_PLACES", 1)
+    a = tw.parse("u = p or missing -> A\nu = q -> A\nu otherwise\n  v = r -> B\n  v otherwise -> A")
+    b = tw.parse("u = p -> A\nu = q -> A\nu otherwise or missing -> C")
+    found = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})
+    assert [(w.words, w.rows) for w in found.where] == [("u never seen and v = r", 1)]
+    assert "These are the places that hold rows of the table" in str(found)
+    found = tw.compare(a, b, {"u": [None, None, "q"], "v": ["r"] * 3})
+    assert (found.rows_differ, found.where_is_all) == (2, False)
+    assert "These are the places that hold rows" not in str(found)
+
+
+def test_rows_of_every_place_are_counted_as_one_by_one():
+    rng = np.random.default_rng(3)
+    data = {f"x{i}": np.where(rng.random(400) < 0.1, np.nan, rng.integers(0, 30, 400)) for i in range(3)}
+    data["c"] = [LEVELS[i] for i in rng.integers(0, 4, 400)]
+    trees = [tw.grow(data | {"y": rng.choice(["N", "P"], 400)}, "y", max_leaf_nodes=20) for _ in range(2)]
+    found = tw.compare(*trees, data)
+    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    assert found.rows_differ == sum(w.rows for w in found.where) + found.rows_odd
+    for where in found.where[:20]:
+        assert where.rows == sum(where.region.contains(row) for row in rows if all(c == c for c in row.values()))
+
+
+def test_both_are_judged_by_what_the_grown_one_predicts():
+    table = {"x": [1, 2, 3, 4], "class": ["First", "Second", "First", "Third"], "survived": [1, 1, 0, 0]}
+    grown, written = tw.grow(table, "survived", columns=["x"]), tw.parse("x <= 2.5 -> 1\nx > 2.5 -> 0")
+    for pair in ((written, grown), (grown, written), (written, written)):
+        assert [side.error.wrong for side in tw.compare(*pair, data=table).sides] == [0, 0]

@@ -1,0 +1,400 @@
+"""How sure a tree is: gaps as the trace has them, resamples by brute force, and what must come out on known tables."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import treewise as tw
+from tests.support.random_tables import drawn as drawn_table
+from tests.support.random_tables import quick
+from treewise.errors import DataError, ParameterError
+from treewise.explain.stability.margins import margins
+from treewise.explain.stability.resamples import (
+    CounterpartSearch,
+    ReferenceTree,
+    drawn,
+)
+from treewise.predict.predict import find_nodes
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.resampling import part, resampled, within_bounds
+
+RNG = np.random.default_rng(11)
+
+
+def noise(n=120, columns=6, seed=0):
+    rng = np.random.default_rng(seed)
+    return {**{f"x{i}": rng.normal(size=n) for i in range(columns)}, "y": rng.choice(["a", "b"], n)}
+
+
+def clear(n=400, seed=0):
+    """The first question is beyond doubt, the second hardly less."""
+    rng = np.random.default_rng(seed)
+    first, second, third = (rng.uniform(size=n) for _ in range(3))
+    y = np.where(first > 0.5, "c", np.where(second > 0.5, "b", "a"))
+    return {"first": first, "second": second, "third": third, "y": y}
+
+
+# -- gaps -------------------------------------------------------------------------------------------------------------
+
+
+@quick(0.5)
+@given(drawn_table())
+def test_gaps_are_those_of_the_trace(table):
+    """Winner, runner-up, margin and ties, with every option mixed with every other."""
+    options = {name: value for name, value in table.options.items() if name != "ties"}
+    tree = tw.grow(table.data, "y", **options)
+    problem = prepare(table.data, "y", **options)
+    trace = tree.trace(table.data, sample_weight=options.get("sample_weight"))
+    for node, gap in margins(tree, problem).items():
+        found = trace[node]
+        assert found.winner == tree.split_at(node).column
+        assert gap.runner_up == found.runner_up
+        if found.runner_up is not None:
+            assert (gap.behind == 0) >= found.tie
+            assert gap.score - gap.second == pytest.approx(found.margin, rel=1e-9, abs=1e-12)
+
+
+def test_a_column_and_its_copy_are_a_tie():
+    data = clear()
+    found = tw.stability({**data, "copy": data["first"]}, "y", max_depth=1, resamples=5)
+    assert (found.nodes[0].runner_up, found.nodes[0].behind) == ("copy", 0.0)
+    assert "at node 0 copy is as good as first" in found.paragraph
+
+
+def test_a_single_column_has_no_runner_up():
+    data = clear()
+    found = tw.stability({"first": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=3)
+    assert found.nodes[0].runner_up is found.nodes[0].behind is None
+
+
+# -- resamples --------------------------------------------------------------------------------------------------------
+
+
+def test_draws_are_those_of_the_seed_and_as_many_as_rows():
+    first = drawn(50, 3, 0)
+    assert first.sum() == len(first) == 50
+    assert np.array_equal(first, drawn(50, 3, 0))
+    assert not np.array_equal(first, drawn(50, 3, 1))
+    assert not np.array_equal(first, drawn(50, 4, 0))
+    rows = np.random.default_rng((3, 0)).integers(0, 50, 50)
+    assert np.array_equal(first, np.bincount(rows, minlength=50))
+
+
+def test_repeated_rows_and_weights_grow_the_same_tree():
+    problem = prepare("penguins", max_depth=3)
+    times = drawn(len(problem), 0, 0)
+    repeated, weighed = (resampled(problem, times, way) for way in (False, True))
+    assert len(repeated) == len(problem)
+    assert len(weighed) == np.count_nonzero(times)
+    one, other = grow_training_set(repeated), grow_training_set(weighed)
+    assert [one.split_at(n) for n in range(len(one))] == [other.split_at(n) for n in range(len(other))]
+    assert np.array_equal(one.arrays.weight, other.arrays.weight)
+
+
+def test_weights_that_would_be_too_heavy_become_coarser():
+    data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51, *[1.0] * 7]}
+    problem = prepare(data, "y", sample_weight="w", ignore=["w"])
+    times = np.array([8, 0, 0, 0, 0, 0, 0, 0]) + np.eye(8, dtype=int)[1]
+    heavy = resampled(problem, times, as_weights=True)
+    assert float(heavy.weight.sum()) < 2.0**53
+    assert within_bounds(problem) is problem
+    grow_training_set(heavy)
+
+
+def brute_force(reference_tree, tree, problem):
+    """The three ways in which a question comes back, with sets of rows."""
+
+    def rows_of(t):
+        ends = find_nodes(t, problem.columns, len(problem))
+        return [{r for r, e in enumerate(ends.tolist()) if n in t.path(e)} for n in range(len(t))]
+
+    def column(t, n):
+        return None if t.split_at(n) is None else t.split_at(n).column
+
+    mine, theirs = rows_of(reference_tree), rows_of(tree)
+    place = {0: 0}
+    told = {}
+    for node in range(len(reference_tree)):
+        if reference_tree[node].is_leaf:
+            continue
+        asks = column(reference_tree, node)
+        parent = reference_tree[node].parent
+        if parent is not None and parent in place and column(tree, place[parent]) == column(reference_tree, parent):
+            branches = tree.children(place[parent])
+            shared = [len(mine[node] & theirs[b]) for b in branches]
+            place[node] = branches[shared.index(max(shared))]
+        overlap = [len(mine[node] & other) / len(mine[node] | other) for other in theirs]
+        again = [o for n, o in enumerate(overlap) if column(tree, n) == asks and o >= 0.5]
+        asked = [r for r in mine[node] if any(column(tree, n) == asks and r in theirs[n] for n in range(len(tree)))]
+        best = overlap.index(max(overlap))
+        told[node] = (
+            node in place and column(tree, place[node]) == asks,
+            bool(again),
+            len(asked) / len(mine[node]),
+            max(again, default=0.0),
+            None if max(overlap) < 0.5 else column(tree, best),
+        )
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("data", ["penguins", "noise"])
+def test_questions_come_back_as_by_brute_force(data, seed):
+    given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
+    problem = prepare(**given_to, max_depth=4)
+    tree = grow_training_set(problem)
+    other = grow_training_set(resampled(problem, drawn(len(problem), seed, 0), as_weights=False))
+    found = CounterpartSearch(
+        ReferenceTree(tree, problem), other, find_nodes(other, problem.columns, len(problem))
+    ).every()
+    names = [None, *tree.columns]
+    for told, (node, wanted) in zip(found, brute_force(tree, other, problem).items(), strict=True):
+        place, again, asked, overlap, column = wanted
+        assert (told["place"], told["again"]) == (place, again), node
+        assert (told["asked"], told["overlap"]) == pytest.approx((asked, overlap)), node
+        assert names[max(told["column"], -1) + 1] == column, node
+
+
+def test_the_same_tree_comes_back_whole():
+    problem = prepare("penguins", max_depth=4)
+    tree = grow_training_set(problem)
+    found = CounterpartSearch(
+        ReferenceTree(tree, problem), tree, find_nodes(tree, problem.columns, len(problem))
+    ).every()
+    assert found["place"].all()
+    assert found["again"].all()
+    assert np.all(found["asked"] == 1)
+    assert np.all(found["overlap"] == 1)
+    assert found["same_test"].all()
+
+
+def test_the_same_test_parts_the_values_present_alike():
+    """A cut elsewhere in the same gap is the same test; one value further it is another; levels may change sides."""
+    data = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "w", "w"], "y": ["a", "a", "b", "b"]}
+    problem = prepare(data, "y")
+    trees = {cut: tw.grow(data, "y", max_depth=0).split(0, cut, data) for cut in ("x <= 2.5", "x <= 2.1", "x <= 3.5")}
+    trees |= {of: tw.grow(data, "y", max_depth=0).split(0, of, data) for of in ("c in {u, v}", "c = w", "c = v")}
+
+    def same(one, other):
+        ends = find_nodes(trees[other], problem.columns, len(problem))
+        return bool(CounterpartSearch(ReferenceTree(trees[one], problem), trees[other], ends).every()["same_test"][0])
+
+    assert same("x <= 2.5", "x <= 2.1")
+    assert not same("x <= 2.5", "x <= 3.5")
+    assert same("c in {u, v}", "c = w")
+    assert not same("c in {u, v}", "c = v")
+    assert not same("x <= 2.5", "c = w")
+
+
+# -- what must come out -----------------------------------------------------------------------------------------------
+
+
+def test_few_rows_repeated_many_times_are_always_told_apart_alike():
+    three = {"x": [0.0, 1.0, 2.0], "z": ["u", "v", "u"], "y": ["a", "b", "c"]}
+    data = {name: np.repeat(cells, (600, 200, 50)) for name, cells in three.items()}
+    found = tw.stability(data, "y", resamples=30)
+    assert all(n.place == n.again == n.asked == n.overlap == 1 for n in found.nodes)
+    assert all(n.cut_low == n.cut_high for n in found.nodes if n.cut_low is not None)
+    assert found.agreement.every == found.agreement.unseen == found.agreement.steady == 1
+    assert np.all(found.same_answer == 1)
+    assert "The first question is safe: " in found.paragraph
+    assert "in all 30 resamples" in found.paragraph
+    assert "All have 3 leaves." in found.paragraph
+
+
+def test_noise_is_called_noise():
+    found = tw.stability(noise(), "y", max_depth=4, resamples=40)
+    assert found.nodes[0].place < 0.9
+    assert np.mean([n.again for n in found.nodes[1:]]) < 0.5
+    assert "this tree is one of many that fit about as well" in found.paragraph
+    assert found.agreement.unseen < 0.8
+
+
+def test_what_is_clear_is_called_so():
+    found = tw.stability(clear(), "y", max_depth=2, resamples=40)
+    assert [n.column for n in found.nodes] == ["first", "second"]
+    assert all(n.place == n.again == 1 for n in found.nodes)
+    for n in found.nodes:
+        assert abs(n.cut_median - 0.5) < 0.02
+        assert n.cut_low <= n.cut_median <= n.cut_high
+    assert found.agreement.every > 0.98
+    assert found.first == {"first": 40}
+
+
+def test_numbers():
+    x = RNG.uniform(size=300)
+    data = {"x": x, "z": RNG.normal(size=300), "y": np.where(x > 0.5, 10.0, 0.0) + RNG.normal(size=300)}
+    found = tw.stability(data, "y", max_depth=1, resamples=20)
+    assert found.nodes[0].place == 1
+    assert 0 < found.agreement.every < 0.5
+    assert found.agreement.spread == pytest.approx(5, rel=0.05)
+    assert found.agreement.steady is None
+    assert "root mean square" in found.paragraph
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_numbers_of_any_size(scale):
+    data = clear()
+    y = data["first"] + data["second"] ** 2
+    usual, other = (
+        tw.stability({**data, "y": numbers}, "y", max_depth=2, resamples=3, criterion="absolute_error").agreement
+        for numbers in (y, y * scale)
+    )
+    assert other.every == pytest.approx(usual.every * scale)
+    assert other.unseen == pytest.approx(usual.unseen * scale)
+    assert other.spread == pytest.approx(usual.spread * scale)
+
+
+def test_agreement_by_hand():
+    """The mean over resamples of the share of rows with the same class, each tree grown as documented."""
+    problem = prepare("penguins", max_depth=2)
+    found = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
+    tree, shares, unseen = grow_training_set(problem), [], []
+    own = tree.arrays.label[find_nodes(tree, problem.columns, len(problem))]
+    for number in range(3):
+        rows = np.sort(np.random.default_rng((9, number)).integers(0, len(problem), len(problem)))
+        other = grow_training_set(part(problem, rows))
+        same = other.arrays.label[find_nodes(other, problem.columns, len(problem))] == own
+        shares.append(same.mean())
+        unseen.append(same[~np.isin(np.arange(len(problem)), rows)])
+    assert found.agreement.every == pytest.approx(np.mean(shares))
+    assert found.agreement.unseen == pytest.approx(np.concatenate(unseen).mean())
+
+
+def test_a_tree_that_asks_nothing():
+    found = tw.stability("penguins", max_depth=0, resamples=3)
+    assert found.nodes == ()
+    assert found.paragraph.startswith("The tree asks nothing; trees of none of 3 resamples ask something.")
+    assert found.to_frame().height == 0
+    assert "asks nothing" in str(found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pruning": "cv"},
+        {"preset": "c45"},
+        {"pruning": "reduced_error", "validation": 0.3},
+        {"pruning": "reduced_error", "validation": "penguins"},
+        {"pruning": {"method": "pessimistic", "raising": True}},
+        {"criterion": "gain_ratio", "max_depth": 2, "class_weight": "balanced"},
+        {"categorical": "any", "missing": "branch", "max_leaf_nodes": 5, "ties": "random"},
+        {"cost": {"Gentoo": {"Adelie": 5}}, "max_depth": 2},
+    ],
+)
+def test_the_same_for_any_number_of_threads_and_as_grow_grows(options):
+    one, three = (tw.stability("penguins", resamples=4, random_state=2, n_jobs=n, **options).to_dict() for n in (1, 3))
+    assert one == three
+    tree = tw.grow("penguins", random_state=2, **options)
+    assert [n["node"] for n in one["nodes"]] == [n for n in range(len(tree)) if not tree[n].is_leaf]
+    assert one["leaves"]["tree"] == tree.n_leaves
+    assert one != tw.stability("penguins", resamples=4, random_state=3, **options).to_dict()
+
+
+def test_other_kinds_of_columns():
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01") + rng.integers(0, 300, 200).astype("timedelta64[D]")
+    late = days > np.datetime64("2024-06-01")
+    data = {
+        "day": days.tolist(),
+        "wide": (2**60 + rng.integers(0, 9, 200)).tolist(),
+        "x": [None if i % 7 == 0 else float(i) for i in range(200)],
+        "y": np.where(late, "late", "early").tolist(),
+    }
+    found = tw.stability(data, "y", resamples=10)
+    assert found.nodes[0].column == "day"
+    assert found.nodes[0].cuts.startswith("2024-0")
+    gone = tw.stability({"x": [None, 1.0] * 50, "y": ["a", "b"] * 50}, "y", resamples=5)
+    assert gone.nodes[0].again == 1  # it asks whether x is missing: no threshold to speak of
+    assert gone.nodes[0].cut_median is None
+
+
+@quick(0.5)
+@given(drawn_table())
+def test_every_table_can_be_questioned(table):
+    """With every option mixed with every other, and resamples that lack classes, levels and values."""
+    found = tw.stability(table.data, "y", resamples=3, **table.options)
+    assert found.tree == table.grow()
+    for n in found.nodes:
+        assert 0 <= n.place <= 1
+        assert 0 <= n.again <= 1
+        assert 0 <= n.asked <= 1 + 1e-12
+        assert n.overlap is None or 0.5 <= n.overlap <= 1 + 1e-12
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert str(found)
+
+
+# -- forms and mistakes -----------------------------------------------------------------------------------------------
+
+
+def test_forms():
+    found = tw.stability("penguins", max_leaf_nodes=4, resamples=5)
+    frame = found.to_frame()
+    assert frame["node"].to_list() == [n.node for n in found.nodes]
+    assert frame["again"].to_list() == [n.again for n in found.nodes]
+    assert found.to_csv().splitlines()[0].startswith("node,column,question,rows,score,runner_up,")
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["paragraph"] == found.paragraph
+    assert len(told["leaves"]["resamples"]) == 5
+    assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
+    assert len(max(str(found).splitlines(), key=len)) <= 100
+    assert found.tree == tw.grow("penguins", max_leaf_nodes=4)
+
+
+def test_hostile_names():
+    name = "<b>x|\x1b[31m\n"
+    data = clear()
+    found = tw.stability({name: data["first"], "copy": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=2)
+    assert "\x1b" not in str(found)
+    assert "<b>" not in found.to_html()
+    assert found.to_frame()["column"].to_list() == [name]
+
+
+@pytest.mark.parametrize("resamples", [0, 2.5, "ten", None, True])
+def test_what_is_no_number_of_resamples_is_said(resamples):
+    with pytest.raises(ParameterError, match="must be a whole number, from 1 to 1000000"):
+        tw.stability("penguins", resamples=resamples)
+
+
+def test_other_mistakes_are_those_of_grow():
+    with pytest.raises(ParameterError, match="no option max_deep"):
+        tw.stability("penguins", max_deep=3)
+    with pytest.raises(ParameterError, match="n_jobs=0"):
+        tw.stability("penguins", n_jobs=0)
+    with pytest.raises(ParameterError, match="random_state=-1"):
+        tw.stability("penguins", random_state=-1)
+    with pytest.raises(DataError, match="no column"):
+        tw.stability("penguins", "nothing")
+
+
+def test_progress_and_interruption():
+    shares = []
+    tw.stability("penguins", resamples=4, progress=shares.append)
+    assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]  # four resamples, then the gaps
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tw.stability("penguins", resamples=1000, progress=stop)
+
+
+@pytest.mark.parametrize("unit", [1, 1_000_003])
+def test_cuts_of_wide_integers_and_nanoseconds_are_exact(unit):
+    rng = np.random.default_rng(0)
+    whole = 2**60 + unit * rng.integers(0, 1000, 200)
+    y = (whole > 2**60 + unit * 500).astype(int)
+    found = tw.stability({"n": whole, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
+    assert found.question == f"n <= {found.cut_median}"
+    stamps = whole.view("datetime64[ns]")
+    found = tw.stability({"t": stamps, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
+
+
+def cuts_between(values):
+    levels = [int(value) for value in np.unique(values)]
+    return [(a + b) // 2 for a, b in pairwise(levels)]

@@ -1,0 +1,199 @@
+"""The stump: its tree is the one grow makes, and its candidates stand in the order in which the search prefers them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import treewise as tw
+from tests.support.displayables import forms
+from tests.support.output_checks import CHECKS
+from tests.support.random_tables import drawn, quick
+from treewise.explain.stump import equals
+from treewise.train.grow import prepare
+from treewise.train.reference import NodeScorer, candidates, find_best_split, pick, tied
+
+
+def listed(problem):
+    """Every candidate of the first node, by the search alone."""
+    rows = np.arange(len(problem))
+    judge = NodeScorer.of(problem.at(rows), rows)
+    return [c for column in range(len(problem.columns)) for c in candidates(judge, rows, column)]
+
+
+def one_test(table):
+    return {**table.options, "max_depth": 1}
+
+
+@given(drawn())
+@quick()
+def test_candidates_stand_in_the_order_of_the_search(table):
+    options = one_test(table)
+    found = tw.stump(table.data, "y", **options)
+    assert found.tree == table.grow(max_depth=1)
+    problem = prepare(table.data, "y", **options)
+    if found.node.settled:
+        assert len(found) == 0
+        return
+    every = listed(problem)
+    assert sorted(test.traced.candidate.key for test in found) == sorted(c.key for c in every)
+    ranked = [test for test in found if test.rank is not None]
+    assert [test.traced.eligible for test in found] == [True] * len(ranked) + [False] * (len(found) - len(ranked))
+    best = find_best_split(problem, np.arange(len(problem)))
+    if isinstance(best, str):
+        assert not ranked or best == "min_impurity_decrease"
+        return
+    if options.get("ties") != "random":
+        assert found[0].traced.candidate.key == best.key
+    if options["criterion"] == "c45":
+        return
+    left = [test.traced.candidate for test in ranked]
+    while left:  # whoever comes next is one the search would pick of those that are left, but for the order of equals
+        assert tied(left[0], pick(left, None))
+        del left[0]
+
+
+@given(drawn())
+@quick()
+def test_equals_share_a_rank_and_ranks_count_candidates(table):
+    found = [test for test in tw.stump(table.data, "y", **one_test(table)) if test.rank is not None]
+    ranks = [test.rank for test in found]
+    for place, rank in enumerate(ranks):
+        assert rank == (place + 1 if place == 0 or ranks[place - 1] != rank else ranks[place - 1])
+    same = {}
+    for test in found:
+        exact = (test.traced.candidate.merit, test.traced.candidate.slack)
+        if table.options["criterion"] != "c45":
+            assert same.setdefault(exact, test.rank) == test.rank
+
+
+def test_who_may_reach_the_best_of_the_rest_is_its_equal():
+    """Merit ± slack: 10±0, 9±3 (may be 10), 7±0 (is below all that 10±0 can be), 5±1, 4±0 (may be 5±1's least)."""
+
+    def made(merit, slack):
+        return SimpleNamespace(candidate=SimpleNamespace(merit=merit, slack=slack)), merit
+
+    given = [made(4, 0), made(10, 0), made(7, 0), made(9, 3), made(5, 1)]
+    assert [[merit for _, merit in group] for group in equals(given)] == [[9, 10], [7], [5, 4]]
+
+
+def test_the_notes_tables():
+    section5 = tw.stump("admissions", preset="id3", per="total")
+    assert [(t.rank, t.test, round(t.gain, 3)) for t in section5] == [
+        (1, "GPA", 7.145),
+        (2, "University", 1.145),
+        (3, "Recommendation", 1.119),
+        (4, "Published", 0.249),
+    ]
+    id3_notes = tw.stump("seven_points", unit="nats")
+    assert [(t.test, round(t.gain, 4)) for t in id3_notes] == [
+        ("x2 <= 0.5", 0.3255),
+        ("x1 <= 0.5", 0.2121),
+        ("x1 <= 1.5", 0.2022),
+        ("x2 <= 1.5", 0.1175),
+    ]
+
+
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value", "ordinal", "any"])
+def test_every_kind_of_split(categorical):
+    found = tw.stump("food", categorical=categorical)
+    kinds = {test.kind for test in found}
+    if categorical == "any":
+        assert kinds == {"subset", "multiway", "one_value", "ordinal"}
+        assert "  kind " in str(found)
+    else:
+        assert categorical in kinds
+    assert found.tree.depth == 1
+    assert found.best.column == found.tree[0].split.column
+
+
+def test_ties_are_said():
+    found = tw.stump("xor")
+    assert [(test.rank, test.chosen) for test in found] == [(1, True), (1, False)]
+    drawn_at_random = [tw.stump("xor", ties="random", random_state=seed) for seed in range(12)]
+    assert {stump.best.test for stump in drawn_at_random} == {"x1 <= 0.5", "x2 <= 0.5"}
+    for stump in drawn_at_random:
+        assert stump[0].column == stump.tree[0].split.column
+
+
+def test_c45_ranks_columns_by_their_ratio_and_the_rest_by_gain():
+    found = tw.stump("penguins", preset="c45")
+    scored = [test for test in found if test.score is not None]
+    assert list(found[: len(scored)]) == scored
+    assert [t.score for t in scored] == sorted((t.score for t in scored), reverse=True)
+    assert len({t.column for t in scored}) == len(scored)
+    assert found.best.column == found.tree[0].split.column
+
+
+def test_branches_of_numbers_and_weights():
+    table = {"x": [1, 2, 3, 4], "y": [1.5, 1.5, 7.0, 9.0], "w": [1, 1, 2, 1]}
+    found = tw.stump(table, "y", sample_weight="w")
+    assert found.best.test == "x <= 2.5"
+    assert [(b.rows, b.weight, b.value) for b in found.best.branches] == [(2, 2, 1.5), (2, 3, 23 / 3)]
+    assert "[2 1.5] [3 7.6667]" in str(found)
+
+
+def test_a_stump_that_asks_nothing():
+    pure = tw.stump({"x": [1, 2], "y": ["a", "a"]}, "y")
+    assert (len(pure), pure.best, pure.tree.n_leaves) == (0, None, 1)
+    assert str(pure).endswith("Nothing is to be told apart: pure.")
+    small = tw.stump("penguins", min_impurity_decrease=2)
+    assert small.best is None
+    assert small[0].rank == 1
+    assert "The tree asks nothing: no split reaches min_impurity_decrease." in str(small)
+    leaf = tw.stump("four_points", "y", min_samples_leaf=2)
+    assert [(test.test, test.rank) for test in leaf] == [("x1 <= 0.5", 1), ("x1 <= 1.5", None), ("x2 <= 0.5", None)]
+    assert "Without a rank: a test that leaves a branch too small to be a leaf." in str(leaf)
+    constant = tw.stump({"c": [3, 3, 3], "x": [1, 2, 3], "y": ["a", "b", "b"]}, "y")
+    assert "c: all 3 rows are 3: no split." in str(constant)
+
+
+def test_forms():
+    found = tw.stump("penguins", "body_mass_g", drop_missing_target=True)
+    for form, text in forms(found):
+        CHECKS[form](text)
+    frame = found.to_frame()
+    assert frame.columns == ["rank", "column", "test", "kind", "gain", "score", "branches", "chosen"]
+    assert len(frame) == len(found)
+    assert found.to_dict()["candidates"][0]["test"] == found.best.test
+    assert repr(found[0]) == f"<1. {found.best.test} · gain {found.best.gain:.4g}>"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_depth": 2}, "max_depth=2: a stump has one test. Leave it out, or grow a tree."),
+        ({"pruning": "cv"}, "pruning=…: a stump is one test, and there is nothing to prune. Leave it out."),
+        ({"max_features": 2}, "max_features=…: a stump is the best of all tests, and none is drawn. Leave it out."),
+        ({"splitter": "random"}, "splitter=…: a stump is the best of all tests, and none is drawn. Leave it out."),
+        ({"ccp_alpha": 0.1}, "ccp_alpha=…: a stump is one test, and there is nothing to prune. Leave it out."),
+        ({"unit": "bit"}, "unit='bit': must be"),
+        ({"criterium": "gini"}, 'no option criterium. Did you mean "criterion"?'),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(tw.ParameterError) as error:
+        tw.stump("penguins", **options)
+    assert str(error.value).startswith(message)
+
+
+def test_the_same_for_any_number_of_threads():
+    assert tw.stump("penguins", n_jobs=1).tree == tw.stump("penguins", n_jobs=2).tree == tw.stump("penguins").tree
+    assert tw.stump("penguins", max_depth=1).tree == tw.stump("penguins").tree
+
+
+def test_a_column_that_gives_the_target_away_is_noted():
+    data = {"leak": ["yes", "no"] * 20, "x": list(range(40)), "y": [1, 0] * 20}
+    assert "leak: it alone tells every y apart." in " ".join(str(tw.stump(data, "y")).split())
+    assert "alone" not in str(tw.stump(data, "y", ignore=["leak"]))
+
+
+def test_a_long_test_is_short_for_readers_and_whole_as_data():
+    names = [f"n{i:02}" for i in range(40)]
+    found = tw.stump({"name": names * 2, "y": ["abc"[i % 3] for i in range(40)] * 2}, "y", categorical="subset")
+    shown = found.to_text(200, most=2)
+    assert "name in {n00, n03, n06, n09, n12, +9}" in shown
+    assert "n15" not in shown
+    assert found[0].test.startswith("name in {n00, n03, n06, n09, n12, n15, ")
+    assert found.to_dict()["candidates"][0]["test"] == found[0].test

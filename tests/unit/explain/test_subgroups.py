@@ -1,0 +1,319 @@
+"""Groups worth knowing: counts are those of the rows, p-values those of other programs, and noise is called noise."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treewise as tw
+from tests.support.handmade_trees import OFFICIALS
+from tests.support.random_tables import drawn, quick
+from treewise.explain.rules.terminal_nodes import class_place
+from treewise.explain.subgroups.node_groups import ALL, KeptGroups
+from treewise.explain.subgroups.statistics import GroupStatistics, fisher, holm, newcombe, welch
+from treewise.predict.confidence_intervals import wilson
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@quick(2)
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
+def test_fisher_is_the_sum_of_all_tables_no_more_probable(hits, misses, rest_hits, rest_misses):
+    n, rest, all_hits = hits + misses, rest_hits + rest_misses, hits + rest_hits
+    ways = {k: math.comb(n, k) * math.comb(rest, all_hits - k) for k in range(min(n, all_hits) + 1)}
+    total = sum(ways.values())
+    exact = Fraction(sum(w for w in ways.values() if w <= ways[hits]), total)
+    assert fisher(hits, n, rest_hits, rest) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fisher_and_welch_agree_with_scipy(seed):
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    n, rest = rng.integers(50, 20_000, 2).tolist()
+    hits, rest_hits = int(rng.binomial(n, 0.3)), int(rng.binomial(rest, 0.32))
+    for few, many in ((hits, rest_hits), (hits // 2, rest_hits), (3, rest // 900), (0, 20 + rest // 100)):
+        table = [[few, n - few], [many, rest - many]]
+        assert fisher(few, n, many, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-7)
+    one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
+    found = welch(GroupStatistics.of(one), GroupStatistics.of(two), 0.9)
+    theirs = stats.ttest_ind(one, two, equal_var=False)
+    assert found.p == pytest.approx(theirs.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
+
+
+def test_tables_too_large_for_a_double_are_not_too_large():
+    assert fisher(300_000, 10**6, 3_100_000, 9 * 10**6) == 0.0
+    assert fisher(4_000, 5_000, 1_000, 5_000) == 0.0
+    for hits in (3_300, 3_100, 2_600):  # not so far out
+        wanted = pytest.importorskip("scipy.stats").fisher_exact([[hits, 5_000 - hits], [5_000 - hits, hits]])[1]
+        assert fisher(hits, 5_000, 5_000 - hits, 5_000) == pytest.approx(wanted, rel=1e-6)
+    assert 0.9 < fisher(300_000, 10**6, 2_700_010, 9 * 10**6) <= 1.0
+
+
+def test_holm_and_newcombe_of_the_papers():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    low, high = newcombe([GroupStatistics(10, 9, 9)], [GroupStatistics(10, 3, 3)], 0.95)
+    assert (round(low[0], 4), round(high[0], 4)) == (0.1705, 0.8090)  # Newcombe 1998, example (d)
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+@quick(0.5)
+@given(drawn(weights=False))
+def test_counts_are_those_of_the_rows(table):
+    if len(table) < 2:
+        return
+    tree = table.grow()
+    cls = None if tree.task == "regression" else tree.classes[0]
+    found = tree.subgroups(table.data, cls).every
+    paths = [tree.path(node) for node in tree.apply(table.data).tolist()]
+    y = table.data["y"]
+    for group in found:
+        mine = [y[i] for i, path in enumerate(paths) if group.node in path]
+        others = [y[i] for i, path in enumerate(paths) if group.node not in path]
+        assert (group.rows, group.rest.n) == (len(mine), len(others))
+        if cls is None:
+            assert group.rate == pytest.approx(np.mean(mine))
+            assert group.group.spread == pytest.approx(np.std(mine), abs=1e-6)
+        else:
+            assert group.hits == mine.count(cls)
+            assert group.rest.hits == others.count(cls)
+            assert group.group.interval(0.95) == pytest.approx(wilson(mine.count(cls), len(mine)))
+    sizes = [(g.rows, g.node) for g in found]
+    assert len(sizes) == len(set(sizes)) == found.looked_at
+    assert [g.p_adjusted for g in found] == pytest.approx(holm([g.departure.p for g in found]))
+
+
+def test_rows_are_in_the_groups_that_cover_them():
+    tree = tw.grow("penguins", max_leaf_nodes=6)
+    found = tree.subgroups("penguins", "Adelie").every
+    table = tw.read("penguins")
+    rows = [dict(zip(table.columns, cells, strict=True)) for cells in table.to_polars().rows()]
+    for group in found:
+        assert sum(map(group.covers, rows)) == group.rows
+
+
+def c_section(n, seed, risk=0.6):
+    """A table with one group of high risk, known to nobody: short women past forty (CS221 notes 6, section 4)."""
+    rng = np.random.default_rng(seed)
+    data = {"age": rng.integers(18, 46, n), "height": rng.integers(145, 185, n), "visits": rng.integers(0, 12, n)}
+    high = (data["age"] > 40) & (data["height"] <= 155)
+    urgent = rng.random(n) < np.where(high, risk, 0.08)
+    return {
+        **{name: values.tolist() for name, values in data.items()},
+        "urgent": np.where(urgent, "yes", "no").tolist(),
+    }
+
+
+def test_an_unknown_group_of_high_risk_is_found_and_found_again():
+    tree = tw.grow(c_section(4000, 1), "urgent", min_samples_leaf=20, max_leaf_nodes=4)
+    found = tree.subgroups(c_section(4000, 1), "yes", test=c_section(3000, 2))
+    first = found[0]
+    assert found.seen
+    assert set(first.region.conditions) == {0, 1}  # age and height
+    assert 0.45 < first.rate < 0.75
+    assert first.test.confirmed
+    assert first.test.group.n > 20
+    assert first.covers({"age": 44, "height": 150, "visits": 3})
+    assert "These look like the rows the tree was grown on" in str(found)
+    assert f"Found again on the table (3,000 rows): {sum(g.test.confirmed for g in found)} of {len(found)}" in str(
+        found
+    )
+    assert not tree.subgroups(c_section(3000, 2), "yes").seen
+
+
+def test_what_is_found_in_noise_is_not_found_again():
+    rng = np.random.default_rng(0)
+
+    def noise():
+        return {"x1": rng.random(400).tolist(), "x2": rng.random(400).tolist(), "y": rng.integers(0, 2, 400).tolist()}
+
+    on_its_own, again = 0, 0
+    for _ in range(40):
+        train = noise()
+        tree = tw.grow(train, "y", task="classification", max_leaf_nodes=8)
+        on_its_own += len(tree.subgroups(train)) > 0
+        again += len(tree.subgroups(noise())) > 0  # rows the tree has not seen: at most 1 in 20 by chance
+    assert on_its_own > 20
+    assert again <= 6
+
+
+def test_groups_that_repeat_others_are_told_apart():
+    tree = tw.grow("penguins", max_leaf_nodes=4)
+    found = tree.subgroups("penguins", "Gentoo")
+    likes = {group.node: group.like for group in found.every}
+    assert likes[1] == "the rows outside node 6, but for a few"
+    assert likes[4] == "only by node 6, which is a part of it"
+    assert all(not group.like for group in found)
+    assert len(found) + len(found.repeats) + len(found.chance) == found.looked_at == len(tree) - 1
+    halves = {"x": [*range(60)], "y": [*"aaab" * 7, *"aabbbbbb" * 4]}
+    likes = {g.node: g.like for g in tw.grow(halves, "y", max_depth=1).subgroups(halves).every}
+    assert likes == {1: "", 2: "the rows outside node 1"}
+    table = {"x": [*range(60)], "y": [*"a" * 30, *"b" * 29, "a"]}
+    stairs = tw.grow(table, "y").subgroups(table)
+    assert {g.node: g.like for g in stairs.every} == {
+        3: "",
+        1: "the rows outside node 3, but for a few",
+        2: "only by node 3, which is a part of it",
+        4: "",  # one row: may be chance
+    }
+
+
+def test_of_more_classes_each_node_speaks_of_its_own():
+    found = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins")
+    assert [group.cls for group in found] == ["Gentoo", "Adelie", "Chinstrap", "Chinstrap"]
+    assert "share of their class" in str(found)
+    assert found.to_frame()["class"].to_list() == [group.cls for group in found]
+
+
+def test_every_form():
+    found = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
+    frame = found.every.to_frame()
+    assert frame["p"].to_list() == [g.departure.p for g in found.every]
+    assert {"hits", "rest_rate", "like", "confirmed", "group"} <= set(frame.columns)
+    assert found.to_dict()["groups"][0]["rows"] == found[0].rows
+    assert found[:1].to_csv().count("\n") == 2
+    assert found.to_markdown().startswith("**")
+    assert "<script" not in found._repr_mimebundle_()["text/html"]
+    assert "test_rows" not in tw.grow("outlier").subgroups("outlier").to_frame().columns
+
+
+def test_numbers_are_compared_by_their_means():
+    tree = tw.grow("penguins", "body_mass_g", drop_missing_target=True, max_leaf_nodes=4)
+    found = tree.subgroups("penguins", drop_missing_target=True)
+    assert found[0].hits is None
+    assert found[0].cls is None
+    assert "Welch's t-test" in str(found)
+    assert str(found[0]) == "species = Gentoo AND sex = MALE: mean 5,484.8 of 61 rows, against 3,923.2 of 281 others"
+
+
+def test_nothing_to_find():
+    tree = tw.grow("outlier", max_depth=0)
+    found = tree.subgroups("outlier")
+    assert len(found) == found.looked_at == 0
+    assert str(found).startswith("0 groups, by how far their share of y = star departs from the rest")
+    officials = tw.parse(OFFICIALS, target="Class").subgroups("admissions")
+    assert officials.whole.n == 12
+    assert not officials.seen
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"cls": "Gento"}, 'Did you mean "Gentoo"?'),
+        ({"test": 0.3}, "test=0.3: the tree has seen the rows it was grown on. Hold some out before growing"),
+        ({"confidence": 0}, "confidence=0: must be a number between 0 and 1"),
+        ({"min_support": 1.5}, "min_support=1.5: must be a whole number, 0 or more, or a share between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_asked(asked, said):
+    with pytest.raises(tw.ParameterError) as error:
+        tw.grow("penguins", max_depth=1).subgroups("penguins", **asked)
+    assert said in str(error.value)
+
+
+def test_one_row_has_nothing_beside_it():
+    tree = tw.grow("outlier", max_depth=1)
+    with pytest.raises(tw.DataError, match="the table has 1 row: there is nothing to compare a group with"):
+        tree.subgroups({"x1": [1], "x2": [1], "y": ["dot"]})
+
+
+# -- numbers of every size --------------------------------------------------------------------------------------------
+
+
+def steps(scale=1.0, outlier=None):
+    x = np.arange(60.0)
+    y = scale * (np.where(x < 20, 1.0, 3.0) + (x % 3) / 10)
+    y = np.append(y, y[-1] if outlier is None else outlier)
+    return {"x": np.append(x, 100.0), "y": y}
+
+
+STEPS = "x <= 19.5 -> 1\nx > 19.5\n  x <= 80 -> 3\n  x > 80 -> 3"
+
+
+def test_an_infinite_target_is_refused_and_named():
+    said = 'target "y" is inf in row 61 of the table. Leave that row out, or correct it.'
+    with pytest.raises(tw.DataError) as caught:
+        tw.parse(STEPS, target="y", task="regression").subgroups(steps(outlier=math.inf), target="y")
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**660, 2.0**1000])
+def test_numbers_of_any_size_are_compared_alike(scale):
+    tree = tw.parse(STEPS, task="regression")
+    one, other = tree.subgroups(steps(), target="y").every, tree.subgroups(steps(scale), target="y").every
+    assert [group.node for group in one] == [group.node for group in other]
+    for small, large in zip(one, other, strict=True):
+        assert (large.rate, large.group.spread) == (small.rate * scale, small.group.spread * scale)
+        assert large.departure.p == pytest.approx(small.departure.p, rel=1e-9)
+        assert large.departure.low == pytest.approx(small.departure.low * scale)
+
+
+def test_an_outlier_costs_the_other_groups_no_digits():
+    near, far = (
+        {group.node: group for group in tw.parse(STEPS, task="regression").subgroups(table, target="y").every}
+        for table in (steps(outlier=3.0), steps(outlier=1e9 + 0.1))
+    )
+    for node in (1, 3):
+        assert far[node].group.spread == near[node].group.spread
+        assert far[node].group.mean == near[node].group.mean
+    values = steps()["y"][20:60]
+    assert far[4].rest.spread == pytest.approx(np.std(steps()["y"][:60]), rel=1e-12)
+    assert far[3].group.spread == pytest.approx(np.std(values), rel=1e-12)
+
+
+# -- families of tests, and what JSON says ----------------------------------------------------------------------------
+
+
+def test_held_out_p_values_are_corrected_for_the_groups_that_are_shown():
+    rows, fresh = c_section(3_000, 0), c_section(1_500, 1)
+    tree = tw.grow(rows, "urgent", max_leaf_nodes=12)
+    found = tree.subgroups(rows, test=fresh)
+    assert found.repeats or found.chance
+    for groups in (found, found.every):
+        ps = [1.0 if group.test.departure is None else group.test.departure.p for group in groups]
+        assert [group.test.p_adjusted for group in groups] == holm(ps)
+        assert found.to_dict()["test"] == {"table": "the table", "rows": 1_500, "seen": False, "groups": len(found)}
+        assert f"by Holm for the {len(groups)} group" in " ".join(str(groups).split())
+    said = found.to_dict()
+    assert (said["repeats"], said["chance"]) == (len(found.repeats), len(found.chance))
+    assert said["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
+
+
+def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
+    rows = c_section(3_000, 0)
+    tree = tw.grow(rows, "urgent", min_samples_leaf=5)
+    found, ends = tree.subgroups(rows).every, tree.arrays.ends.tolist()
+    for seed in range(5):
+        kept = KeptGroups(ends, 0.95)
+        nodes = []
+        for each in np.random.default_rng(seed).permutation(np.array(found.found, object))[:80]:
+            around = [other for other in nodes if other < each.node < ends[other]]
+            inside = [other for other in nodes if each.node < other < ends[each.node]]
+            outer = [i for i in inside if not any(other < i < ends[other] for other in inside)]
+            assert kept._around(each.node) == max(around, default=ALL)
+            assert [other.node for other in kept._inside(each.node)] == sorted(outer)
+            kept.add(each)
+            nodes.append(each.node)
+
+
+def test_of_more_classes_there_is_no_rate_of_all_rows():
+    said = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
+    assert (said["class"], said["rate"], said["test"]) == (None, None, None)
+
+
+def test_a_class_is_found_however_its_case_is_written():
+    rows = {"x": [1, 2, 3, 4] * 10, "y": [False, False, True, True] * 10}
+    tree = tw.grow(rows, "y")
+    assert tree.subgroups(rows, "true").cls == tree.subgroups(rows, True).cls
+    both = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "A", "b", "b"]}, "y")
+    assert [class_place(both, label) for label in both.classes] == [0, 1, 2]
+    with pytest.raises(tw.ParameterError, match="no such class"):
+        tw.grow({"x": [1, 2, 3, 4], "y": ["aa", "AA", "b", "b"]}, "y").rules(cls="Aa")

@@ -1,0 +1,97 @@
+"""Bars beside the lines of a text tree: as long as the shares, the same with and without colour, plain in a pipe."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treewise as tw
+from tests.support import handmade_trees as handmade
+from tests.support.random_tables import quick
+from treewise._lib.text import display_width
+from treewise.cli.render import COLOURS, STYLES, coloured
+from treewise.show.palette import HUES
+from treewise.show.samples import NodeSamples
+from treewise.show.text_tree.bars import CELLS, DistributionBars, in_cells
+from treewise.show.text_tree.text_tree import render
+
+
+@quick()
+@given(st.lists(st.floats(0, 1000), min_size=1, max_size=9).filter(any), st.integers(1, 40))
+def test_cells_are_divided_by_share(weights, cells):
+    shares = np.array(weights) / sum(weights)
+    found = in_cells(shares, cells)
+    assert sum(found) == cells
+    assert all(abs(many - share * cells) < 1 for many, share in zip(found, shares.tolist(), strict=True))
+
+
+@quick()
+@given(handmade.trees(), st.booleans())
+def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
+    plain = render(tree, ascii=ascii).split("\n")
+    barred = render(tree, ascii=ascii, bars=True).split("\n")
+    assert len(barred) == len(plain)
+    assert all(line.startswith(before) or "below" in before for line, before in zip(barred, plain, strict=True))
+    assert all(display_width(DistributionBars(tree, ascii).of(i)) in (0, CELLS) for i in range(len(tree)))
+    if ascii:
+        assert "\n".join(barred).isascii()
+
+
+@quick()
+@given(handmade.trees())
+def test_colour_only_doubles_what_is_written(tree):
+    painted = render(tree, ascii=False, bars=True, paint=coloured)
+    assert STYLES.sub("", painted) == render(tree, ascii=False, bars=True)
+
+
+@quick(0.5)
+@given(handmade.trees(), st.integers(40, 160))
+def test_bars_keep_to_a_width_and_take_nothing_away_unasked(tree, width):
+    without = render(tree, ascii=False, width=width)
+    fitting = render(tree, ascii=False, width=width, bars=None)
+    if fitting != without and "{" not in without:  # only long sets may give way
+        both = zip(fitting.split("\n"), without.split("\n"), strict=False)
+        assert all(line.startswith(before) for line, before in both)
+    lines = [line for line in fitting.split("\n") if not line.startswith(("bars:", "classes:", "order "))]
+    assert fitting == without or max(map(display_width, lines)) <= width
+
+
+def test_a_number_is_shown_on_the_scale_of_the_tree():
+    tree = tw.grow({"x": [1, 2, 3, 4], "y": [0.0, 0.0, 12.0, 12.0]}, "y", task="regression")
+    bars = DistributionBars(tree)
+    assert [bars.of(i) for i in range(3)] == ["▒▒▒▒▒▒█▒▒▒▒▒", "█···········", "···········█"]
+    assert bars.heading == "0 ▒█▒ 12"
+
+
+def test_where_the_rows_are_at_hand_their_numbers_are_a_histogram(capsys):
+    table = {"x": [1] * 6 + [2] * 6, "y": [0.0, 0.0, 0.0, 0.0, 6.0, 6.0] + [11.9] * 5 + [12.0]}
+    tree = tw.grow(table, "y", task="regression", max_depth=1)
+    bars = DistributionBars(tree, samples=NodeSamples.of(tree, tw.read(table)))
+    assert [bars.of(i) for i in range(3)] == ["▆·····▃····█", "█·····▄·····", "···········█"]
+    assert bars.heading == "0 ▂▇▂ 12"
+    assert DistributionBars(tree, ascii=True, samples=bars.samples).of(1) == "#-----+-----"
+    tree.show(data=table)
+    assert "█·····▄·····" in capsys.readouterr().out
+    few = NodeSamples.of(tree, tw.read({"x": [1], "y": [3.0]}))
+    assert [DistributionBars(tree, samples=few).of(i) for i in range(3)] == ["······█·····", "······█·····", ""]
+
+
+def test_many_classes_share_the_last_mark():
+    tree = tw.grow({"x": list(range(12)), "y": list("abcdef" * 2)}, "y", max_depth=0)
+    assert DistributionBars(tree).of(0) == "██▓▓▒▒░░····"
+    assert DistributionBars(tree).heading.endswith("░ d  · others")
+
+
+def test_a_tree_without_rows_has_no_bars():
+    tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
+    assert render(tree, bars=True) == render(tree)
+
+
+def test_a_terminal_shows_the_colours_of_pictures():
+    levels = (0, 95, 135, 175, 215, 255)
+    for code, hue in zip(COLOURS, HUES, strict=True):
+        if code < 232:
+            there = [levels[(code - 16) // 36], levels[(code - 16) // 6 % 6], levels[(code - 16) % 6]]
+        else:
+            there = [8 + 10 * (code - 232)] * 3
+        here = [int(hue[i : i + 2], 16) for i in (1, 3, 5)]
+        assert max(abs(a - b) for a, b in zip(there, here, strict=True)) <= 40, (code, hue)

@@ -1,0 +1,43 @@
+"""The tree as a value: its shape from the arrays, and its nodes by number."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import treewise as tw
+from tests.support.handmade_trees import trees
+from tests.support.hostile_files import chain
+from treewise.show.text_tree.text_tree import view
+
+
+@settings(max_examples=50, deadline=None)
+@given(trees())
+def test_depths_branches_and_children_are_those_of_the_parents(tree):
+    a = tree.arrays
+    for node, parent in enumerate(a.parent.tolist()):
+        assert tree.depths[node] == (0 if parent < 0 else tree.depths[parent] + 1)
+        assert tree.branch(node) == (None if parent < 0 else tree.children(parent).index(node))
+    assert sorted(child for node in range(len(tree)) for child in tree.children(node)) == list(range(1, len(tree)))
+
+
+def test_depths_of_a_deep_tree():
+    tree = chain(20_000)
+    assert tree.depth == 20_000
+    assert np.array_equal(np.bincount(tree.depths), [1, *[2] * 20_000])
+
+
+@pytest.mark.parametrize("method", ["path", "children", "branch", "words", "counts", "prediction", "split_at"])
+@pytest.mark.parametrize("node", [-1, 99, "3", None, 1.0, [1, 2], pd.Series([1, 2])], ids=str)
+def test_a_node_is_asked_for_by_its_number(method, node):
+    tree = tw.grow("xor")
+    says = r"^(no node -?\d+: the tree has nodes 0 to 6|a node is asked for by its number, 0 to 6, not )"
+    with pytest.raises((TypeError, IndexError), match=says):
+        getattr(tree, method)(node)
+
+
+def test_a_tree_written_by_hand_says_where_missing_values_go():
+    note = 'note  missing values take the first branch of a split, unless another one says "or missing"'
+    assert note in view(tw.parse("x <= 1 -> a\nx > 1 -> b"))
+    assert note not in view(tw.parse("x <= 1 -> a\nx > 1 or missing -> b"))
+    assert note not in view(tw.grow("penguins", max_depth=1))
