@@ -20,7 +20,7 @@ from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, F
 from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
-from treewise.predict.predict import predict
+from treewise.predict import predict
 from treewise.prune.grow_and_prune import grow_and_prune
 from treewise.prune.tree_sequence import nested_trees
 from treewise.train.grow import PRUNING, grow, grow_training_set, pruning_for

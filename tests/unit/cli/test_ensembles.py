@@ -293,10 +293,10 @@ def test_more_rounds(run, boosted):
 def test_more_trees_are_for_a_file(run):
     answer = run("extend nowhere.json nowhere.csv --trees 1")
     assert answer.code == 2
-    assert answer.err == "treewise: more: -o FILE says where to save all trees; it may be MODEL itself.\n"
+    assert answer.err == "treewise: extend: -o FILE says where to save all trees; it may be MODEL itself.\n"
 
 
-@pytest.mark.parametrize("line", ["more f.json admissions --trees 5 -o x.json", "trace b.json penguins --round 1"])
+@pytest.mark.parametrize("line", ["extend f.json admissions --trees 5 -o x.json", "trace b.json penguins --round 1"])
 def test_advice_is_possible_where_the_table_is_another(run, forest, boosted, line):
     answer = run(line)
     assert answer.code == 3
@@ -325,7 +325,7 @@ def test_a_bar_shows_how_far_it_is(run, monkeypatch):
         def __call__(self, done):
             shown.append((self.title, done))
 
-    monkeypatch.setattr(progress, "Bar", Noticed)
+    monkeypatch.setattr(progress, "ProgressBar", Noticed)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert run("grow penguins --ensemble adaboost --n-estimators 5 -q").code == 0
     assert shown == [("grow", share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)]

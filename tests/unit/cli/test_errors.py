@@ -98,7 +98,7 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(import_module("treewise.train.grow"), "grow_problem", broken)
+    monkeypatch.setattr(import_module("treewise.train.grow"), "grow_training_set", broken)
     answer = run("grow penguins")
     assert answer.code == 70
     assert re.search(

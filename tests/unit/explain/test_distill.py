@@ -380,7 +380,7 @@ def test_folds_are_judged_before_anything_is_grown(folds, monkeypatch):
     def grown(*_):
         raise AssertionError("a tree was grown")
 
-    monkeypatch.setattr(distilling, "grow_problem", grown)
+    monkeypatch.setattr(distilling, "grow_training_set", grown)
     with pytest.raises(tw.ParameterError, match=r"^folds=.*: must be a whole number, 2 or more, or 0 for none\.$"):
         tw.distill("island", "penguins", folds=folds)
     with pytest.raises(tw.DataError, match=r"too few for 400 folds"):

@@ -267,7 +267,7 @@ def test_data_forms_make_no_words(penguins, monkeypatch):
     def refuse(*given):
         raise AssertionError("words are made")
 
-    for name in ("nearest_change", "sentence", "other_sentences"):
+    for name in ("nearest_counterfactual", "sentence", "other_sentences"):
         monkeypatch.setattr(f"treewise.explain.row.explanation.{name}", refuse)
     assert penguins.explain("penguins").to_frame().equals(frame)
     assert len(found.to_csv().splitlines()) == len(frame) + 1
@@ -286,7 +286,7 @@ def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):
             made.append(tree)
             super().__init__(tree)
 
-    monkeypatch.setattr(survey, "Descent", Counted)
+    monkeypatch.setattr(survey, "RegionTraversal", Counted)
     kept = [why.sentences for why in penguins.explain("penguins")]
     assert len(made) == 2  # one for the ends, one for the paths
     monkeypatch.setattr(survey, "MOST_KEPT", 3)
