@@ -22,7 +22,7 @@ from treewise._lib.text import plural, safe
 from treewise.data.column import Column, ColumnBuilder, all_missing, float_column, int_column, text_column
 from treewise.data.objects import check_names, polars_text
 from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
-from treewise.errors import DataError, ParameterError, listing, shown
+from treewise.errors import DataError, ParameterError, listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,11 +44,11 @@ class CsvFormat:
     def __post_init__(self) -> None:
         one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
         if self.separator is not None and not (one and self.separator.isascii()):
-            raise ParameterError(f'separator={shown(self.separator)}: must be one character, such as ";".')
+            raise ParameterError('must be one character, such as ";".', parameter="separator", value=self.separator)
         if self.decimal not in (".", ","):
-            raise ParameterError(f'decimal={shown(self.decimal)}: must be "." or ",".')
+            raise ParameterError('must be "." or ",".', parameter="decimal", value=self.decimal)
         if not isinstance(self.header, bool):
-            raise ParameterError(f"header={shown(self.header)}: must be True or False.")
+            raise ParameterError("must be True or False.", parameter="header", value=self.header)
 
 
 def read_csv(

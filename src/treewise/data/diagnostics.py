@@ -74,8 +74,8 @@ def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
     name, stray = safe(column.name), column.say(row)
     cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
     raise DataError(
-        f'column "{name}": {plural(n_numbers, "number")} and {count(n_strays)} {cells} {stray} in row'
-        f" {row + 1:,}. If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}."
+        f'column "{name}": {plural(n_numbers, "number")} and {count(n_strays)} {cells} {stray} in row {row + 1:,}.',
+        hint=f"If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}.",
     )
 
 

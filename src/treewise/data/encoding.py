@@ -174,15 +174,16 @@ def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, 
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         said = f'"{brief(kind)}"' if isinstance(kind, str) else shown(kind)
         raise ParameterError(
-            f'kind of "{safe(name)}": {said} is none.{did_you_mean(kind, KIND_NAMES)} Kinds are'
-            f" {', '.join(KIND_NAMES)}; or give the levels: a list (in their order), or a set."
+            f'kind of "{safe(name)}": {said} is none.',
+            hint=f"{did_you_mean(kind, KIND_NAMES)} Kinds are {', '.join(KIND_NAMES)}; or give the levels: a list"
+            " (in their order), or a set.",
         )
     levels = [level_text(level, name) for level in kind]
     if not levels:
-        raise ParameterError(f'kind of "{safe(name)}": no levels are given. List those that may occur.')
+        raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
         said = listing([safe(level) for level in levels])
-        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}. Give each once.')
+        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}.', hint="Give each once.")
     if isinstance(kind, Set):
         return "nominal", in_order(levels), None
     return "ordered", tuple(levels), None
@@ -194,7 +195,9 @@ def level_text(level: object, name: str) -> str:
         return BOOLEANS[int(level)]
     allowed = isinstance(level, str | float | np.generic | dt.date)
     if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
-        raise ParameterError(f'kind of "{safe(name)}": {shown(level)} is no level. Levels are text, numbers or dates.')
+        raise ParameterError(
+            f'kind of "{safe(name)}": {shown(level)} is no level.', hint="Levels are text, numbers or dates."
+        )
     return str(level)
 
 
@@ -472,7 +475,7 @@ def read_target_text(column: Column) -> Column:
         row = column.first_row(readings.is_marker)
         stray = column.say(row)
         raise DataError(
-            f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.'
-            f" If that means missing: na_values=[{stray}] (--na {stray})."
+            f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.',
+            hint=f"If that means missing: na_values=[{stray}] (--na {stray}).",
         )
     return as_numbers(column, readings)

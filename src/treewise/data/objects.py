@@ -151,8 +151,8 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
     endless = next((row for row, v in enumerate(ints) if v.bit_length() > MOST_BITS), None)
     if endless is not None:
         raise DataError(
-            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits. Compare its'
-            f' logarithm instead, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits.',
+            hint=f'Compare its logarithm instead, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).',
         )
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~there)
@@ -249,6 +249,7 @@ def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
 def unreadable(name: str, what: str) -> DataError:
     """Say that values of a type cannot be compared."""
     return DataError(
-        f'column "{safe(name)}" holds {what} values. Trees compare numbers, text, true/false and dates:'
-        f' convert it first, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+        f'column "{safe(name)}" holds {what} values.',
+        hint=f'Trees compare numbers, text, true/false and dates: convert it first, or leave it out: ignore=["{safe(name)}"]'
+        f" (--ignore {option(name)}).",
     )

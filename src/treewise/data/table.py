@@ -25,7 +25,7 @@ from treewise.data.column import Column, ColumnBuilder, brief
 from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.parse_cells import blank
 from treewise.data.read_memory import read_dicts, read_frame, read_memory
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -207,12 +207,19 @@ def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
     """Return the markers as stripped text."""
     given = [na_values] if isinstance(na_values, (str, int, float)) else na_values
     if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        raise ParameterError(f'na_values={shown(na_values)}: must be a list of markers, such as na_values=["?"].')
+        raise ParameterError(
+            "must be a list of markers, such as " + Param("na_values", ["?"]) + ".",
+            parameter="na_values",
+            value=na_values,
+        )
     markers = list(given)
     for value in markers:
         if not isinstance(value, (str, int, float)):
             raise ParameterError(
-                f'na_values holds {shown(value)}: markers are text or numbers, such as na_values=["?"].'
+                Param("na_values")
+                + f" holds {shown(value)}: markers are text or numbers, such as "
+                + Param("na_values", ["?"])
+                + "."
             )
     return tuple(value.strip() if isinstance(value, str) else number(value) for value in markers)
 

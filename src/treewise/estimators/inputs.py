@@ -23,7 +23,7 @@ from treewise._lib.text import number, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import ColumnBuilder
 from treewise.data.table import Column, Table, read, read_markers
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import name_beside
 from treewise.tree.arrays import Target
 
@@ -293,7 +293,7 @@ def read_weights(sample_weight: Any) -> Any:
         return sample_weight
     weights = np.asanyarray(sample_weight)
     if weights.ndim == 1 and weights.dtype.kind in "biuf" and not weights.any():
-        raise DataError("sample_weight is zero in every row; there is nothing to learn from.")
+        raise DataError(Param("sample_weight") + " is zero in every row; there is nothing to learn from.")
     return weights
 
 
@@ -302,7 +302,9 @@ def validation_table(given: Any, features: FeatureTable, target: Target, who: st
     if given is None or isinstance(given, (int, float, np.number)):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ParameterError("validation: must be a pair (X, y) that fit has not seen, or a share between 0 and 1.")
+        raise ParameterError(
+            "must be a pair (X, y) that fit has not seen, or a share between 0 and 1.", parameter="validation"
+        )
     X, y = given
     column = read_classes(y, who).column if target.task == "classification" else read_quantities(y, who)
     table = read_later(X, features, features.names, who)

@@ -119,7 +119,7 @@ def evaluate(
     way = LeafProbabilities.of(estimate)
     if tree.task == "regression":
         if cost is not None:
-            raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
+            raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
         return evaluate_numbers(here, way)
     matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
     return evaluate_classes(here, way, matrix)

@@ -104,8 +104,9 @@ def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
         return np.stack(ends, axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
-            "the tree predicts medians (criterion absolute_error), and an interval of a median needs the rows, which a"
-            " tree does not keep. Grow it by squared_error for means with intervals."
+            "the tree predicts medians (criterion absolute_error), and an interval of a median needs the"
+            " rows, which a tree does not keep.",
+            hint="Grow it by squared_error for means with intervals.",
         )
     half = np.array(
         [student_half_width(s, k, confidence) for s, k in zip(a.spread[answering].tolist(), n.tolist(), strict=True)]

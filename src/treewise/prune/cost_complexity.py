@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import figure, plural
-from treewise.errors import ParameterError, listing, shown
+from treewise.errors import Param, ParameterError, listing
 from treewise.predict.costs import cost_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
@@ -42,11 +42,17 @@ def decide(
     if ccp_alpha is None:
         if data is None:
             raise ParameterError(
-                'prune("cost_complexity") needs a price a leaf, ccp_alpha=…; or the table the tree was grown on,'
-                " data=…, to choose one by cross-validation."
+                'prune("cost_complexity") needs a price a leaf, '
+                + Param("ccp_alpha", ...)
+                + "; or the table the tree was grown on, "
+                + Param("data", ...)
+                + ", to choose one by cross-validation."
             )
         if not any(step.get("did") == "grow" for step in tree.history):
-            raise ParameterError("cross-validation grows trees as this one was grown, and it was not. Give ccp_alpha.")
+            raise ParameterError(
+                "cross-validation grows trees as this one was grown, and it was not.",
+                hint="Give " + Param("ccp_alpha") + ".",
+            )
         problem = own_problem(tree, data, sample_weight)
         return by_folds(tree, problem, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
     choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
@@ -54,7 +60,8 @@ def decide(
     asked = [f"{name}=" for name, value in choosing.items() if value is not None]
     if asked:
         raise ParameterError(
-            f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds. Leave one of them out."
+            f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds.",
+            hint="Leave one of them out.",
         )
     price = read_price(ccp_alpha)
     nested = nested_trees(tree, risk or "impurity")
@@ -102,8 +109,9 @@ def read_folds(problem: TrainingSet, folds: Any, random_state: int) -> Ints:
     given = np.asarray(folds)
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(problem) or len(np.unique(given)) < 2:
         raise ParameterError(
-            f"folds={shown(folds)}: must be a whole number, 2 or more, or the number of a fold for each of the"
-            f" {len(problem):,} rows."
+            f"must be a whole number, 2 or more, or the number of a fold for each of the {len(problem):,} rows.",
+            parameter="folds",
+            value=folds,
         )
     return given.astype(np.int64)
 

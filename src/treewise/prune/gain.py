@@ -35,8 +35,8 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
         if tree.task == "regression":
             root = figure(float(tree.arrays.impurity[0]))
             raise ParameterError(
-                f"threshold is not given: the least gain of a split in units of {tree.criterion}, of which the root"
-                f" has {root}."
+                f"threshold is not given: the least gain of a split in units of {tree.criterion}, of which the"
+                f" root has {root}."
             )
         threshold = NEARLY_EQUAL
     within("threshold", threshold, 0.0, math.inf)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from treewise._lib.text import number, plural, safe
-from treewise.errors import DataError
+from treewise.errors import Call, DataError, Param
 from treewise.train.grow import prepare_like
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
@@ -24,13 +24,13 @@ def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet
     name = f"data={safe(problem.table_name)}"
     if len(problem) != rows:
         raise DataError(
-            f"{name} has {plural(len(problem), 'row')} that count, and the tree was grown on {rows:,}."
-            " Give the table it was grown on, or tree.refit(data) first."
+            f"{name} has {plural(len(problem), 'row')} that count, and the tree was grown on {rows:,}.",
+            hint="Give the table it was grown on, or " + Call("tree.refit(data)") + " first.",
         )
     here = math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
     if not math.isclose(here, weight, rel_tol=SAME):
         raise DataError(
-            f"{name}: its rows weigh {number(float(f'{here:.6g}'))} together, and where the tree was grown"
-            f" {number(float(f'{weight:.6g}'))}. Give the same sample_weight=… again."
+            f"{name}: its rows weigh {number(float(f'{here:.6g}'))} together, and where the tree was grown {number(float(f'{weight:.6g}'))}.",
+            hint="Give the same " + Param("sample_weight", ...) + " again.",
         )
     return problem

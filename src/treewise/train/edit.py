@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import read
-from treewise.errors import ParameterError, ParseError, shown
+from treewise.errors import ParameterError, ParseError
 from treewise.predict.costs import cost_of, labelled
 from treewise.predict.predict import find_nodes
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
@@ -95,9 +95,11 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     except (IndexError, TypeError) as error:
         raise ParameterError(f"{error}.") from None
     if not isinstance(condition, str):
-        raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
+        raise ParameterError('must be a test in words, such as "x1 <= 0.5".', parameter="condition", value=condition)
     if tree.arrays.kind[node] != LEAF:
-        raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
+        raise ParameterError(
+            f"node {node} is split already ({tree.words(tree.children(node)[0])}).", hint="Name a leaf."
+        )
     problem = problem_again(tree, data, sample_weight)
     split, says_missing = read_condition(tree, condition)
     if not says_missing:

@@ -18,7 +18,7 @@ from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import brief, option
 from treewise.data.table import KindSpec
-from treewise.errors import ParameterError, refuse_unknown, shown
+from treewise.errors import ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, labelled
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
@@ -169,13 +169,13 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
         marker = brief(roles["na_values"])
-        raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
+        raise ParameterError(f'must be a list, na_values=["{marker}"].', parameter="na_values", value=marker)
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
     problem = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
         return problem
     if problem.target.task == "regression":
-        raise ParameterError("cost=…: regression has no classes; leave it out.")
+        raise ParameterError("regression has no classes.", parameter="cost", hint="Leave it out.")
     matrix = CostMatrix.of(cost, problem.target.classes)
     return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
 
@@ -238,8 +238,9 @@ def workers(n_jobs: int | None) -> int:
     count = index(n_jobs)
     if count is None or count == 0 or count > MOST_WORKERS:
         raise ParameterError(
-            f"n_jobs={shown(n_jobs)}: must be a whole number of threads, at most {MOST_WORKERS},"
-            " or -1 for one a processor, -2 for one fewer."
+            f"must be a whole number of threads, at most {MOST_WORKERS}, or -1 for one a processor, -2 for one fewer.",
+            parameter="n_jobs",
+            value=n_jobs,
         )
     return count if count > 0 else max(1, processors + 1 + count)
 

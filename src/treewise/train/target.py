@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import brief
 from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
 from treewise.data.table import Column
-from treewise.errors import DataError, ParameterError, did_you_mean, listing
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import Roles
 from treewise.train.criteria import criterion_named
 from treewise.train.settings import Settings
@@ -34,8 +33,8 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
     if len(gone) and not roles.drop_missing_target:
         rows = listing([int(r) + 1 for r in gone], most=5)
         raise DataError(
-            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).'
-            f" Remove {'it' if len(gone) == 1 else 'them'} first, or drop_missing_target=True (--drop-missing-target)."
+            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).',
+            hint=f"Remove {'it' if len(gone) == 1 else 'them'} first, or " + Param("drop_missing_target", True) + ".",
         )
     counts[gone] = False
     if not counts.any():
@@ -57,11 +56,12 @@ def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints,
     if task == "regression":
         if not numeric:
             raise DataError(
-                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}), so'
-                ' task="regression" does not fit. Leave task out, or give numbers.'
+                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}),'
+                " so " + Param("task", "regression") + " does not fit.",
+                hint="Leave task out, or give numbers.",
             )
         if roles.positive is not None:
-            raise ParameterError("positive=…: regression has no classes; leave it out.")
+            raise ParameterError("regression has no classes.", parameter="positive", hint="Leave it out.")
         raw = finite_targets(column, kept)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = class_order(labels, roles.positive, column.name)
@@ -105,8 +105,10 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
     if not named:
         words = [safe(v) for v in labels]
         raise ParameterError(
-            f'positive="{brief(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
-            f"{did_you_mean(positive, words)}"
+            f'target "{safe(name)}" has the classes {listing(words)}.',
+            parameter="positive",
+            value=positive,
+            hint=did_you_mean(positive, words),
         )
     order.remove(named[0])
     return [*order, named[0]]
@@ -163,8 +165,8 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
         if target.classes:
             what += f" ({listing([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
-            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.'
-            f' Use criterion="{usual}", or task="{meant}".'
+            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.',
+            hint=f'Use criterion="{usual}", or task="{meant}".',
         )
     return settings
 
@@ -172,9 +174,11 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
 def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
     """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
-        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
+        raise ParameterError("regression has no classes.", parameter="sufficient_accuracy", hint="Leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
         row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
         raise DataError(
-            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+            f'target "{safe(target.name)}" is negative in row {row}; '
+            + Param("criterion", "poisson")
+            + " is for counts, 0 or more."
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, listing
 from treewise.train.column_roles import take_target
 from treewise.train.target import few_whole_numbers
 from treewise.tree.arrays import UNNAMED, Label, Target
@@ -53,8 +53,8 @@ def answers(tree: Tree, table: Table, target: Any) -> Column:
         return fitting[0]
     names = listing([safe(column.name) for column in fitting or free])
     raise ParameterError(
-        f"the tree does not say which column of {table.name} it predicts. Name it, perhaps {names}:"
-        " target=… (--target COLUMN)."
+        f"the tree does not say which column of {table.name} it predicts.",
+        hint=f"Name it, perhaps {names}: " + Param("target", ...) + ".",
     )
 
 
@@ -138,7 +138,7 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
     if drop:
         raise DataError(f"{what} There is nothing to compare with.")
-    raise DataError(f"{what} Remove {they} first, or drop_missing_target=True (--drop-missing-target).")
+    raise DataError(f"{what} Remove {they} first, or " + Param("drop_missing_target", True) + ".")
 
 
 def class_places(model: ClassLabels, column: Column) -> tuple[Ints, tuple[Label, ...]]:

@@ -15,9 +15,9 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.inputs import read_data
+from treewise.cli.messages import in_options
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import check_place, deliver, is_plain, remark
-from treewise.cli.param_types import in_options
 from treewise.cli.render import coloured, has_style, say_styled
 from treewise.cli.shared_options import TextOptions, quiet_option, take_text_options, text_options, whole_option
 from treewise.cli.verb import output_option, verb

@@ -15,9 +15,9 @@ from click.core import ParameterSource
 from treewise._lib.text import plural, safe
 from treewise.cli.grow_ensemble import check_own_table
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
-from treewise.cli.param_types import in_options
 from treewise.cli.pictures import ENDINGS as DRAWN
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar

@@ -216,9 +216,9 @@ def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
-            raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.{near}')
+            raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError(f"against names no model. For {task} there are {listing(fitting)}.")
+        raise ParameterError("against names no model.", hint=f"For {task} there are {listing(fitting)}.")
     chosen = {name: MODELS[name][1] for name in listed}
     if any(issubclass(kind, FittedModel) for kind in chosen.values()):
         require_sklearn()
@@ -231,8 +231,8 @@ def require_sklearn() -> None:
         import sklearn  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise ParameterError(
-            "K-NN and the linear models are scikit-learn's, which is not installed: pip install scikit-learn."
-            " (majority and mean need nothing.)"
+            "K-NN and the linear models are scikit-learn's, which is not installed: pip install scikit-learn.",
+            hint="(majority and mean need nothing.)",
         ) from None
 
 

@@ -75,7 +75,9 @@ def curve(
     """
     for name in ("pruning", "ccp_alpha"):
         if name in options:
-            raise ParameterError(f"{name}=…: a curve chooses the size itself, from unpruned trees. Leave it out.")
+            raise ParameterError(
+                "a curve chooses the size itself, from unpruned trees.", parameter=name, hint="Leave it out."
+            )
     problem = prepare(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
     judging = Validation(validation, folds, truth, random_state)
@@ -144,7 +146,7 @@ class CurvePlan:
         self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
-            raise ParameterError("validation and folds are two ways to judge. Give one of them.")
+            raise ParameterError("validation and folds are two ways to judge.", hint="Give one of them.")
         if isinstance(validation, float):
             train, test = held_out(problem, validation, seed)
             self.whole, self.judges = part(problem, train), Scorers.of(part(problem, test))
@@ -155,7 +157,10 @@ class CurvePlan:
         elif folds == 0:
             if judging.truth is None:
                 raise ParameterError(
-                    "folds=0: nothing is left to judge by. Give validation, 2 folds or more, or truth."
+                    "nothing is left to judge by.",
+                    parameter="folds",
+                    value=0,
+                    hint="Give validation, 2 folds or more, or truth.",
                 )
             self.words = "the truth"
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import figure, percent, safe
-from treewise.errors import ParameterError, listing
+from treewise.errors import Param, ParameterError, listing
 from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
 from treewise.predict.predict import nodes_that_speak
 from treewise.tree.tree import Tree
@@ -68,25 +68,28 @@ class LeafAnswers:
 def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str, str]) -> LeafAnswers:
     """Number the answers of two trees; refuse trees whose answers cannot be compared."""
     if what not in WHAT:
-        raise ParameterError(f'what="{safe(what)}": must be one of {", ".join(WHAT)}.')
+        raise ParameterError(f"must be one of {', '.join(WHAT)}.", parameter="what", value=what)
     if not 0 <= tolerance < float("inf"):
-        raise ParameterError(f"tolerance={tolerance}: must be 0 or more, and finite.")
+        raise ParameterError("must be 0 or more, and finite.", parameter="tolerance", value=tolerance)
     if a.task != b.task:
         said = {"classification": "classes", "regression": "numbers"}
         raise ParameterError(
             f"{names[0]} predicts {said[a.task]} and {names[1]} {said[b.task]}: they cannot be compared."
         )
     if a.task == "regression" and what == "probability":
-        raise ParameterError('what="probability" is for classes; these trees predict numbers. Leave it out.')
+        raise ParameterError(
+            Param("what", "probability") + " is for classes; these trees predict numbers.", hint="Leave it out."
+        )
     if tolerance and a.task == "classification" and what == "prediction":
         raise ParameterError(
-            'tolerance is for numbers and probabilities; classes are equal or not. Leave it out, or what="probability".'
+            "tolerance is for numbers and probabilities; classes are equal or not.",
+            hint="Leave it out, or " + Param("what", "probability") + ".",
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))
     if a.task == "classification" and not set(a.classes) & set(b.classes):
         raise ParameterError(
-            f"{names[0]} predicts {listing(list(map(safe, a.classes)))} and {names[1]}"
-            f" {listing(list(map(safe, b.classes)))}: they have no class in common."
+            f"{names[0]} predicts {listing(list(map(safe, a.classes)))} and {names[1]} {listing(list(map(safe, b.classes)))}:"
+            " they have no class in common."
         )
     numbers: dict[tuple[float, ...], int] = {}
     found = [numbered(vectors_of(tree, labels, what), numbers) for tree in (a, b)]

@@ -99,9 +99,9 @@ def compare(
     """
     for name, tree in zip("ab", (a, b), strict=True):
         if not isinstance(tree, Tree):
-            raise ParameterError(f"{name}: {shown(tree)} is not a tree. Trees come from grow, load or parse.")
+            raise ParameterError(f"{name}: {shown(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
     if isinstance(names, str) or len(names) != 2:
-        raise ParameterError(f'names={shown(names)}: must be two, such as ("old", "new").')
+        raise ParameterError('must be two, such as ("old", "new").', parameter="names", value=names)
     answers = read_answers(a, b, what, tolerance, names)
     space = InputSpace.of(a, b, names)
     return LeafComparer(a, b, space, answers, names, complete).comparison(data, target)

@@ -14,7 +14,7 @@ from treewise._lib.text import safe
 from treewise.data.convert import BOOLEANS, EXACT
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.data.parse_cells import number_of, read_moments
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.predict.predict import na_values, refuses_missing
 from treewise.tree.tree import Tree
 
@@ -41,8 +41,9 @@ class AxisMarkers:
             for text in some:
                 if is_odd(text, encoding):
                     raise ParameterError(
-                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only: the trees cannot'
-                        " be compared. Grow both with the same na_values."
+                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only: the trees cannot be'
+                        " compared.",
+                        hint="Grow both with the same " + Param("na_values") + ".",
                     )
         return cls((own[0], own[1]), tuple(t for t in texts[0] if same_text(t) in keys[1]))
 

@@ -200,7 +200,8 @@ def common(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
         return one if one.kind == "boolean" or two.kind != "boolean" else two
     raise ParameterError(
         f'column "{safe(one.name)}" is {KIND_WORDS[one.kind]} in {names[0]} and {KIND_WORDS[two.kind]} in {names[1]}:'
-        " the trees cannot be compared. Grow both with the same kinds."
+        " the trees cannot be compared.",
+        hint="Grow both with the same kinds.",
     )
 
 
@@ -225,8 +226,9 @@ def same_cut(cut: float | int, own: Encoding, joint: Encoding) -> float | int:
         last = (int(cut) + 1) * (PER_DAY[joint.unit] // PER_DAY[own.unit]) - 1
         if not INT64_MIN < last < INT64_MAX:
             raise ParameterError(
-                f'column "{safe(own.name)}": one tree asks about {own.say(cut)}, which the other\'s {joint.unit} cannot'
-                " tell: the trees cannot be compared. Grow both on moments of the same unit."
+                f'column "{safe(own.name)}": one tree asks about {own.say(cut)}, which the other\'s {joint.unit}'
+                " cannot tell: the trees cannot be compared.",
+                hint="Grow both on moments of the same unit.",
             )
         return last
     return cut

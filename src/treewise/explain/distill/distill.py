@@ -23,7 +23,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import figure, plural, rough_percent
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError
 from treewise.evaluate.baselines.compare_models import weights_of
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
@@ -148,7 +148,11 @@ def distill(
     """
     who = teacher_of(teacher)
     if isinstance(who, AnswersTeacher) and test is not None:
-        raise ParameterError("test: the answers given are of data's rows alone. Give them as a column of both tables.")
+        raise ParameterError(
+            "the answers given are of data's rows alone.",
+            parameter="test",
+            hint="Give them as a column of both tables.",
+        )
     markers = options.get("na_values", ())
     given = teacher_dataset(who, data, read(data, na_values=markers), target)
     options = student_options(who, given, options)
@@ -185,13 +189,13 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
     """Return how many folds there are to be; 0 for none."""
     if test is not None:
         if folds is not None:
-            raise ParameterError("test and folds both hold rows out. Give one of them.")
+            raise ParameterError("test and folds both hold rows out.", hint="Give one of them.")
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0
     count = index(folds)
     if count is None or count < 0 or count == 1:
-        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more, or 0 for none.")
+        raise ParameterError("must be a whole number, 2 or more, or 0 for none.", parameter="folds", value=folds)
     return count
 
 

@@ -110,7 +110,7 @@ def true_column(who: Teacher, table: Table, target: Any) -> Column | None:
     if isinstance(who, LoggedTeacher):
         if isinstance(target, str) and target == who.model:
             raise ParameterError(
-                f"target and teacher are both {who.about}. Leave the target out: there is no other truth."
+                f"target and teacher are both {who.about}.", hint="Leave the target out: there is no other truth."
             )
         return None if target is None else take_target(table, target)
     if target is None:

@@ -167,8 +167,9 @@ class PredictorTeacher(Teacher):
         fitted = getattr(self.model, "n_features_in_", len(rest))
         if fitted != len(rest):
             raise ParameterError(
-                f"{self.about} was fitted on {plural(fitted, 'column')} without names, and {table.name} has"
-                f" {len(rest)} to ask about: {listing([safe(n) for n in rest])}. Give it only those, or a function."
+                f"{self.about} was fitted on {plural(fitted, 'column')} without names, and {table.name} has {len(rest)}"
+                f" to ask about: {listing([safe(n) for n in rest])}.",
+                hint="Give it only those, or a function.",
             )
         if any(table[name].coded for name in rest):
             return self.model.predict(read(table, columns=rest).to_pandas())
@@ -236,8 +237,10 @@ def teacher_of(teacher: Any) -> Teacher:
     if hasattr(teacher, "__len__") and not isinstance(teacher, bytes | dict | set) and not hasattr(teacher, "columns"):
         return AnswersTeacher(teacher)
     raise ParameterError(
-        f"teacher={shown(teacher)}: must be a tree, an ensemble, a model with predict, a function from rows to answers,"
-        " or the answers themselves: a column's name, or an array."
+        "must be a tree, an ensemble, a model with predict, a function from rows to answers, or the"
+        " answers themselves: a column's name, or an array.",
+        parameter="teacher",
+        value=teacher,
     )
 
 

@@ -258,7 +258,7 @@ def rules(
     if sort not in SORTS[tree.task]:
         known = ", ".join(f'"{name}"' for name in SORTS[tree.task])
         near = did_you_mean(sort, SORTS[tree.task])
-        raise ParameterError(f"sort={shown(sort)} is not known for {tree.task}.{near} There are {known}.")
+        raise ParameterError(f"sort={shown(sort)} is not known for {tree.task}.", hint=f"{near} There are {known}.")
     place = None if cls is None else class_place(tree, cls)
     label = None if place is None else tree.classes[place]
     ends, empty = ends_of(tree)

@@ -313,8 +313,10 @@ def subgroups(
         count_or_share("min_support", min_support, least=0)
     if isinstance(test, (int, float)):
         raise ParameterError(
-            f"test={test}: the tree has seen the rows it was grown on. Hold some out before growing, and give that"
-            " table: test=held_out."
+            "the tree has seen the rows it was grown on.",
+            parameter="test",
+            value=test,
+            hint="Hold some out before growing, and give that table: test=held_out.",
         )
     here = compared(tree, data, target, drop_missing_target)
     tree = here.tree

@@ -32,12 +32,14 @@ class TraceFormat:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             hint = did_you_mean(str(self.format), FORMATS)
-            raise ParameterError(f'format="{self.format}": must be one of {", ".join(FORMATS)}.{hint}')
+            raise ParameterError(
+                f"must be one of {', '.join(FORMATS)}.", parameter="format", value=self.format, hint=hint
+            )
         if self.width < NARROWEST:
-            raise ParameterError(f"width={self.width}: must be {NARROWEST} columns or more.")
+            raise ParameterError(f"must be {NARROWEST} columns or more.", parameter="width", value=self.width)
         if self.blanks and self.format in ("csv", "json"):
             what = f'format="{self.format}" is all numbers'
-            raise ParameterError(f"blanks: {what}; an exercise sheet is text, markdown or latex.")
+            raise ParameterError(f"{what}; an exercise sheet is text, markdown or latex.", parameter="blanks")
 
 
 def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:

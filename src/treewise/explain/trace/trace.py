@@ -206,9 +206,9 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     """Refuse what cannot be shown."""
     logarithm(view.unit)
     if not isinstance(view.per, str) or view.per not in ("row", "total"):
-        raise ParameterError(f'per={shown(view.per)}: must be "row" or "total".')
+        raise ParameterError('must be "row" or "total".', parameter="per", value=view.per)
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
-        raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
+        raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
         said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
         hint = did_you_mean(view.column, columns)

@@ -31,5 +31,5 @@ def export(tree: Tree, format: str = "text") -> str:
     """
     if format not in FORMATS:
         near = did_you_mean(format, FORMATS)
-        raise ParameterError(f'format="{format}" is not known.{near} Formats: {", ".join(FORMATS)}.')
+        raise ParameterError(f'format="{format}" is not known.', hint=f"{near} Formats: {', '.join(FORMATS)}.")
     return FORMATS[format](tree)

@@ -17,7 +17,7 @@ from typing import Any
 
 from treewise._lib.text import figure
 from treewise.data.encoding import Encoding
-from treewise.errors import ParameterError, ParseError, shown
+from treewise.errors import ParameterError, ParseError
 from treewise.formats.text_format.build_arrays import pack
 from treewise.formats.text_format.condition import Condition, encodings_of, read
 from treewise.formats.text_format.infer_split import check_one_column, decide, settle
@@ -76,7 +76,7 @@ def parse(
     treewise.errors.ParseError: line 1: "GPA = 4.0" stands alone. A node needs two branches or more.
     """
     if task not in (None, "classification", "regression"):
-        raise ParameterError(f'task={shown(task)}: must be "classification" or "regression".')
+        raise ParameterError('must be "classification" or "regression".', parameter="task", value=task)
     path = _as_path(text_or_path)
     if path is None:
         return _parse(str(text_or_path), target, data, task)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError, shown
 from treewise.predict.predict import encoded, find_nodes, nodes_that_speak
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.train.true_labels import as_compared, with_levels_of
@@ -169,8 +169,8 @@ class PredictorRegions(RegionModel):
             return GridAnswers.of_classes(said.argmax(axis=1), said.max(axis=1))
         if said.shape != (len(table),):
             raise ParameterError(
-                f"{self.about} answers {said.shape} for {len(table):,} rows: it must be one class or number a row, or"
-                " one probability a class."
+                f"{self.about} answers {said.shape} for {len(table):,} rows: it must be one class or number a row,"
+                " or one probability a class."
             )
         if not classes:
             return GridAnswers.of_numbers(said)
@@ -196,8 +196,9 @@ def drawn(model: Any, title: str, x: str, y: str, columns: Sequence[str] | None)
     names = getattr(model, "feature_names_in_", None)
     if columns is None and names is None and getattr(model, "n_features_in_", 2) != 2:
         raise ParameterError(
-            f"{type(model).__name__} was fitted on {model.n_features_in_} columns without names:"
-            " columns=[…] says which."
+            f"{type(model).__name__} was fitted on {model.n_features_in_} columns without names: "
+            + Param("columns", [...])
+            + " says which."
         )
     chosen = columns if columns is not None else [x, y] if names is None else list(names)
     return PredictorRegions(title, model, tuple(map(str, chosen)))

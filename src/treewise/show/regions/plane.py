@@ -19,7 +19,7 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.tree.regions.region import Condition, Interval, cell_value, ends
 from treewise.tree.tree import Tree
 
@@ -255,10 +255,16 @@ def thresholds(tree: Tree, axis: PlaneAxis) -> list[float]:
 def check_held(held: Mapping[str, Any] | None, known: Sequence[str], axes: tuple[str, str]) -> Mapping[str, Any]:
     """Refuse values of columns that there are not, or that are the axes."""
     if held is not None and not isinstance(held, Mapping):
-        raise ParameterError(f"held={shown(held)}: must be a dict of column → value, such as held={{'age': 40}}.")
+        raise ParameterError(
+            "must be a dict of column → value, such as " + Param("held", {"age": 40}) + ".",
+            parameter="held",
+            value=held,
+        )
     for name in held or {}:
         if name in axes:
-            raise ParameterError(f'held: column "{safe(name)}" is an axis of the picture. Leave it out.')
+            raise ParameterError(
+                f'column "{safe(name)}" is an axis of the picture.', parameter="held", hint="Leave it out."
+            )
         if name not in known:
             raise ColumnError(f'held: no column "{safe(name)}".{did_you_mean(name, known)} Columns: {listing(known)}.')
     return held or {}
@@ -270,7 +276,9 @@ def held_value(encoding: Encoding, cell: Any) -> Any:
     if value == encode.UNSEEN and encoding.categorical:
         hint = did_you_mean(str(cell), encoding.levels)
         levels = listing([safe(level) for level in encoding.levels])
-        raise ParameterError(f'held: "{safe(encoding.name)}" is never "{safe(cell)}".{hint} Levels: {levels}.')
+        raise ParameterError(
+            f'"{safe(encoding.name)}" is never "{safe(cell)}".', parameter="held", hint=f"{hint} Levels: {levels}."
+        )
     return cell
 
 

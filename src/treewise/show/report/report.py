@@ -58,7 +58,7 @@ class ReportOptions:
     def __post_init__(self) -> None:
         if self.rows not in ROWS:
             hint = did_you_mean(str(self.rows), ROWS)
-            raise ParameterError(f'rows="{safe(self.rows)}": must be one of {", ".join(ROWS)}.{hint}')
+            raise ParameterError(f"must be one of {', '.join(ROWS)}.", parameter="rows", value=self.rows, hint=hint)
 
 
 def report(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from treewise._lib.text import clip, count, plural
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, PythonOnly
 from treewise.formats.text_format.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 from treewise.show.text_tree.bars import DistributionBars, Paint, unpainted
 from treewise.show.text_tree.condition_text import counted, weighted
@@ -70,9 +70,11 @@ def render(
     bounds = (("max_lines", max_lines, 1), ("max_depth", max_depth, 0), ("width", width, 20))
     for name, value, least in bounds:
         if value is not None and value < least:
-            raise ParameterError(f"{name}={value}: must be {least} or more, or None for no limit.")
+            raise ParameterError(
+                f"must be {least} or more" + PythonOnly(", or None for no limit") + ".", parameter=name, value=value
+            )
     if not 0 <= node < len(tree):
-        raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
+        raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=node)
     plain = _is_ascii(sys.stdout) if ascii is None else ascii
     sheet = TreeLines(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
     layout = None
