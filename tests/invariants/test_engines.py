@@ -35,14 +35,14 @@ WAYS = {
 }
 
 
-def nodes(problem, n_jobs=1, **tuning):
-    settings = growth.core_settings(problem)
+def nodes(training_set, n_jobs=1, **tuning):
+    settings = growth.core_settings(training_set)
     settings.n_jobs = n_jobs
     wanted = settings.tuning
     for name, value in tuning.items():
         setattr(wanted, name, value)
     settings.tuning = wanted
-    return _core.grow(growth.core_columns(problem), growth.core_target(problem), settings)
+    return _core.grow(growth.core_columns(training_set), growth.core_target(training_set), settings)
 
 
 def difference(a, b):
@@ -56,8 +56,8 @@ def test_every_engine_grows_the_plain_tree(way, regression):
         rng = np.random.default_rng([seed, 11, regression])
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
-        problem = growth.prepare(data, "y", **options)
-        differing = difference(nodes(problem, plain=True), nodes(problem, **WAYS[way]))
+        training_set = growth.prepare(data, "y", **options)
+        differing = difference(nodes(training_set, plain=True), nodes(training_set, **WAYS[way]))
         assert not differing, f"seed {seed}: {differing} differ; {data} {options}"
 
 
@@ -89,11 +89,11 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     options = {"criterion": criterion, "min_samples_leaf": 5, "task": "regression" if regression else None}
     if weighted:
         options["sample_weight"] = rng.integers(1, 5, n) / 2
-    problem = growth.prepare(data, "y", **options)
-    plain = nodes(problem, plain=True)
+    training_set = growth.prepare(data, "y", **options)
+    plain = nodes(training_set, plain=True)
     assert len(plain["parent"]) > 100
     for tuning in ({}, {"cluster_cells": 2**12, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
-        assert not difference(plain, nodes(problem, **tuning)), tuning
+        assert not difference(plain, nodes(training_set, **tuning)), tuning
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -106,10 +106,10 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
         data["y"] = (signal > 0.3).tolist()
         for weight in (None, 1 + rng.poisson(1.0, n), rng.integers(1, 2000, n), rng.random(n)):
             options = {"criterion": criterion, "max_features": 3, "random_state": seed, "sample_weight": weight}
-            problem = growth.prepare(data, "y", **options, **limits)
-            plain = nodes(problem, plain=True)
+            training_set = growth.prepare(data, "y", **options, **limits)
+            plain = nodes(training_set, plain=True)
             for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
-                assert not difference(plain, nodes(problem, **tuning)), (seed, tuning)
+                assert not difference(plain, nodes(training_set, **tuning)), (seed, tuning)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
@@ -128,11 +128,11 @@ def test_random_cuts_are_passed_over_without_losing_the_best(criterion, limits):
             options = {"criterion": criterion, "splitter": "random", "random_state": seed, "sample_weight": weight}
             options["task"] = "regression" if regression else None
             for max_features in (None, 3):
-                problem = growth.prepare(data, "y", max_features=max_features, **options, **limits)
-                plain = nodes(problem, plain=True)
+                training_set = growth.prepare(data, "y", max_features=max_features, **options, **limits)
+                plain = nodes(training_set, plain=True)
                 assert len(plain["parent"]) > 50
                 for tuning in ({}, {"cluster_cells": 2**12}, {"bounds": False}):
-                    assert not difference(plain, nodes(problem, **tuning)), (seed, max_features, tuning)
+                    assert not difference(plain, nodes(training_set, **tuning)), (seed, max_features, tuning)
 
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
@@ -146,18 +146,18 @@ def test_ranks_of_any_size_are_read_as_they_were_written(n):
         data = {f"x{i}": rng.permutation(n).astype(float) for i in range(width - 1)}
         data["gaps"] = np.where(np.arange(n) % 5 == 0, np.nan, data["x0"])
         data["y"] = (data["x0"] > n - 4) | (data["x0"] < 3) | (rng.random(n) < 0.02)
-        problem = growth.prepare(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
-        plain = nodes(problem, plain=True)
+        training_set = growth.prepare(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
+        plain = nodes(training_set, plain=True)
         assert len(plain["parent"]) > 2
-        assert not difference(plain, nodes(problem, n_jobs=3)), width
+        assert not difference(plain, nodes(training_set, n_jobs=3)), width
 
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
 def test_the_largest_rank_is_the_largest(n):
     x = np.arange(n, dtype=float)
-    problem = growth.prepare({"a": x, "b": x, "y": x == n - 1}, "y", max_features=1)
-    grown = nodes(problem)
-    assert not difference(nodes(problem, plain=True), grown)
+    training_set = growth.prepare({"a": x, "b": x, "y": x == n - 1}, "y", max_features=1)
+    grown = nodes(training_set)
+    assert not difference(nodes(training_set, plain=True), grown)
     assert grown["cut"][0] == n - 1.5
 
 
@@ -167,8 +167,8 @@ def test_ranks_have_room_for_more_levels_than_rows(n_levels):
     codes = np.append(rng.integers(0, n_levels, 98), [n_levels - 1, -1])
     town = pd.Categorical.from_codes(codes, [f"town {i}" for i in range(n_levels)])
     data = pd.DataFrame({"town": town, "x": rng.normal(size=100), "y": codes % 3 == 0})
-    problem = growth.prepare(data, "y", max_features=1, random_state=3)
-    assert not difference(nodes(problem, plain=True), nodes(problem))
+    training_set = growth.prepare(data, "y", max_features=1, random_state=3)
+    assert not difference(nodes(training_set, plain=True), nodes(training_set))
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -182,8 +182,8 @@ def test_branches_without_rows_disturb_nobody(criterion, missing):
         data = {"c": rng.choice(list("abcdefgh"), n), "d": rng.choice(list("abcdefgh"), n), "x": gaps}
         data["y"] = (np.nan_to_num(gaps) + (data["c"] < "d") + rng.normal(size=n) > 0.5).tolist()
         options = {"categorical": "multiway", "max_features": 2, "criterion": criterion, "missing": missing}
-        problem = growth.prepare(data, "y", random_state=seed, **options)
-        assert not difference(nodes(problem, plain=True), nodes(problem)), seed
+        training_set = growth.prepare(data, "y", random_state=seed, **options)
+        assert not difference(nodes(training_set, plain=True), nodes(training_set)), seed
 
 
 def test_weights_of_many_sizes_lose_nobody():
@@ -194,9 +194,13 @@ def test_weights_of_many_sizes_lose_nobody():
         data["y"] = [f"c{v}" for v in rng.integers(0, 3, 60)]
         weight = np.where(rng.random(60) < 0.5, 1, 10**9)
         for criterion in ("gini", "entropy", "error"):
-            problem = growth.prepare(data, "y", criterion=criterion, sample_weight=weight)
+            training_set = growth.prepare(data, "y", criterion=criterion, sample_weight=weight)
             for way in ("cluster", "histograms to the end"):
-                assert not difference(nodes(problem, plain=True), nodes(problem, **WAYS[way])), (seed, criterion, way)
+                assert not difference(nodes(training_set, plain=True), nodes(training_set, **WAYS[way])), (
+                    seed,
+                    criterion,
+                    way,
+                )
 
 
 @pytest.mark.skipif("TREEWISE_LONG" not in os.environ, reason="a gigabyte; TREEWISE_LONG=1 runs it")
@@ -223,9 +227,9 @@ def test_best_first_growth_takes_the_same_nodes():
     rng = np.random.default_rng(6)
     data = wide_table(rng, 6000)
     data["y"] = (np.nan_to_num(np.array(data["gaps"])) + rng.normal(size=6000) > 0).tolist()
-    problem = growth.prepare(data, "y", max_leaf_nodes=40)
+    training_set = growth.prepare(data, "y", max_leaf_nodes=40)
     for tuning in ({}, {"counted_rows": 64}, {"counted_rows": 2**40}):
-        assert not difference(nodes(problem, plain=True), nodes(problem, **tuning))
+        assert not difference(nodes(training_set, plain=True), nodes(training_set, **tuning))
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "two", 2**20])

@@ -72,10 +72,10 @@ def drawn(criterion, seed):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_hundreds_of_rows_grow_the_plain_tree(criterion):
     for seed in range(TABLES):
-        problem, said = drawn(criterion, seed)
-        plain = nodes(problem, plain=True)
+        training_set, said = drawn(criterion, seed)
+        plain = nodes(training_set, plain=True)
         for way, tuning in WAYS.items():
-            assert not difference(plain, nodes(problem, **tuning)), f"{way}: {said}"
+            assert not difference(plain, nodes(training_set, **tuning)), f"{way}: {said}"
 
 
 def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
@@ -85,7 +85,7 @@ def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
         x = np.where(np.isnan(gaps), 0, gaps) + rng.normal(size=300)
         y = np.where(np.isnan(gaps), 0, np.exp(x))
         data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
-        problem = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
-        plain = nodes(problem, plain=True)
+        training_set = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
+        plain = nodes(training_set, plain=True)
         for way, tuning in WAYS.items():
-            assert not difference(plain, nodes(problem, **tuning)), f"{way}, seed {seed}"
+            assert not difference(plain, nodes(training_set, **tuning)), f"{way}, seed {seed}"

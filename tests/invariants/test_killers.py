@@ -20,9 +20,9 @@ MAX = 1.7976931348623157e308
 
 def the_same_in_both(data, **options):
     """Grow with the core and with the readable search, and return the one tree they agree on."""
-    problem = prepare(data, "y", **options)
-    tree = grow_training_set(problem)
-    assert facts_of(tree) == facts(problem, build(problem))
+    training_set = prepare(data, "y", **options)
+    tree = grow_training_set(training_set)
+    assert facts_of(tree) == facts(training_set, build(training_set))
     return tree
 
 
@@ -319,11 +319,11 @@ def test_rows_of_a_class_of_weight_0_do_not_count():
 
 def test_a_never_seen_level_has_no_place_in_an_order():
     data = {"size": ["s", "m", "l", None], "y": ["n", "p", "p", "p"]}
-    problem = prepare(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
-    tree = grow_training_set(problem)
+    training_set = prepare(data, "y", kinds={"size": ["s", "m", "l"]}, categorical="ordinal")
+    tree = grow_training_set(training_set)
     split = tree[0].split
     assert split.missing == 1
-    assert split.branch("xxl", problem.encodings[0]) == 1
+    assert split.branch("xxl", training_set.encodings[0]) == 1
     assert tree.predict({"size": ["xxl", "s"]}).tolist() == ["p", "n"]
 
 

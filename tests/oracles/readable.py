@@ -27,29 +27,29 @@ class Built:
     children: list = field(default_factory=list)
 
 
-def look_at(problem, node):
-    problem = problem.at(node.rows)
-    group = group_of(problem, node.rows)
-    node.stop = leaf_condition(problem, node.rows, group, len(node.path))
+def look_at(training_set, node):
+    training_set = training_set.at(node.rows)
+    group = group_of(training_set, node.rows)
+    node.stop = leaf_condition(training_set, node.rows, group, len(node.path))
     if group.rows:
-        node.prediction = find_best_prediction(problem, node.rows, group)
+        node.prediction = find_best_prediction(training_set, node.rows, group)
     if node.stop:
         return
-    found = find_best_split(problem, node.rows, node.key)
+    found = find_best_split(training_set, node.rows, node.key)
     if isinstance(found, str):
         node.stop = found
         return
     node.best = found
-    measure = problem.criterion.at(group)
+    measure = training_set.criterion.at(group)
     if found.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
         mantissa, exponent = math.frexp(float(found.gain) * measure.worth)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
-        node.priority = (1, exponent + carried - problem.criterion.degree * problem.target_scale, rounded)
+        node.priority = (1, exponent + carried - training_set.criterion.degree * training_set.target_scale, rounded)
 
 
-def split(problem, node):
-    encoding = next(e for e in problem.encodings if e.name == node.best.split.column)
-    column = problem.columns[problem.encodings.index(encoding)]
+def split(training_set, node):
+    encoding = next(e for e in training_set.encodings if e.name == node.best.split.column)
+    column = training_set.columns[training_set.encodings.index(encoding)]
     from treewise.data.encoding import decode
 
     values = decode(encoding, column[node.rows])
@@ -59,14 +59,14 @@ def split(problem, node):
         if not len(child.rows):
             child.stop = "no_rows"
         else:
-            look_at(problem, child)
+            look_at(training_set, child)
         node.children.append(child)
 
 
-def build(problem):
-    root = Built((), np.arange(len(problem)), mix64(0, problem.settings.random_state))
-    look_at(problem, root)
-    most = problem.settings.max_leaf_nodes
+def build(training_set):
+    root = Built((), np.arange(len(training_set)), mix64(0, training_set.settings.random_state))
+    look_at(training_set, root)
+    most = training_set.settings.max_leaf_nodes
     waiting, leaves = [root] if root.best else [], 1
     while waiting:
         if most is None:
@@ -78,7 +78,7 @@ def build(problem):
                     left.stop, left.best = "max_leaf_nodes", None
                 break
             waiting.remove(node)
-        split(problem, node)
+        split(training_set, node)
         leaves += len(node.children) - 1
         waiting += [c for c in node.children if c.best]
     out, stack = [], [root]
@@ -89,16 +89,16 @@ def build(problem):
     return out
 
 
-def facts(problem, built):
+def facts(training_set, built):
     """What must agree: split, rows, stop reason, prediction, counts."""
-    scale = 2.0**-problem.weight_scale
+    scale = 2.0**-training_set.weight_scale
     return [
         (
             node.best.split if node.children else None,
             len(node.rows),
             node.stop if not node.children else "",
             None if node.stop == "no_rows" else node.prediction,
-            tuple(c * scale for c in group_of(problem, node.rows).counts),
+            tuple(c * scale for c in group_of(training_set, node.rows).counts),
             node.best.missing_rows if node.children else 0,
         )
         for node in built

@@ -95,9 +95,9 @@ def test_core_equals_search(seed, regression):
         rng = np.random.default_rng([seed, table, regression])
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
-        problem = prepare(data, "y", **options)
-        expected = facts(problem, build(problem))
-        found = facts_of(grow_training_set(problem))
+        training_set = prepare(data, "y", **options)
+        expected = facts(training_set, build(training_set))
+        found = facts_of(grow_training_set(training_set))
         assert found == expected, f"seed {seed}, table {table}: {data} {options}"
 
 

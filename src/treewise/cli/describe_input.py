@@ -38,60 +38,60 @@ def prepare_and_report(
     na_values = asked.pop("na_values", ())
     table = read_data(data, na_values, form) if isinstance(data, str) else data
     try:
-        problem = prepare(table, asked.pop("target", None), **asked)
+        training_set = prepare(table, asked.pop("target", None), **asked)
     except DataError:
         for note in table.notes if not quiet else ():  # how the file was read may be why
             remark("note", in_options(note))
         raise
     if not quiet:
-        remark("", table_line(table, problem))
-        for note in problem.notes:  # before a long growth, for whoever wants to stop it
+        remark("", table_line(table, training_set))
+        for note in training_set.notes:  # before a long growth, for whoever wants to stop it
             remark("note", in_options(note))
-        remark("task", task_line(problem))
-    return problem
+        remark("task", task_line(training_set))
+    return training_set
 
 
-def table_line(table: Table, problem: TrainingSet) -> str:
+def table_line(table: Table, training_set: TrainingSet) -> str:
     """Say what the table is: rows, columns by kind, and where something is missing."""
     from treewise.data import encoding as encode
 
     kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
     missing = []
-    for encoding, values in zip(problem.encodings, problem.columns, strict=True):
+    for encoding, values in zip(training_set.encodings, training_set.columns, strict=True):
         kinds[PLAIN_KINDS.get(encoding.kind, "category")] += 1
         gone = int(encode.is_missing(encoding, values).sum())
         if gone:
             missing.append((gone, encoding.name))
     many = {"category": "categories"}
     told = ", ".join(plural(n, kind, many.get(kind)) for kind, n in kinds.items() if n)
-    columns = plural(len(problem.encodings), "column")
+    columns = plural(len(training_set.encodings), "column")
     line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {told}"
     if missing:
         missing.sort(key=lambda pair: -pair[0])
         listed = [f"{safe(name)} {gone:,}" for gone, name in missing[:MOST_LISTED]]
         more = f", … {len(missing) - MOST_LISTED} more columns" if len(missing) > MOST_LISTED else ""
         line += f" · missing: {', '.join(listed)}{more}"
-    dropped = len(table) - len(problem)
+    dropped = len(table) - len(training_set)
     if not dropped:
         return line
-    without = int(table[problem.target.name].is_missing().sum())
+    without = int(table[training_set.target.name].is_missing().sum())
     why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
     return f"{line} · {plural(dropped, 'row')} left out ({why})"
 
 
-def task_line(problem: TrainingSet) -> str:
+def task_line(training_set: TrainingSet) -> str:
     """Say what is being predicted, so that a wrong guess is seen at once."""
     import numpy as np
 
     from treewise._lib.text import figure
 
-    target = problem.target
+    target = training_set.target
     name = safe(target.name)
     if target.task == "regression":
-        raw = problem.raw
+        raw = training_set.raw
         low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
         return f"regression of {name}: {low} to {high}, mean {mean}"
-    counts = np.bincount(problem.y, minlength=len(target.classes)).tolist()
+    counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
     listed = [form.format(safe(label), count(n)) for label, n in zip(target.classes, counts, strict=True)]
     more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treewise.ensemble import Ensemble
     from treewise.train.training_set import TrainingSet
 
-Grower = Callable[..., "Ensemble"]  # problem, progress=, n_jobs=
+Grower = Callable[..., "Ensemble"]  # training set, progress=, n_jobs=
 
 
 def grow_and_show(
@@ -62,12 +62,12 @@ def grow_many(
     if method == "bagging" and "max_features" in asked:  # whose columns are drawn for a whole tree
         recipe["max_features"] = asked.pop("max_features")
     more, grow = way_of(method, recipe)
-    problem = prepare_and_report(data, {**more, **asked}, form, quiet, prepare=prepare_for(method))
+    training_set = prepare_and_report(data, {**more, **asked}, form, quiet, prepare=prepare_for(method))
     started = time.monotonic()
     with bar("grow") as progress:
-        ensemble = grow(problem, progress=progress, n_jobs=asked.get("n_jobs"))
+        ensemble = grow(training_set, progress=progress, n_jobs=asked.get("n_jobs"))
     if not quiet:
-        say_grown(ensemble, time.monotonic() - started, problem.notes)
+        say_grown(ensemble, time.monotonic() - started, training_set.notes)
     return ensemble
 
 

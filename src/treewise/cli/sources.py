@@ -44,5 +44,5 @@ def grow_source(
 
     if member is not None:
         raise ParameterError("--tree is for a MODEL that holds many trees; of a table one is grown. Leave it out.")
-    problem, tree = grow_aloud(data, asked, form, quiet)
-    return problem, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")
+    training_set, tree = grow_aloud(data, asked, form, quiet)
+    return training_set, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")

@@ -80,22 +80,22 @@ def adaboost(
     """
     recipe = AdaBoostParams("adaboost", n_estimators, learning_rate, resample)
     options = {**options, "max_depth": max_depth, "random_state": random_state}
-    problem = problem_of_many(data, target, options, adaboost)
-    return boost(problem, recipe, progress, n_jobs)
+    training_set = problem_of_many(data, target, options, adaboost)
+    return boost(training_set, recipe, progress, n_jobs)
 
 
 def boost(
-    problem: TrainingSet, recipe: AdaBoostParams, progress: Progress | None = None, n_jobs: int | None = None
+    training_set: TrainingSet, recipe: AdaBoostParams, progress: Progress | None = None, n_jobs: int | None = None
 ) -> Ensemble:
-    """Boost trees on a prepared problem."""
-    if problem.target.task == "regression":
+    """Boost trees on a prepared training set."""
+    if training_set.target.task == "regression":
         raise ParameterError(
-            f"AdaBoost predicts classes, and {shown(problem.target.name)} is numbers.",
+            f"AdaBoost predicts classes, and {shown(training_set.target.name)} is numbers.",
             hint="Give classes, or grow a forest for numbers; "
             + Param("task", "classification")
             + " takes each different number for a class.",
         )
-    run = BoostingRun(problem, recipe, workers(n_jobs))
+    run = BoostingRun(training_set, recipe, workers(n_jobs))
     for done in run.rounds():
         if progress:
             progress(done)
@@ -115,12 +115,12 @@ class KeptRounds:
 class BoostingRun:
     """The rounds of one boosting: the weights as they stand, and what was kept."""
 
-    def __init__(self, problem: TrainingSet, recipe: AdaBoostParams, n_jobs: int) -> None:
-        self.problem, self.recipe, self.n_jobs = problem, recipe, n_jobs
-        self.truth: Classes = problem.y  # type: ignore[assignment]  # class numbers: bytes, or int32 past 256
-        self.n_classes = len(problem.target.classes)
-        self.weights = self.first = Distribution.of(np.ascontiguousarray(problem.weight))
-        self.scores = np.zeros((len(problem), self.n_classes))
+    def __init__(self, training_set: TrainingSet, recipe: AdaBoostParams, n_jobs: int) -> None:
+        self.training_set, self.recipe, self.n_jobs = training_set, recipe, n_jobs
+        self.truth: Classes = training_set.y  # type: ignore[assignment]  # class numbers: bytes, or int32 past 256
+        self.n_classes = len(training_set.target.classes)
+        self.weights = self.first = Distribution.of(np.ascontiguousarray(training_set.weight))
+        self.scores = np.zeros((len(training_set), self.n_classes))
         self.kept = KeptRounds([], [], [], [])
         self.stopped = ""
 
@@ -132,7 +132,7 @@ class BoostingRun:
     def rounds(self) -> Iterator[float]:
         """Go on until there are enough trees, or no more are to be had; yields the share of rounds that are done."""
         asked, begun = self.recipe.n_estimators, self.number
-        learn = learner(self.problem, self.recipe.resample, self.n_jobs)
+        learn = learner(self.training_set, self.recipe.resample, self.n_jobs)
         while self.number < asked and not self.stopped:
             self.round(learn)
             yield (self.number - begun) / (asked - begun)
@@ -175,7 +175,7 @@ class BoostingRun:
     def no_hope(self, found: WeightUpdate) -> str:
         """Say why a learner ends it."""
         chance = percent(1 - 1 / self.n_classes)
-        depth = self.problem.settings.max_depth
+        depth = self.training_set.settings.max_depth
         deeper = "" if depth is None else f" Trees deeper than {depth} may."
         if self.number == 0:
             return (
@@ -188,49 +188,53 @@ class BoostingRun:
 
     def replay(self, ensemble: Ensemble) -> None:
         """Go through the rounds of an ensemble again, without growing its trees."""
-        for said in said_by(ensemble, self.problem):
+        for said in said_by(ensemble, self.training_set):
             self.count(said, self.reckon(said))
 
     def ensemble(self, begun: Ensemble | None = None) -> Ensemble:
         """Return what was grown, after the trees of the ensemble that it was begun with."""
-        problem, kept = self.problem, self.kept
+        training_set, kept = self.training_set, self.kept
         members = PackedTrees.of(kept.trees) if kept.trees else None
-        taken = np.array([decreases(tree, len(problem.columns)) for tree in kept.trees])
+        taken = np.array([decreases(tree, len(training_set.columns)) for tree in kept.trees])
         if begun is not None:
-            taken = np.concatenate([begun.decreases, taken.reshape(len(kept.trees), len(problem.columns))])
+            taken = np.concatenate([begun.decreases, taken.reshape(len(kept.trees), len(training_set.columns))])
             members = begun.members.joined(members) if members else begun.members
-        criterion = problem.settings.criterion
+        criterion = training_set.settings.criterion
         assert criterion is not None
         assert members is not None
         ended = f"{ENDED} after {plural(self.number, 'tree')} of {self.recipe.n_estimators:,}: {self.stopped}"
         return Ensemble(
             "adaboost",
-            problem.encodings,
-            problem.target,
+            training_set.encodings,
+            training_set.target,
             members,
             np.array(kept.votes),
             taken,
             criterion,
-            problem.settings.empty_branch,
+            training_set.settings.empty_branch,
             history=(self.step(),),
-            notes=(*problem.notes, *too_good(problem, members, self.n_jobs), *([ended] if self.stopped else [])),
+            notes=(
+                *training_set.notes,
+                *too_good(training_set, members, self.n_jobs),
+                *([ended] if self.stopped else []),
+            ),
         )
 
     def step(self) -> Step:
         """Return what the history keeps: how it was grown, and how the rounds went."""
         went = {"errors": self.kept.errors, "training_errors": self.kept.training_errors, "stopped": self.stopped}
-        asked = {**self.recipe.given(), **kept_of(self.problem), **went}
-        settings, rows = self.problem.settings.given(), len(self.problem)
+        asked = {**self.recipe.given(), **kept_of(self.training_set), **went}
+        settings, rows = self.training_set.settings.given(), len(self.training_set)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
-        return Step({**self.problem.asked, **made})
+        return Step({**self.training_set.asked, **made})
 
 
 def more_rounds(
-    ensemble: Ensemble, problem: TrainingSet, n: int, n_jobs: int | None = None, progress: Progress | None = None
+    ensemble: Ensemble, training_set: TrainingSet, n: int, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Ensemble:
-    """Return the ensemble with up to n further trees, on its own problem: what asking for all at once gives."""
+    """Return the ensemble with up to n further trees, on its own training set: what asking for all at once gives."""
     recipe = replace(recipe_of(ensemble, AdaBoostParams, "extend"), n_estimators=len(ensemble) + n)
-    run = BoostingRun(problem, recipe, workers(n_jobs))
+    run = BoostingRun(training_set, recipe, workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():
         if progress:

@@ -54,5 +54,5 @@ def bagging(
         are of its rows or weight.
     """
     recipe = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
-    problem = problem_of_many(data, target, {**options, "random_state": random_state}, bagging)
-    return grow_ensemble(problem, recipe, progress, n_jobs)
+    training_set = problem_of_many(data, target, {**options, "random_state": random_state}, bagging)
+    return grow_ensemble(training_set, recipe, progress, n_jobs)

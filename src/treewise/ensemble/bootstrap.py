@@ -48,7 +48,7 @@ class BootstrapSamples:
     ([1, 1, 1, 1], [0, 2, 2, 0])
     """
 
-    problem: TrainingSet
+    training_set: TrainingSet
     drawn: int = 0  # units drawn for a tree; 0: none are, every row is there once
     replace: bool = True  # with replacement
     columns_drawn: int = 0  # columns drawn for a tree; 0: all
@@ -57,13 +57,13 @@ class BootstrapSamples:
     @cached_property
     def units(self) -> CanonicalRows:
         """What is drawn from."""
-        return units_of(self.problem)
+        return units_of(self.training_set)
 
     @cached_property
     def plan(self) -> _core.Plan:
         """The same for the core; limits that are shares of rows or weight are of each tree's own."""
-        problem, asked = self.problem, self.problem.settings
-        rows, weight, scale = self.units if self.drawn else (NOTHING, problem.weight, problem.weight_scale)
+        training_set, asked = self.training_set, self.training_set.settings
+        rows, weight, scale = self.units if self.drawn else (NOTHING, training_set.weight, training_set.weight_scale)
         draws = (self.drawn, self.replace, rows, weight, scale, self.columns_drawn, self.replace_columns)
         plan = _core.Plan(asked.random_state, *draws)
         limits = (asked.min_samples_split, asked.min_samples_leaf, asked.min_weight_fraction_leaf)
@@ -72,15 +72,15 @@ class BootstrapSamples:
 
     def times(self, tree: int) -> npt.NDArray[np.uint32]:
         """Return how often each row was drawn for a tree."""
-        return _core.bag(self.plan, tree, len(self.problem.columns))[0]
+        return _core.bag(self.plan, tree, len(self.training_set.columns))[0]
 
     def columns_of(self, tree: int) -> Ints:
         """Return the columns that a tree may ask about, by their numbers."""
-        return _core.bag(self.plan, tree, len(self.problem.columns))[1].astype(np.int64)
+        return _core.bag(self.plan, tree, len(self.training_set.columns))[1].astype(np.int64)
 
     def unseen(self, trees: int) -> npt.NDArray[np.uint8]:
         """Tell which rows each tree has not seen: trees × rows, a bit each, the lowest of a byte first."""
-        found = np.empty((trees, (len(self.problem) + 7) // 8), np.uint8)
+        found = np.empty((trees, (len(self.training_set) + 7) // 8), np.uint8)
         for tree in range(trees):
             found[tree] = np.packbits(self.times(tree) == 0, bitorder="little")
         return found
@@ -99,7 +99,7 @@ def over_under(limit: int | float) -> tuple[int, int]:
 # -- what was asked for -----------------------------------------------------------------------------------------------
 
 
-def rows_to_draw(max_samples: Any, problem: TrainingSet) -> int:
+def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
     """Read ``max_samples``: a number of rows, or a share of those that count (1.0: as many as there are).
 
     Rows whose weight is a count are as many as it says.
@@ -109,13 +109,13 @@ def rows_to_draw(max_samples: Any, problem: TrainingSet) -> int:
     (172, 100)
     """
     count = index(max_samples)
-    n = len(problem) if problem.repeats is None else int(problem.repeats.times.sum())
+    n = len(training_set) if training_set.repeats is None else int(training_set.repeats.times.sum())
     if max_samples is None:
         return n
     if count is not None and count > n:
         raise DataError(
-            f"max_samples={shown(max_samples)}: {problem.table_name} has {plural(n, 'row')} that count. Give at most"
-            " so many, or a share."
+            f"max_samples={shown(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
+            " most so many, or a share."
         )
     if count is not None and count >= 1:
         return count
@@ -128,15 +128,15 @@ def rows_to_draw(max_samples: Any, problem: TrainingSet) -> int:
     )
 
 
-def columns_to_draw(max_features: Any, problem: TrainingSet) -> int:
+def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
     """Read ``max_features`` of a whole tree: a number of columns, or a share of them (1.0: all)."""
-    n, count = len(problem.columns), index(max_features)
+    n, count = len(training_set.columns), index(max_features)
     if count is not None and 1 <= count <= max(1, n):
         return count
     if count is not None and count > n:
         raise DataError(
-            f"max_features={shown(max_features)}: {problem.table_name} has {plural(n, 'column')} to ask about. Give at"
-            " most so many, or a share."
+            f"max_features={shown(max_features)}: {training_set.table_name} has {plural(n, 'column')} to ask about."
+            " Give at most so many, or a share."
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
         return max(1, int(as_written(max_features) * n))
@@ -165,12 +165,12 @@ def draw(key: int, n: int, drawn: int, replace: bool) -> Ints:
 
 def bag(bags: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
     """Return how often each row is drawn for a tree, and the columns it may ask about."""
-    seed = mix64(bags.problem.settings.random_state, tree)
-    times = np.ones(len(bags.problem), np.int64)
+    seed = mix64(bags.training_set.settings.random_state, tree)
+    times = np.ones(len(bags.training_set), np.int64)
     if bags.drawn:
         units = draw(mix64(seed, ROW_DRAWS), len(bags.units.row), bags.drawn, bags.replace)
         times = np.bincount(np.repeat(bags.units.row, units), minlength=len(times))
-    n = len(bags.problem.columns)
+    n = len(bags.training_set.columns)
     columns = np.ones(n, np.int64)
     if bags.columns_drawn:
         columns = draw(mix64(seed, COLUMN_DRAWS), n, bags.columns_drawn, bags.replace_columns)
@@ -178,10 +178,10 @@ def bag(bags: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
 
 
 def problem_of(bags: BootstrapSamples, tree: int) -> TrainingSet:
-    """Return the problem that a tree solves: the rows and columns of its bag, and its own seed."""
+    """Return the training set that a tree solves: the rows and columns of its bag, and its own seed."""
     times, columns = bag(bags, tree)
     rows = np.flatnonzero(times)
-    whole = bags.problem
+    whole = bags.training_set
     if bags.drawn:
         whole = replace(whole, weight=bags.units.weight, weight_scale=bags.units.scale)
     some = part(whole, rows)

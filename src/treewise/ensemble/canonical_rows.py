@@ -1,6 +1,6 @@
 """What bags are drawn from: the rows in an order of their own, each as often as it counts.
 
-Stands on ``problem``, below the drawing of bags. A draw is a number, and which row it means must not depend on the
+Stands on ``training_set``, below the drawing of bags. A draw is a number, and which row it means must not depend on the
 order in which rows happen to stand, nor on whether two equal rows are written out or one has weight 2: as everywhere
 in treewise, these are the same table. So rows are put in the order of a number made of what stands in them (equal rows
 are one as good as the other), and a row that stands for several equal ones is there several times.
@@ -31,7 +31,7 @@ class CanonicalRows(NamedTuple):
     scale: int
 
 
-def units_of(problem: TrainingSet) -> CanonicalRows:
+def units_of(training_set: TrainingSet) -> CanonicalRows:
     """Return what a table's bags are drawn from.
 
     >>> from treewise.train.grow import prepare
@@ -40,33 +40,35 @@ def units_of(problem: TrainingSet) -> CanonicalRows:
     >>> [once.columns[0][units_of(once).row].tolist(), weighed.columns[0][units_of(weighed).row].tolist()]
     [[7.0, 7.0, 5.0], [7.0, 7.0, 5.0]]
     """
-    repeats = problem.repeats
+    repeats = training_set.repeats
     if repeats is None:
-        return CanonicalRows(order_of(problem, np.asarray(problem.weight)), problem.weight, problem.weight_scale)
+        return CanonicalRows(
+            order_of(training_set, np.asarray(training_set.weight)), training_set.weight, training_set.weight_scale
+        )
     written_out, scale = scale_weights(np.repeat(repeats.factor, repeats.times))
     weight = written_out[np.cumsum(repeats.times) - 1]  # of equal rows all weigh the same
-    order = order_of(problem, weight, repeats.times)
+    order = order_of(training_set, weight, repeats.times)
     return CanonicalRows(np.repeat(order, repeats.times[order]), weight, scale)
 
 
-def order_of(problem: TrainingSet, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
+def order_of(training_set: TrainingSet, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
     """Return the rows in the order of the marks of what stands in them; equal rows in that of how often they are there.
 
     That of rows equal in both does not matter.
     """
-    mark = np.zeros(len(problem), np.uint64)
-    for values in (*problem.columns, by_name(problem), weight):
+    mark = np.zeros(len(training_set), np.uint64)
+    for values in (*training_set.columns, by_name(training_set), weight):
         mark = stirred(mark ^ bits(values))
     order = np.argsort(mark, kind="stable") if times is None else np.lexsort((times, mark))
     return order.astype(np.uint32)
 
 
-def by_name(problem: TrainingSet) -> npt.NDArray[np.generic]:
+def by_name(training_set: TrainingSet) -> npt.NDArray[np.generic]:
     """Return the targets; of classes their places in the order of their names, whichever the positive one is."""
-    if problem.target.task == "regression":
-        return problem.raw
-    places = np.argsort(np.argsort([str(label) for label in problem.target.classes]))
-    return places[problem.y]
+    if training_set.target.task == "regression":
+        return training_set.raw
+    places = np.argsort(np.argsort([str(label) for label in training_set.target.classes]))
+    return places[training_set.y]
 
 
 def bits(values: npt.NDArray[np.generic]) -> Marks:

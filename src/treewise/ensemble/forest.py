@@ -111,7 +111,7 @@ def problem_of_forest(
     data: Any, target: Any, options: dict[str, Any], asked_of: Callable[..., Ensemble] = forest
 ) -> TrainingSet:
     """Prepare a table under the options of a forest: without ``max_features`` the task decides."""
-    problem = problem_of_many(data, target, options, asked_of)
-    if problem.settings.max_features is None and problem.target.task == "classification":
-        problem = replace(problem, settings=replace(problem.settings, max_features="sqrt"))
-    return problem
+    training_set = problem_of_many(data, target, options, asked_of)
+    if training_set.settings.max_features is None and training_set.target.task == "classification":
+        training_set = replace(training_set, settings=replace(training_set.settings, max_features="sqrt"))
+    return training_set

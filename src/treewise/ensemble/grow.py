@@ -98,38 +98,38 @@ def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
 
 
 def grow_ensemble(
-    problem: TrainingSet,
+    training_set: TrainingSet,
     recipe: BaggingParams,
     progress: Progress | None = None,
     n_jobs: int | None = None,
     judge: bool = True,
 ) -> Ensemble:
-    """Grow the trees of an ensemble on a prepared problem; ``progress`` is told the share of them that is grown.
+    """Grow the trees of an ensemble on a prepared training set; ``progress`` is told the share of them that is grown.
 
     ``judge=False`` leaves to the caller to ask the trees about rows they have not seen, whatever the recipe says.
     """
-    bags, asked = recipe.bags(problem), problem.settings
+    bags, asked = recipe.bags(training_set), training_set.settings
     members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
-        ensemble={**recipe.given(), **kept_of(problem)},
+        ensemble={**recipe.given(), **kept_of(training_set)},
         treewise=__version__,
-        rows=len(problem),
+        rows=len(training_set),
         settings=asked.given(),
-        **problem.asked,
+        **training_set.asked,
     )
     assert asked.criterion is not None
     made = Ensemble(
         recipe.method,
-        problem.encodings,
-        problem.target,
+        training_set.encodings,
+        training_set.target,
         members,
         np.ones(len(members)),
         decreases,
         asked.criterion,
         asked.empty_branch,
         history=(step,),
-        notes=(*problem.notes, *too_good(problem, members, n_jobs)),
+        notes=(*training_set.notes, *too_good(training_set, members, n_jobs)),
     )
     return judged(made, recipe, bags) if judge else made
 
@@ -138,34 +138,34 @@ def grow_members(
     bags: BootstrapSamples, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
 ) -> tuple[PackedTrees, Floats]:
     """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
-    problem = bags.problem
-    settings = core_settings(problem)
+    training_set = bags.training_set
+    settings = core_settings(training_set)
     settings.n_jobs = workers(n_jobs)
-    given = (core_columns(problem), core_target(problem), settings, bags.plan)
+    given = (core_columns(training_set), core_target(training_set), settings, bags.plan)
     try:
         grown, decreases = _core.forest(*given, first, trees, progress)
-        members = PackedTrees.of(grown, problem.settings.criterion or "")
+        members = PackedTrees.of(grown, training_set.settings.criterion or "")
     except MemoryError:
-        raise out_of_memory(problem) from None
-    return members, decreases.reshape(trees, len(problem.columns))
+        raise out_of_memory(training_set) from None
+    return members, decreases.reshape(trees, len(training_set.columns))
 
 
-def too_good(problem: TrainingSet, members: PackedTrees, n_jobs: int | None = None) -> list[str]:
+def too_good(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None = None) -> list[str]:
     """Say which column tells all rows apart by itself, as ``grow`` does, if the trees look as though one did.
 
     The table is asked, not the tree: in its bag a column may tell rows apart that it does not tell apart elsewhere.
     """
     if not members.settled_by_one_test():
         return []
-    one_test = replace(problem.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_on(grow_training_set(replace(problem, settings=one_test), n_jobs=n_jobs, for_good=False))
+    one_test = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
+    return notes_on(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
 
 
 def judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:
     """Add what the rows that trees have not seen say of it, if that was asked for."""
     if not recipe.oob_score:
         return ensemble
-    return ensemble.with_(oob=out_of_bag(ensemble, bags.problem, bags).summary)
+    return ensemble.with_(oob=out_of_bag(ensemble, bags.training_set, bags).summary)
 
 
 # -- more trees -------------------------------------------------------------------------------------------------------
@@ -183,18 +183,20 @@ def same_problem(
             hint="Give it: " + Param("target", ...),
         )
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
-    problem = build_like(data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target)
-    check_same_table(ensemble, problem, call)
-    return problem
+    training_set = build_like(
+        data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target
+    )
+    check_same_table(ensemble, training_set, call)
+    return training_set
 
 
-def check_same_table(ensemble: Ensemble, problem: TrainingSet, call: str) -> None:
+def check_same_table(ensemble: Ensemble, training_set: TrainingSet, call: str) -> None:
     """Refuse a table that is not the one an ensemble was grown on."""
     made = how_grown(ensemble, call)
-    if fingerprint(problem) != made["ensemble"].get("table"):
+    if fingerprint(training_set) != made["ensemble"].get("table"):
         weights = " and weights" if made.get("sample_weight_array") else ""
         raise DataError(
-            f"{problem.table_name} is not the table these trees were grown on. Give that one, with the same"
+            f"{training_set.table_name} is not the table these trees were grown on. Give that one, with the same"
             f" rows{weights} in the same order; or grow anew on this one."
         )
 
@@ -210,28 +212,28 @@ def extend(
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
     whole("n", n, least=1, most=MOST_TREES - len(ensemble))
-    problem = same_problem(ensemble, data, sample_weight, target, call="extend")
-    return more_of_problem(ensemble, problem, int(n), n_jobs, progress)
+    training_set = same_problem(ensemble, data, sample_weight, target, call="extend")
+    return more_of_problem(ensemble, training_set, int(n), n_jobs, progress)
 
 
 def more_of_problem(
     ensemble: Ensemble,
-    problem: TrainingSet,
+    training_set: TrainingSet,
     n: int,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     judge: bool = True,
 ) -> Ensemble:
-    """Return the ensemble with n further trees, grown on its own problem; ``judge`` as in ``grow_ensemble``."""
+    """Return the ensemble with n further trees, grown on its own training set; ``judge`` as in ``grow_ensemble``."""
     if ensemble.method == "adaboost":
         from treewise.ensemble.adaboost import more_rounds
 
-        return more_rounds(ensemble, problem, n, n_jobs, progress)
+        return more_rounds(ensemble, training_set, n, n_jobs, progress)
     recipe, made = recipe_of(ensemble, BaggingParams, "extend"), how_grown(ensemble, "extend")
-    bags = recipe.bags(problem)
+    bags = recipe.bags(training_set)
     members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
-    found = [note for note in too_good(problem, members, n_jobs) if note not in ensemble.notes]
+    found = [note for note in too_good(training_set, members, n_jobs) if note not in ensemble.notes]
     more = ensemble.with_(
         members=ensemble.members.joined(members),
         votes=np.ones(total),
@@ -246,14 +248,14 @@ def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_we
     """Return for each row of the table what the trees say that have not seen it."""
     recipe = recipe_of(ensemble, BaggingParams, "oob_predict")
     table = read(data, na_values=ensemble.na_values)
-    problem = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
-    said = out_of_bag(ensemble, problem, recipe.bags(problem)).predictions
+    training_set = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
+    said = out_of_bag(ensemble, training_set, recipe.bags(training_set)).predictions
     found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
-    found[np.asarray(problem.rows)] = said
+    found[np.asarray(training_set.rows)] = said
     return found
 
 
-def kept_of(problem: TrainingSet) -> dict[str, Any]:
+def kept_of(training_set: TrainingSet) -> dict[str, Any]:
     """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
 
     The trees do not tell it: their roots count rows that were drawn.
@@ -262,13 +264,13 @@ def kept_of(problem: TrainingSet) -> dict[str, Any]:
     >>> kept_of(prepare("penguins"))["majority"]
     0
     """
-    kept: dict[str, Any] = {"table": fingerprint(problem)}
-    if problem.target.task == "classification":
-        kept["majority"] = int(np.argmax(np.bincount(problem.y, problem.weight)))
+    kept: dict[str, Any] = {"table": fingerprint(training_set)}
+    if training_set.target.task == "classification":
+        kept["majority"] = int(np.argmax(np.bincount(training_set.y, training_set.weight)))
     return kept
 
 
-def fingerprint(problem: TrainingSet) -> str:
+def fingerprint(training_set: TrainingSet) -> str:
     """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
 
     What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.
@@ -278,13 +280,17 @@ def fingerprint(problem: TrainingSet) -> str:
     '71c662a0ee8506dc'
     """
     meaning = [
-        [[e.name, e.kind, e.unit, *e.levels] for e in problem.encodings],
-        [str(label) for label in problem.target.classes],
-        str(problem.weight_scale),
-        problem.repeats is None,
+        [[e.name, e.kind, e.unit, *e.levels] for e in training_set.encodings],
+        [str(label) for label in training_set.target.classes],
+        str(training_set.weight_scale),
+        training_set.repeats is None,
     ]
     found = hashlib.sha256(json.dumps(meaning).encode())  # what processors have instructions for
-    for values in (*problem.columns, problem.raw if len(problem.raw) else problem.y, problem.weight):
+    for values in (
+        *training_set.columns,
+        training_set.raw if len(training_set.raw) else training_set.y,
+        training_set.weight,
+    ):
         numbers = plain_nan(np.asarray(values, np.float64)) + 0.0 if values.dtype.kind == "f" else values
         found.update(f"/{numbers.nbytes}/".encode())  # where one ends, so that no two tables run together to the same
         found.update(np.ascontiguousarray(numbers))

@@ -49,27 +49,29 @@ class OobPredictions:
         return labels[np.where(self.trees > 0, best_class(self.said), len(labels) - 1)]
 
 
-def out_of_bag(ensemble: Ensemble, problem: TrainingSet, bags: BootstrapSamples) -> OobPredictions:
+def out_of_bag(ensemble: Ensemble, training_set: TrainingSet, bags: BootstrapSamples) -> OobPredictions:
     """Ask of each row the trees that have not seen it."""
-    said, trees = voting.out_of_bag(ensemble, list(problem.columns), len(problem), bags.unseen(len(ensemble)))
-    if problem.target.task == "regression":
+    said, trees = voting.out_of_bag(ensemble, list(training_set.columns), len(training_set), bags.unseen(len(ensemble)))
+    if training_set.target.task == "regression":
         said = said[:, 0]
-    return OobPredictions(problem.target, said, trees, score(problem, said, trees > 0))
+    return OobPredictions(training_set.target, said, trees, score(training_set, said, trees > 0))
 
 
-def score(problem: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
+def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
     """Return the share of right answers, or R², of rows as often as they count; NaN where none is to be judged.
 
     Class weights and priors say what to grow for, not how many rows there are: they have no part in it. ``turn`` is
     the order of the classes in which the first of equals is taken, if not their own.
     """
-    weight = np.asarray(scale_weights(problem.row_weight)[0], np.float64)[covered]  # the same in any order of rows
+    weight = np.asarray(scale_weights(training_set.row_weight)[0], np.float64)[covered]  # the same in any order of rows
     if not len(weight):
         return np.nan
-    if problem.target.task == "classification":
-        return float(np.average(best_class(said[covered], turn) == problem.y[covered], weights=weight))
-    unit = size_of_numbers(problem.raw[covered])  # R² has no unit, but squares of huge or tiny numbers have no value
-    truth, found = problem.raw[covered] / unit, said[covered] / unit
+    if training_set.target.task == "classification":
+        return float(np.average(best_class(said[covered], turn) == training_set.y[covered], weights=weight))
+    unit = size_of_numbers(
+        training_set.raw[covered]
+    )  # R² has no unit, but squares of huge or tiny numbers have no value
+    truth, found = training_set.raw[covered] / unit, said[covered] / unit
     spread = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
     missed = np.average((truth - found) ** 2, weights=weight)
     return float(1 - missed / spread) if spread > 0 else np.nan

@@ -66,13 +66,15 @@ class BaggingParams(EnsembleParams):
     bootstrap_features: bool = False
     oob_score: bool = False
 
-    def bags(self, problem: TrainingSet) -> BootstrapSamples:
+    def bags(self, training_set: TrainingSet) -> BootstrapSamples:
         """Return how the rows and columns of each tree are drawn."""
-        columns, rows = columns_to_draw(self.max_features, problem), rows_to_draw(self.max_samples, problem)
-        every_row = rows == rows_to_draw(None, problem) and not self.bootstrap
-        every_column = not problem.columns or (columns >= len(problem.columns) and not self.bootstrap_features)
+        columns, rows = columns_to_draw(self.max_features, training_set), rows_to_draw(self.max_samples, training_set)
+        every_row = rows == rows_to_draw(None, training_set) and not self.bootstrap
+        every_column = not training_set.columns or (
+            columns >= len(training_set.columns) and not self.bootstrap_features
+        )
         bags = BootstrapSamples(
-            problem,
+            training_set,
             drawn=0 if every_row else rows,
             replace=self.bootstrap,
             columns_drawn=0 if every_column else columns,

@@ -32,51 +32,51 @@ Learner = Callable[[Distribution, int, int], tuple[Arrays, Classes]]  # weights,
 UNUSED = np.uint64(11)  # of 64 random bits
 
 
-def learner(problem: TrainingSet, resample: bool, n_jobs: int) -> Learner:
-    """Return what grows the trees of a problem."""
+def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
+    """Return what grows the trees of a training set."""
     if resample:
-        return by_drawing(problem, n_jobs)
-    columns, target, settings = core_columns(problem), core_target(problem), core_settings(problem)
+        return by_drawing(training_set, n_jobs)
+    columns, target, settings = core_columns(training_set), core_target(training_set), core_settings(training_set)
     settings.n_jobs = n_jobs
     if not _core.Stumps.cover(columns, target, settings):
-        return by_weighing(problem, n_jobs)
+        return by_weighing(training_set, n_jobs)
     try:
         stumps = _core.Stumps(columns, target, settings)
     except MemoryError:
-        raise out_of_memory(problem) from None
-    share = as_written(problem.settings.min_weight_fraction_leaf)
+        raise out_of_memory(training_set) from None
+    share = as_written(training_set.settings.min_weight_fraction_leaf)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
         least = math.ceil(share * weights.total)
-        grown, said = stumps.grow(weights.units, BITS, least, seed_of(problem, number))
+        grown, said = stumps.grow(weights.units, BITS, least, seed_of(training_set, number))
         return Arrays(**grown), said
 
     return grow
 
 
-def by_weighing(problem: TrainingSet, n_jobs: int) -> Learner:
+def by_weighing(training_set: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on all rows, each weighing what the round says."""
-    columns = core_columns(problem)
+    columns = core_columns(training_set)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
-        weighed = replace(of_round(problem, number), weight=weights.units, weight_scale=BITS)
-        tree = grow_training_set(weighed, None, n_jobs, for_good=False).arrays
-        return tree, answers(tree, problem, columns)
+        weighed = replace(of_round(training_set, number), weight=weights.units, weight_scale=BITS)
+        tree = grow_training_set(weighed, None, n_jobs, keep_quartiles=False).arrays
+        return tree, answers(tree, training_set, columns)
 
     return grow
 
 
-def by_drawing(problem: TrainingSet, n_jobs: int) -> Learner:
+def by_drawing(training_set: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on rows drawn by the round's weights, with replacement: one drawn twice weighs twice."""
-    columns, units = core_columns(problem), units_of(problem).row
+    columns, units = core_columns(training_set), units_of(training_set).row
 
     def grow(weights: Distribution, number: int, attempt: int) -> tuple[Arrays, Classes]:
-        key = mix64(seed_of(problem, number), attempt)
+        key = mix64(seed_of(training_set, number), attempt)
         times = drawn(weights, units, key)
         rows = np.flatnonzero(times)
-        sample = replace(part(of_round(problem, number), rows), weight=times[rows], weight_scale=0)
-        tree = grow_training_set(sample, None, n_jobs, for_good=False).arrays
-        return tree, answers(tree, problem, columns)
+        sample = replace(part(of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
+        tree = grow_training_set(sample, None, n_jobs, keep_quartiles=False).arrays
+        return tree, answers(tree, training_set, columns)
 
     return grow
 
@@ -98,30 +98,30 @@ def drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Int
     return np.bincount(order[places], minlength=len(weights.units))
 
 
-def seed_of(problem: TrainingSet, number: int) -> int:
+def seed_of(training_set: TrainingSet, number: int) -> int:
     """Return the seed of a round: of its draws, and of random ties."""
-    return mix64(problem.settings.random_state, number)
+    return mix64(training_set.settings.random_state, number)
 
 
-def of_round(problem: TrainingSet, number: int) -> TrainingSet:
-    """Return the problem with the seed of a round."""
-    return replace(problem, settings=replace(problem.settings, random_state=seed_of(problem, number)))
+def of_round(training_set: TrainingSet, number: int) -> TrainingSet:
+    """Return the training set with the seed of a round."""
+    return replace(training_set, settings=replace(training_set.settings, random_state=seed_of(training_set, number)))
 
 
 # -- what trees say and take away ---------------------------------------------------------------------------------
 
 
-def answers(tree: Arrays, problem: TrainingSet, columns: list[_core.Column]) -> Classes:
-    """Return the class that a tree gives each row of a problem."""
-    found = tree.label[_core.leaves(tree.for_core, columns, len(problem))]
-    return found.astype(np.uint8) if len(problem.target.classes) <= 256 else found
+def answers(tree: Arrays, training_set: TrainingSet, columns: list[_core.Column]) -> Classes:
+    """Return the class that a tree gives each row of a training set."""
+    found = tree.label[_core.leaves(tree.for_core, columns, len(training_set))]
+    return found.astype(np.uint8) if len(training_set.target.classes) <= 256 else found
 
 
-def said_by(ensemble: Ensemble, problem: TrainingSet) -> Iterator[Classes]:
+def said_by(ensemble: Ensemble, training_set: TrainingSet) -> Iterator[Classes]:
     """Yield what each tree of an ensemble says of the rows."""
-    columns = core_columns(problem)
+    columns = core_columns(training_set)
     for t in range(len(ensemble)):
-        yield answers(ensemble.members.open(t, ensemble.criterion, ensemble.empty_branch), problem, columns)
+        yield answers(ensemble.members.open(t, ensemble.criterion, ensemble.empty_branch), training_set, columns)
 
 
 def decreases(tree: Arrays, n_columns: int) -> Floats:

@@ -239,22 +239,22 @@ def worked_round(
     b = index(number)
     if b is None or not 1 <= b <= len(ensemble):
         raise ParameterError(f"must be the number of a round, 1 to {len(ensemble)}.", parameter="number", value=number)
-    problem = same_problem(ensemble, data, sample_weight, target, call="worked_round")
-    run = BoostingRun(problem, recipe_of(ensemble, AdaBoostParams, "worked_round"), 1)
-    mistakes = np.zeros(len(problem), np.int64)
-    for t, said in enumerate(said_by(ensemble, problem)):
+    training_set = same_problem(ensemble, data, sample_weight, target, call="worked_round")
+    run = BoostingRun(training_set, recipe_of(ensemble, AdaBoostParams, "worked_round"), 1)
+    mistakes = np.zeros(len(training_set), np.int64)
+    for t, said in enumerate(said_by(ensemble, training_set)):
         before, found = run.weights, run.reckon(said)
         run.count(said, found)
-        mistakes += said != problem.y
+        mistakes += said != training_set.y
         if t + 1 == b:
             break
     return WorkedRound(
         number=b,
         learner=in_words(ensemble[b - 1]),
-        target=problem.target.name,
-        classes=problem.target.classes,
-        rows=np.asarray(problem.rows) + 1,
-        truth=problem.y.astype(np.int64),
+        target=training_set.target.name,
+        classes=training_set.target.classes,
+        rows=np.asarray(training_set.rows) + 1,
+        truth=training_set.y.astype(np.int64),
         said=said.astype(np.int64),
         mistakes=mistakes,
         before=before,

@@ -40,17 +40,17 @@ class Bagged(EnsembleEstimator):
         """Return what is asked of the trees together."""
         raise NotImplementedError
 
-    def _grow(self, problem: TrainingSet) -> Ensemble:
-        return grow_ensemble(problem, self._recipe(), n_jobs=self.n_jobs, judge=False)
+    def _grow(self, training_set: TrainingSet) -> Ensemble:
+        return grow_ensemble(training_set, self._recipe(), n_jobs=self.n_jobs, judge=False)
 
-    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
-        return more_of_problem(before, problem, n, self.n_jobs, judge=False)
+    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
+        return more_of_problem(before, training_set, n, self.n_jobs, judge=False)
 
     def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit, with what rows that trees have not seen say of it: asked only here."""
         if not self.oob_score:
             return super()._become(given, model, **fitted)
-        answers = out_of_bag(model, given.problem, self._recipe().bags(given.problem))
+        answers = out_of_bag(model, given.training_set, self._recipe().bags(given.training_set))
         model = model.with_(oob=answers.summary)
         seen = int(np.count_nonzero(answers.trees == 0))
         if seen:
@@ -60,9 +60,9 @@ class Bagged(EnsembleEstimator):
                 stacklevel=4,
             )
         said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
-        said[np.asarray(given.problem.rows)] = answers.said
+        said[np.asarray(given.training_set.rows)] = answers.said
         if self._task == "regression":
             return super()._become(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
         order = fitted["_order"]
-        right = score(given.problem, answers.said, answers.trees > 0, np.argsort(order))
+        right = score(given.training_set, answers.said, answers.trees > 0, np.argsort(order))
         return super()._become(given, model, **fitted, oob_score_=right, oob_decision_function_=in_order(said, order))

@@ -1,7 +1,7 @@
-"""What all estimators share: X and y become a problem, classes keep scikit-learn's order, a fit is all or nothing.
+"""What all estimators share: X and y become a training set, classes keep scikit-learn's order, a fit is all or nothing.
 
 Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator says how it learns from a
-prepared problem (``_learn``); what it learned is kept under one name, ``tree_`` or ``ensemble_``.
+prepared training set (``_learn``); what it learned is kept under one name, ``tree_`` or ``ensemble_``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Ints = npt.NDArray[np.int64]
 class FitInput(NamedTuple):
     """What ``fit`` was given, made ready to learn from."""
 
-    problem: TrainingSet
+    training_set: TrainingSet
     features: FeatureTable
     rows: int  # of X, also those that do not count
 
@@ -49,7 +49,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     _task: Task
     _model: str  # the name under which it keeps what it has learned
-    _apart: Sequence[str]  # parameters that are no options of the problem
+    _apart: Sequence[str]  # parameters that are no options of the training set
     n_features_in_: int
     _features: FeatureTable
 
@@ -58,15 +58,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _given(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
-        """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the problem."""
+        """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the training set."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
         check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         options = {**params, "random_state": self._seed(), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
-        problem = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
-        return FitInput(problem, features, len(table))
+        training_set = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
+        return FitInput(training_set, features, len(table))
 
     def _seed(self) -> Any:
         """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
@@ -136,7 +136,7 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         )
 
     def _said_of(self, classes: TargetClasses) -> dict[str, Any]:
-        """Return what the parameters say of classes, under the names that the problem has for them."""
+        """Return what the parameters say of classes, under the names that the training set has for them."""
         names, positive = classes.names(), self.positive
         return {
             "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,

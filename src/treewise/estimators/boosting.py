@@ -61,11 +61,11 @@ class AdaBoostClassifier(EnsembleClassifier):
         """Return what is asked of the trees together."""
         return AdaBoostParams("adaboost", self.n_estimators, self.learning_rate, self.resample)
 
-    def _grow(self, problem: TrainingSet) -> Ensemble:
-        return boost(problem, self._recipe(), n_jobs=self.n_jobs)
+    def _grow(self, training_set: TrainingSet) -> Ensemble:
+        return boost(training_set, self._recipe(), n_jobs=self.n_jobs)
 
-    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
-        return more_rounds(before, problem, n, self.n_jobs)
+    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
+        return more_rounds(before, training_set, n, self.n_jobs)
 
     def decision_function(self, X: Any) -> Floats:
         """Return how far the trees speak for each class, by their votes: from -1, none does, to 1, all do.

@@ -56,21 +56,21 @@ class EnsembleEstimator(Estimator):
 
     # -- growing --------------------------------------------------------------------------------------------------
 
-    def _grow(self, problem: TrainingSet) -> Ensemble:
+    def _grow(self, training_set: TrainingSet) -> Ensemble:
         """Grow all trees."""
         raise NotImplementedError
 
-    def _grow_more(self, before: Ensemble, problem: TrainingSet, n: int) -> Ensemble:
+    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
         """Grow n further trees."""
         raise NotImplementedError
 
     def _learn(self, given: FitInput) -> Ensemble:
         """Grow the trees; with ``warm_start`` only those that are not there yet."""
         if not self._goes_on():
-            return self._grow(given.problem)
+            return self._grow(given.training_set)
         self._check_same_parameters()
-        before = self.ensemble_.with_(target=given.problem.target)
-        check_same_table(before, given.problem, "warm_start")
+        before = self.ensemble_.with_(target=given.training_set.target)
+        check_same_table(before, given.training_set, "warm_start")
         whole("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
@@ -82,7 +82,7 @@ class EnsembleEstimator(Estimator):
         if self.n_estimators == len(before):
             warn(f"warm_start: there are {len(before)} trees already, so no tree is added.", stacklevel=4)
             return before
-        return self._grow_more(before, given.problem, self.n_estimators - len(before))
+        return self._grow_more(before, given.training_set, self.n_estimators - len(before))
 
     def _goes_on(self) -> bool:
         """Tell whether trees are to be added to those that are there."""

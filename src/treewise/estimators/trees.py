@@ -44,11 +44,11 @@ class TreeEstimator(Estimator):
 
     def _learn(self, given: FitInput) -> Tree:
         """Grow the tree, and prune it where that is asked for."""
-        valid = validation_table(self.validation, given.features, given.problem.target, type(self).__name__)
+        valid = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
         if wanted is None:
-            return grow_training_set(given.problem, n_jobs=self.n_jobs)
-        return grow_and_prune(given.problem, wanted, self.n_jobs)
+            return grow_training_set(given.training_set, n_jobs=self.n_jobs)
+        return grow_and_prune(given.training_set, wanted, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the node each row ends at."""

@@ -76,7 +76,7 @@ class RankedTest:
     @property
     def score(self) -> float | None:
         """What it competes by: the gain, or its ratio; for C4.5 the ratio, of the best test of each column alone."""
-        if self.of.lens.problem.criterion.rule == "c45":
+        if self.of.lens.training_set.criterion.rule == "c45":
             return self.of.score if self.traced is self.of.best else None
         return self.traced.score
 
@@ -109,13 +109,13 @@ class Stump(Displayable, Sequence[RankedTest]):
     """
 
     tree: Tree
-    problem: TrainingSet
+    training_set: TrainingSet
     view: TraceView
 
     @cached_property
     def node(self) -> NodeTrace:
         """The computations of the one node that is split."""
-        return Trace(self.tree, self.problem, self.view)[0]
+        return Trace(self.tree, self.training_set, self.view)[0]
 
     @cached_property
     def _tests(self) -> tuple[RankedTest, ...]:
@@ -142,35 +142,35 @@ class Stump(Displayable, Sequence[RankedTest]):
     def sheet(self) -> ResultTable:
         """Return every candidate."""
         node, lens = self.node, self.node.lens
-        ratio = lens.problem.criterion.rule != "gain"
+        ratio = lens.training_set.criterion.rule != "gain"
         headings = (
             ColumnSpec("rank", "whole"),
             ColumnSpec("column", only="data"),
             ColumnSpec("test", only="data"),
             ColumnSpec("briefly", title="test", only="words"),
-            ColumnSpec("kind", only=None if lens.problem.by_branches else "data"),
+            ColumnSpec("kind", only=None if lens.training_set.by_branches else "data"),
             ColumnSpec("gain", "number", write=lens.say),
             ColumnSpec(
                 "score",
                 "number",
                 "ratio" if ratio else "a branch",
                 lambda value: say_column_score(node, value),
-                None if ratio or lens.problem.by_branches else "data",
+                None if ratio or lens.training_set.by_branches else "data",
             ),
             ColumnSpec("counts", title="branches", only="words"),
             ColumnSpec("branches", only="data"),
             ColumnSpec("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
         )
         many = f"{plural(len(self), 'candidate')} for one test"
-        title = f"{safe(self.problem.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
+        title = f"{safe(self.training_set.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
         return ResultTable(title, headings, StumpLines(self), (self._about(),), tuple(self._notes()), "candidate")
 
     def _about(self) -> str:
         node, lens = self.node, self.node.lens
         said = f"{rows_in_words(node)}, {lens.letter} = {lens.say(node.impurity)} {lens.shown_unit}".rstrip()
-        classes = lens.problem.target.classes
+        classes = lens.training_set.target.classes
         if not classes:
-            holds = f"rows and {lens.problem.criterion.centre}"
+            holds = f"rows and {lens.training_set.criterion.centre}"
         else:
             holds = f"rows of {', '.join(map(safe, classes))}" if len(classes) <= MOST_CLASSES else "rows"
         return f"{said}. branches: {holds}"
@@ -195,8 +195,8 @@ class Stump(Displayable, Sequence[RankedTest]):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         lens = self.node.lens
-        about = {"table": self.problem.table_name, "target": self.tree.target.name, "rows": self.node.rows}
-        how = {"criterion": lens.problem.criterion.name, "unit": lens.shown_unit, "per": lens.per}
+        about = {"table": self.training_set.table_name, "target": self.tree.target.name, "rows": self.node.rows}
+        how = {"criterion": lens.training_set.criterion.name, "unit": lens.shown_unit, "per": lens.per}
         return {**about, **how, "impurity": self.node.impurity, "candidates": self.sheet().records()}
 
 
@@ -264,10 +264,10 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     return stump_of(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 
-def stump_of(problem: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
-    """Grow the best tree of one test on a prepared problem."""
-    view = check_view(TraceView(unit, per), [encoding.name for encoding in problem.encodings])
-    return Stump(grow_training_set(problem, n_jobs=n_jobs), problem, view)
+def stump_of(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
+    """Grow the best tree of one test on a prepared training set."""
+    view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
+    return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
 def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
@@ -280,7 +280,7 @@ def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     fitting = [pair for pair in tests if pair[0].eligible]
     winner = node[node.winner].best if node.winner is not None else None
     groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
-    if node.lens.problem.criterion.rule == "c45":
+    if node.lens.training_set.criterion.rule == "c45":
         sent = [pair for pair in fitting if pair[0] is pair[1].best and pair[1].score is not None]
         groups = [[pair] for pair in sorted(sent, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))]
         seen = {id(test) for test, _ in sent}

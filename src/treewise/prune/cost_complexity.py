@@ -53,8 +53,8 @@ def decide(
                 "cross-validation grows trees as this one was grown, and it was not.",
                 hint="Give " + Param("ccp_alpha") + ".",
             )
-        problem = own_problem(tree, data, sample_weight)
-        return by_folds(tree, problem, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
+        training_set = own_problem(tree, data, sample_weight)
+        return by_folds(tree, training_set, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
     choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
     choosing |= {"random_state": random_state, "n_jobs": n_jobs}
     asked = [f"{name}=" for name, value in choosing.items() if value is not None]
@@ -78,7 +78,7 @@ def read_price(ccp_alpha: Any) -> float:
 
 def by_folds(
     tree: Tree,
-    problem: TrainingSet,
+    training_set: TrainingSet,
     risk: str = "error",
     folds: Any = None,
     rule: str = RULES[0],
@@ -88,8 +88,8 @@ def by_folds(
 ) -> PruneDecision:
     """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
     nested = nested_trees(tree, risk)
-    numbers = read_folds(problem, folds, random_state)
-    held = cross_validate(tree, nested, problem, numbers, n_jobs, progress)
+    numbers = read_folds(training_set, folds, random_state)
+    held = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
     chosen = held.best if rule == "best" else held.within_one_se
     entry, count = int(held.entry[chosen]), len(np.unique(numbers))
     error, se = float(held.error[chosen]), float(held.standard_error[chosen])
@@ -100,16 +100,16 @@ def by_folds(
     return verdict(tree, nested, nested.cut_at(entry), options, facts, more)
 
 
-def read_folds(problem: TrainingSet, folds: Any, random_state: int) -> Ints:
+def read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints:
     """Return the fold of each row: dealt out at random, so many, or as given, a number a row."""
     if folds is None:
-        return fold_numbers(problem, max(2, min(USUAL_FOLDS, len(problem))), random_state)
+        return fold_numbers(training_set, max(2, min(USUAL_FOLDS, len(training_set))), random_state)
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
-        return fold_numbers(problem, int(folds), random_state)
+        return fold_numbers(training_set, int(folds), random_state)
     given = np.asarray(folds)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(problem) or len(np.unique(given)) < 2:
+    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(training_set) or len(np.unique(given)) < 2:
         raise ParameterError(
-            f"must be a whole number, 2 or more, or the number of a fold for each of the {len(problem):,} rows.",
+            f"must be a whole number, 2 or more, or the number of a fold for each of the {len(training_set):,} rows.",
             parameter="folds",
             value=folds,
         )

@@ -65,12 +65,12 @@ class HeldOutLosses:
 def cross_validate(
     tree: Tree,
     nested: NestedTrees,
-    problem: TrainingSet,
+    training_set: TrainingSet,
     folds: Ints,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> HeldOutLosses:
-    """Try every tree of a sequence, grown on a problem, on rows held out, fold by fold."""
+    """Try every tree of a sequence, grown on a training set, on rows held out, fold by fold."""
     entry = np.arange(nested.first, len(nested))
     alpha = nested.alpha[entry]
     prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
@@ -78,7 +78,7 @@ def cross_validate(
     numbers = np.unique(folds)
     for i, fold in enumerate(numbers.tolist()):
         ticks = None if progress is None else step_of(progress, i, len(numbers))
-        sums.add(one_fold(tree, nested.risk_name, problem, folds == fold, prices, n_jobs, ticks))
+        sums.add(one_fold(tree, nested.risk_name, training_set, folds == fold, prices, n_jobs, ticks))
     errors = node_risks(tree, "error")
     return HeldOutLosses(
         entry,
@@ -101,28 +101,28 @@ def step_of(progress: Progress, fold: int, folds: int) -> Progress:
 def one_fold(
     whole: Tree,
     risk: str,
-    problem: TrainingSet,
+    training_set: TrainingSet,
     held: Bools,
     prices: Floats,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> LossStats:
     """Grow without a fold, and sum errors and their squares on it at every price."""
-    tree = grow_training_set(part(problem, np.flatnonzero(~held)), progress, n_jobs, for_good=False)
+    tree = grow_training_set(part(training_set, np.flatnonzero(~held)), progress, n_jobs, keep_quartiles=False)
     cost = cost_of(whole)
     if whole.task == "classification":
         tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more
     rows = np.flatnonzero(held)
-    ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
-    weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
-    if problem.target.task == "regression":
-        truth = problem.raw[rows]
+    ends = find_nodes(tree, [values[rows] for values in training_set.columns], len(rows))
+    weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
+    if training_set.target.task == "regression":
+        truth = training_set.raw[rows]
 
         def errors(of: Ints, nodes: Ints) -> Floats:
             off = truth[of] - tree.arrays.value[nodes]
             return np.asarray(np.abs(off) if tree.criterion == "absolute_error" else off**2)
     else:
-        classes, matrix = problem.y[rows].astype(np.int64), None if cost is None else cost.matrix
+        classes, matrix = training_set.y[rows].astype(np.int64), None if cost is None else cost.matrix
 
         def errors(of: Ints, nodes: Ints) -> Floats:
             said = tree.arrays.label[nodes]

@@ -117,60 +117,62 @@ def is_share(validation: Any) -> bool:
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
-def grow_and_prune(problem: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None) -> Tree:
-    """Grow a tree on a prepared problem, and prune it as asked."""
-    tree, held = grow_first(problem, pruning, n_jobs)
-    return prune_grown(tree, problem, pruning, held, n_jobs)
+def grow_and_prune(training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None) -> Tree:
+    """Grow a tree on a prepared training set, and prune it as asked."""
+    tree, held = grow_first(training_set, pruning, n_jobs)
+    return prune_grown(tree, training_set, pruning, held, n_jobs)
 
 
 def grow_first(
-    problem: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
+    training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Tree, Bools | None]:
     """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
-        return grow_training_set(problem, progress, n_jobs), None
-    held = held_back(problem, float(pruning.validation))
-    return grow_training_set(part(problem, np.flatnonzero(~held)), progress, n_jobs), held
+        return grow_training_set(training_set, progress, n_jobs), None
+    held = held_back(training_set, float(pruning.validation))
+    return grow_training_set(part(training_set, np.flatnonzero(~held)), progress, n_jobs), held
 
 
 def prune_grown(
     tree: Tree,
-    problem: TrainingSet,
+    training_set: TrainingSet,
     pruning: PruningPlan,
     held: Bools | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tree:
-    """Prune a tree that was grown on a problem."""
+    """Prune a tree that was grown on a training set."""
     if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
     if held is not None:
-        return prune_by_rows(tree, problem, held, pruning)
+        return prune_by_rows(tree, training_set, held, pruning)
     if pruning.method == "cv":
-        seed = problem.settings.random_state
-        verdict = by_folds(tree, problem, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
+        seed = training_set.settings.random_state
+        verdict = by_folds(tree, training_set, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
         return carried_out(tree, verdict, "cost_complexity", stop_of("cost_complexity"))
     if pruning.options.get("raising"):
         options = {name: value for name, value in pruning.options.items() if name != "raising"}
-        verdict = pessimistic.decided(tree, **options, problem=problem)
+        verdict = pessimistic.decided(tree, **options, training_set=training_set)
         return carried_out(tree, verdict, "pessimistic", stop_of("pessimistic"))
     given = {"validation": pruning.validation} if pruning.validation is not None else {}
     return prune(tree, pruning.method, **pruning.options, **given)
 
 
-def held_back(problem: TrainingSet, share: float) -> Bools:
+def held_back(training_set: TrainingSet, share: float) -> Bools:
     """Choose the rows to hold back for validation: at random, and the same share of each class."""
-    held = np.zeros(len(problem), bool)
-    held[held_out(problem, share, problem.settings.random_state)[1]] = True
+    held = np.zeros(len(training_set), bool)
+    held[held_out(training_set, share, training_set.settings.random_state)[1]] = True
     return held
 
 
-def prune_by_rows(tree: Tree, problem: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
+def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
     """Prune by rows that were held back."""
     rows = np.flatnonzero(held)
-    ends = find_nodes(tree, [values[rows] for values in problem.columns], len(rows))
-    truth = problem.raw[rows] if problem.target.task == "regression" else problem.y[rows].astype(np.int64)
-    weight = np.ldexp(problem.weight[rows].astype(np.float64), -problem.weight_scale)
-    name = f"{100 * float(pruning.validation):g} % of {problem.table_name}"
+    ends = find_nodes(tree, [values[rows] for values in training_set.columns], len(rows))
+    truth = (
+        training_set.raw[rows] if training_set.target.task == "regression" else training_set.y[rows].astype(np.int64)
+    )
+    weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
+    name = f"{100 * float(pruning.validation):g} % of {training_set.table_name}"
     verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
     return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))

@@ -43,7 +43,7 @@ def decide(
     return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
 
 
-def decided(tree: Tree, confidence: float = 0.25, problem: TrainingSet | None = None) -> PruneDecision:
+def decided(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | None = None) -> PruneDecision:
     """Cut; and with the rows the tree was grown on raise subtrees too."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
@@ -51,8 +51,8 @@ def decided(tree: Tree, confidence: float = 0.25, problem: TrainingSet | None = 
         raise ParameterError(
             "must be a number above 0, and at most 0.5; C4.5's is 0.25.", parameter="confidence", value=confidence
         )
-    if problem is not None:
-        return with_raising(tree, problem, confidence)
+    if training_set is not None:
+        return with_raising(tree, training_set, confidence)
     estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
     cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
     return PruneDecision(
@@ -71,9 +71,9 @@ def measure_of(confidence: float) -> str:
     return f"estimated errors (upper end at confidence {confidence:g})"
 
 
-def with_raising(tree: Tree, problem: TrainingSet, confidence: float) -> PruneDecision:
+def with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> PruneDecision:
     """Cut or raise, with the rows at hand."""
-    work = SubtreeRaiser(tree, problem, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
+    work = SubtreeRaiser(tree, training_set, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
     work.run()
     outcome, now = work.outcome()
     raised = int(np.count_nonzero(work.raised >= 0))
@@ -92,7 +92,7 @@ def with_raising(tree: Tree, problem: TrainingSet, confidence: float) -> PruneDe
         why=why,
         options={"confidence": float(confidence), "raising": True},
         facts=[f"{plural(raised, 'subtree')} raised"],
-        more={"rows": len(problem)},
+        more={"rows": len(training_set)},
         tree=outcome,
         now=now,
     )

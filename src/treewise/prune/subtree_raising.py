@@ -27,15 +27,15 @@ Estimate = Callable[[Floats, Floats], Floats]  # (weights, errors of them) → e
 class SubtreeRaiser:
     """A tree while its subtrees are cut and raised: who stands below whom, and the class counts where rows end."""
 
-    def __init__(self, tree: Tree, problem: TrainingSet, estimated: Estimate, slack: float) -> None:
-        self.tree, self.problem, self.estimated, self.slack = tree, problem, estimated, slack
+    def __init__(self, tree: Tree, training_set: TrainingSet, estimated: Estimate, slack: float) -> None:
+        self.tree, self.training_set, self.estimated, self.slack = tree, training_set, estimated, slack
         self.cost = cost_of(tree)
         self.children: list[tuple[int, ...]] = [tree.children(node) for node in range(len(tree))]
         self.stands_for = list(range(len(tree)))  # the node whose test each place asks now
-        self.weight = np.ldexp(problem.weight.astype(np.float64), -problem.weight_scale)
-        ends = find_nodes(tree, problem.columns, len(problem))
+        self.weight = np.ldexp(training_set.weight.astype(np.float64), -training_set.weight_scale)
+        ends = find_nodes(tree, training_set.columns, len(training_set))
         self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # that end at each place
-        for place, rows in by_end(ends, np.arange(len(problem))).items():
+        for place, rows in by_end(ends, np.arange(len(training_set))).items():
             self.rows[place] = rows
         self.rows_at_first = [len(rows) for rows in self.rows]
         self.cut = np.zeros(len(tree), bool)
@@ -97,7 +97,7 @@ class SubtreeRaiser:
         k = len(self.tree.classes)
         owner = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         rows = np.concatenate(groups).astype(np.int64)
-        flat = np.bincount(owner * k + self.problem.y[rows], self.weight[rows], len(groups) * k).astype(np.float64)
+        flat = np.bincount(owner * k + self.training_set.y[rows], self.weight[rows], len(groups) * k).astype(np.float64)
         counts = flat.reshape(len(groups), k)
         total = counts.sum(axis=1)
         right = counts[np.arange(len(groups)), least_costly(counts, self.cost)]
@@ -107,7 +107,7 @@ class SubtreeRaiser:
         """Send rows down a branch as it is now, and return those that end at each place of it."""
         places = self.below(place)
         branch = self.subtree(places)
-        ends = find_nodes(branch, [values[rows] for values in self.problem.columns], len(rows))
+        ends = find_nodes(branch, [values[rows] for values in self.training_set.columns], len(rows))
         return {places[at]: some for at, some in by_end(ends, rows).items()}
 
     def subtree(self, places: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
@@ -132,7 +132,7 @@ class SubtreeRaiser:
         now = np.full(len(self.tree), -1)
         for i, place in enumerate(places):
             now[self.stands_for[place]] = i
-        return estimate(made, self.problem, Step(did="prune")), now
+        return estimate(made, self.training_set, Step(did="prune")), now
 
     def as_it_was(self, place: int) -> bool:
         """Tell whether a leaf is one of the old tree, with the rows it had."""

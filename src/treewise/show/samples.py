@@ -43,9 +43,9 @@ class NodeSamples:
         return cls.walked(tree, encoded(tree, table), truth)
 
     @classmethod
-    def of_problem(cls, tree: Tree, problem: TrainingSet) -> NodeSamples:
+    def of_problem(cls, tree: Tree, training_set: TrainingSet) -> NodeSamples:
         """Walk the rows that a tree was grown on down the tree."""
-        return cls.walked(tree, problem.columns, problem.raw if tree.task == "regression" else problem.y)
+        return cls.walked(tree, training_set.columns, training_set.raw if tree.task == "regression" else training_set.y)
 
     @classmethod
     def walked(cls, tree: Tree, columns: Sequence[npt.NDArray[Any] | None], truth: npt.NDArray[Any]) -> NodeSamples:

@@ -48,7 +48,7 @@ class Bucket:
 class ColumnAtNode:
     """One column at one node: all a split kind needs to list its candidates."""
 
-    problem: TrainingSet
+    training_set: TrainingSet
     column: int
     buckets: Sequence[Bucket]
     missing: Group
@@ -56,7 +56,7 @@ class ColumnAtNode:
     @property
     def encoding(self) -> Encoding:
         """What the column is."""
-        return self.problem.encodings[self.column]
+        return self.training_set.encodings[self.column]
 
     def level(self, bucket: Bucket) -> str:
         """Return the level a bucket of a categorical column holds."""
@@ -76,42 +76,42 @@ class Partition:
 # -- the statistics of rows -------------------------------------------------------------------------------------------
 
 
-def group_of(problem: TrainingSet, rows: Rows) -> Group:
+def group_of(training_set: TrainingSet, rows: Rows) -> Group:
     """Add up the statistics of some rows."""
-    if problem.target.task == "classification":
-        counts = class_weights(problem, rows, np.zeros(len(rows), np.int64), 1)[0]
+    if training_set.target.task == "classification":
+        counts = class_weights(training_set, rows, np.zeros(len(rows), np.int64), 1)[0]
         return Group(len(rows), sum(counts), tuple(counts))
-    weights = problem.weight[rows].tolist()
-    ys = problem.y[rows].tolist()
-    pairs = tuple(zip(ys, weights, strict=True)) if problem.criterion.centre == "median" else ()
+    weights = training_set.weight[rows].tolist()
+    ys = training_set.y[rows].tolist()
+    pairs = tuple(zip(ys, weights, strict=True)) if training_set.criterion.centre == "median" else ()
     total = sum(y * w for y, w in zip(ys, weights, strict=True))
     return Group(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
 
 
-def class_weights(problem: TrainingSet, rows: Rows, place: Rows, places: int) -> list[list[int]]:
+def class_weights(training_set: TrainingSet, rows: Rows, place: Rows, places: int) -> list[list[int]]:
     """Add up the weight of each class in each place: exact, for all weights together stay below 2^53."""
-    classes = len(problem.target.classes)
-    cell = place * classes + problem.y[rows]
-    summed = np.bincount(cell, weights=problem.weight[rows], minlength=places * classes)
+    classes = len(training_set.target.classes)
+    cell = place * classes + training_set.y[rows]
+    summed = np.bincount(cell, weights=training_set.weight[rows], minlength=places * classes)
     table: list[list[int]] = summed.astype(np.int64).reshape(places, classes).tolist()
     return table
 
 
-def bucketise(problem: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
+def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
     """Put a node's rows into the buckets of one column, in order of value, the missing ones apart."""
-    values = problem.columns[column][rows]
-    gone = encode.is_missing(problem.encodings[column], values)
+    values = training_set.columns[column][rows]
+    gone = encode.is_missing(training_set.encodings[column], values)
     present, rows_present = values[~gone], rows[~gone]
     distinct, place = np.unique(present, return_inverse=True)
     sizes = np.bincount(place, minlength=len(distinct))
-    if problem.target.task == "classification":
-        counted = class_weights(problem, rows_present, place, len(distinct))
+    if training_set.target.task == "classification":
+        counted = class_weights(training_set, rows_present, place, len(distinct))
         groups = [Group(n, sum(c), tuple(c)) for n, c in zip(sizes.tolist(), counted, strict=True)]
     else:
         by_value = np.split(rows_present[np.argsort(place, kind="stable")], np.cumsum(sizes)[:-1])
-        groups = [group_of(problem, r) for r in by_value[: len(distinct)]]
+        groups = [group_of(training_set, r) for r in by_value[: len(distinct)]]
     buckets = [Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
-    return ColumnAtNode(problem, column, buckets, group_of(problem, rows[gone]))
+    return ColumnAtNode(training_set, column, buckets, group_of(training_set, rows[gone]))
 
 
 # -- one way of listing candidates per split kind ---------------------------------------------------------------------
@@ -179,7 +179,7 @@ def subsets(scene: ColumnAtNode) -> Iterator[Partition]:
     that the prefixes of the order by each class's rate: a heuristic.
     """
     buckets = scene.buckets
-    classes = len(scene.problem.target.classes)
+    classes = len(scene.training_set.target.classes)
     if classes > 2 and len(buckets) <= EXHAUSTIVE:
         for mask in range(1, 1 << max(0, len(buckets) - 1)):
             # Bit j of the mask sends bucket j + 1 to the other side; the first bucket stays.
@@ -223,7 +223,7 @@ def subset_orders(scene: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any
         return [(0, partial(rate, cls=1))]
     if counts:
         return [(cls, partial(rate, cls=cls)) for cls, count in enumerate(counts) if count]
-    return [(0, middle if scene.problem.criterion.centre == "median" else mean)]
+    return [(0, middle if scene.training_set.criterion.centre == "median" else mean)]
 
 
 def rate(bucket: Bucket, cls: int) -> Fraction:

@@ -6,7 +6,7 @@ plain floats, as the notes define them); the second half is for decisions.
 
 **Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper come out a few
 last digits apart: who wins then depends on rows, threads and compilers. So class weights and targets are integers
-(``problem``), and a branch's *total impurity* (m·H, CS221 notes 6) is one too, in units of 2^-61:
+(``training_set``), and a branch's *total impurity* (m·H, CS221 notes 6) is one too, in units of 2^-61:
 
     entropy         m·log2 m − Σ c·log2 c
     gini            m − Σ c² / m

@@ -47,18 +47,22 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
 
 def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
-    problem = prepare_like(tree, data, sample_weight)
+    training_set = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
-        return problem
+        return training_set
     note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
-    return replace(problem, notes=(*problem.notes, note))
+    return replace(training_set, notes=(*training_set.notes, note))
 
 
-def estimate(tree: Tree, problem: TrainingSet, step: dict[str, Any]) -> Tree:
+def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
     found = _core.estimate(
-        tree.arrays.for_core, a.parent, core_columns(problem), core_target(problem), core_settings(problem)
+        tree.arrays.for_core,
+        a.parent,
+        core_columns(training_set),
+        core_target(training_set),
+        core_settings(training_set),
     )
     kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
     said = "label" if tree.task == "classification" else "value"
@@ -70,9 +74,9 @@ def estimate(tree: Tree, problem: TrainingSet, step: dict[str, Any]) -> Tree:
     stop[empty & ~written] = NO_ROWS
     stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
-    history = (*tree.history, Step({**step, "rows": len(problem)}))
+    history = (*tree.history, Step({**step, "rows": len(training_set)}))
     fitted = replace(
-        tree, arrays=read_only(arrays), history=history, notes=problem.notes, quartiles=quartiles_of(problem)
+        tree, arrays=read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
     )
     return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
 
@@ -100,12 +104,12 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
         raise ParameterError(
             f"node {node} is split already ({tree.words(tree.children(node)[0])}).", hint="Name a leaf."
         )
-    problem = problem_again(tree, data, sample_weight)
+    training_set = problem_again(tree, data, sample_weight)
     split, says_missing = read_condition(tree, condition)
     if not says_missing:
-        split = learn_missing(tree, node, split, problem)
+        split = learn_missing(tree, node, split, training_set)
     grown = add_split(tree, node, split)
-    fitted = estimate(grown, problem, {"did": "split", "node": node, "condition": condition})
+    fitted = estimate(grown, training_set, {"did": "split", "node": node, "condition": condition})
     if fitted.arrays.missing[node] == split.missing:
         return fitted
     missing = fitted.arrays.missing.copy()
@@ -114,20 +118,20 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
-def learn_missing(tree: Tree, node: int, split: Split, problem: TrainingSet) -> Split:
+def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
     from treewise.train.candidates import Partition, group_of
     from treewise.train.reference import NodeScorer, pick, place_missing
 
-    rows = np.flatnonzero(find_nodes(tree, problem.columns, len(problem)) == node)
+    rows = np.flatnonzero(find_nodes(tree, training_set.columns, len(training_set)) == node)
     if not len(rows):
         return split
-    children = find_nodes(add_split(tree, node, split), problem.columns, len(problem))[rows]
-    problem, column = problem.at(rows), tree.columns.index(split.column)
-    gone = encode.is_missing(tree.encodings[column], problem.columns[column][rows])
+    children = find_nodes(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
+    training_set, column = training_set.at(rows), tree.columns.index(split.column)
+    gone = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
-    groups = tuple(group_of(problem, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
-    away, judge = group_of(problem, rows[gone]), NodeScorer.of(problem, rows)
+    groups = tuple(group_of(training_set, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
+    away, judge = group_of(training_set, rows[gone]), NodeScorer.of(training_set, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
     parting = Partition(0, groups, partial(replace, split), tuple(named))
     ways = [

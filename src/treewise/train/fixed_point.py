@@ -1,6 +1,6 @@
 """Weights and targets as integers, so that their sums are the same in any order.
 
-Stands below ``problem``, which asks for both once a table.
+Stands below ``training_set``, which asks for both once a table.
 
     weights   w → w·2^scale    whole numbers stay as they are; others are scaled until their sum has 52 bits
     targets   y → y·2^scale    regression: as few bits as all targets need, 61 at most

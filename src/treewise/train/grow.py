@@ -1,6 +1,6 @@
-"""Growing a tree: what the user asked → settings and problem → the core → a Tree.
+"""Growing a tree: what the user asked → settings and training set → the core → a Tree.
 
-The front door of learning. Everything is decided before (``train/settings.py``, ``problem``) or inside the core
+The front door of learning. Everything is decided before (``train/settings.py``, ``training_set``) or inside the core
 (``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
 """
 
@@ -171,13 +171,13 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
         marker = brief(roles["na_values"])
         raise ParameterError(f'must be a list, na_values=["{marker}"].', parameter="na_values", value=marker)
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
-    problem = build_training_set(data, asked, Settings.of(preset, **options))
+    training_set = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
-        return problem
-    if problem.target.task == "regression":
+        return training_set
+    if training_set.target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="cost", hint="Leave it out.")
-    matrix = CostMatrix.of(cost, problem.target.classes)
-    return replace(problem, asked={**problem.asked, "cost": matrix.to_dict()})
+    matrix = CostMatrix.of(cost, training_set.target.classes)
+    return replace(training_set, asked={**training_set.asked, "cost": matrix.to_dict()})
 
 
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
@@ -188,33 +188,33 @@ def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSe
 
 
 def grow_training_set(
-    problem: TrainingSet, progress: Progress | None = None, n_jobs: int | None = None, for_good: bool = True
+    training_set: TrainingSet, progress: Progress | None = None, n_jobs: int | None = None, keep_quartiles: bool = True
 ) -> Tree:
-    """Grow a tree on a prepared problem; ``progress`` is told the share of rows that have reached a leaf.
+    """Grow a tree on a prepared training set; ``progress`` is told the share of rows that have reached a leaf.
 
-    A tree that is not ``for_good``, such as that of a fold, is judged and forgotten: it does without quartiles.
+    Without ``keep_quartiles``, the tree has no quartiles: those of a fold are evaluated and discarded.
     """
-    settings = core_settings(problem)
-    settings.n_jobs, settings.quartiles = workers(n_jobs), for_good
+    settings = core_settings(training_set)
+    settings.n_jobs, settings.quartiles = workers(n_jobs), keep_quartiles
     try:
-        grown = _core.grow(core_columns(problem), core_target(problem), settings, progress)
+        grown = _core.grow(core_columns(training_set), core_target(training_set), settings, progress)
     except MemoryError:
-        raise out_of_memory(problem) from None
-    quartiles = by_name(problem.encodings, grown.pop("quartiles")) if for_good else {}
+        raise out_of_memory(training_set) from None
+    quartiles = by_name(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
-    asked = problem.settings
+    asked = training_set.settings
     step = {
         "did": "grow",
         "treewise": __version__,
-        "rows": len(problem),
+        "rows": len(training_set),
         "settings": asked.given(),
-        **problem.asked,
+        **training_set.asked,
     }
     assert asked.criterion is not None
     tree = Tree(
-        problem.encodings,
-        problem.target,
+        training_set.encodings,
+        training_set.target,
         Arrays(**grown),
         asked.criterion,
         asked.empty_branch,
@@ -223,7 +223,7 @@ def grow_training_set(
     )
     if step.get("cost") is not None:
         tree = labelled(tree)
-    return tree.with_(notes=(*problem.notes, *notes_on(tree)))
+    return tree.with_(notes=(*training_set.notes, *notes_on(tree)))
 
 
 def workers(n_jobs: int | None) -> int:
@@ -245,10 +245,10 @@ def workers(n_jobs: int | None) -> int:
     return count if count > 0 else max(1, processors + 1 + count)
 
 
-def out_of_memory(problem: TrainingSet) -> MemoryError:
+def out_of_memory(training_set: TrainingSet) -> MemoryError:
     """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
-    needed = 16 * len(problem) * (len(problem.columns) + 1) / 2**20
-    size = f"{plural(len(problem), 'row')} and {plural(len(problem.columns), 'column')}"
+    needed = 16 * len(training_set) * (len(training_set.columns) + 1) / 2**20
+    size = f"{plural(len(training_set), 'row')} and {plural(len(training_set.columns), 'column')}"
     return MemoryError(
         f"not enough memory: growing on {size} needs about {needed:,.0f} MB beside the table."
         " Fewer rows or columns need less."
@@ -268,38 +268,40 @@ def notes_on(tree: Tree) -> list[str]:
     ]
 
 
-def core_columns(problem: TrainingSet) -> list[_core.Column]:
+def core_columns(training_set: TrainingSet) -> list[_core.Column]:
     """Hand the columns to the core, each with the split kinds it may be tested by."""
     return [
         _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
-        for encoding, values, kinds in zip(problem.encodings, problem.columns, problem.splits, strict=True)
+        for encoding, values, kinds in zip(
+            training_set.encodings, training_set.columns, training_set.splits, strict=True
+        )
     ]
 
 
-def core_target(problem: TrainingSet) -> _core.Target:
+def core_target(training_set: TrainingSet) -> _core.Target:
     """Hand the target and the weights to the core."""
-    n_classes = len(problem.target.classes)
-    scales = (problem.target_scale, problem.weight_scale, problem.target_top)
-    return _core.Target(problem.y, problem.raw, problem.weight, n_classes, *scales)
+    n_classes = len(training_set.target.classes)
+    scales = (training_set.target_scale, training_set.weight_scale, training_set.target_top)
+    return _core.Target(training_set.y, training_set.raw, training_set.weight, n_classes, *scales)
 
 
-def core_settings(problem: TrainingSet) -> _core.Settings:
+def core_settings(training_set: TrainingSet) -> _core.Settings:
     """Translate the settings into the core's: names into numbers, shares into counts."""
-    asked, core = problem.settings, _core.Settings()
-    core.criterion = _core.Criterion[problem.criterion.core or problem.criterion.name]
-    core.rule = _core.Rule[problem.criterion.rule]
-    core.by_branches = problem.by_branches
+    asked, core = training_set.settings, _core.Settings()
+    core.criterion = _core.Criterion[training_set.criterion.core or training_set.criterion.name]
+    core.rule = _core.Rule[training_set.criterion.rule]
+    core.by_branches = training_set.by_branches
     core.missing_branch = asked.missing == "branch"
     core.empty_from_root = asked.empty_branch == "root"
     core.random_ties = asked.ties == "random"
     core.random_cuts = asked.splitter == "random"
-    core.max_features = asked.features_of(len(problem.columns))
+    core.max_features = asked.features_of(len(training_set.columns))
     core.seed = asked.random_state
     core.max_depth = -1 if asked.max_depth is None else asked.max_depth
     core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
-    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(problem))
-    core.min_samples_leaf = problem.least_leaf_rows
-    core.min_leaf_weight = problem.least_leaf_weight
+    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(training_set))
+    core.min_samples_leaf = training_set.least_leaf_rows
+    core.min_leaf_weight = training_set.least_leaf_weight
     core.min_impurity_decrease = asked.min_impurity_decrease
     enough = as_written(asked.sufficient_accuracy)
     core.accuracy_over, core.accuracy_under = enough.numerator, enough.denominator

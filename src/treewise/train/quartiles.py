@@ -1,6 +1,6 @@
 """The lower and the upper quartile of each numeric column: what a tree keeps of how its columns spread.
 
-Stands above ``problem``; growth and re-estimation put them into the tree, and the nearest change that would alter a
+Stands above ``training_set``; growth and re-estimation put them into the tree, and the nearest change that would alter a
 decision measures by them (``explain/row``). The lower quartile is the smallest value such that the rows with values up
 to it have at least a quarter of the weight, the upper one three quarters; rows in which the column is missing are left
 out. So they are values of the table, the same for any order of rows, and a row of weight 2 is two rows.
@@ -17,7 +17,7 @@ from treewise.train.training_set import TrainingSet
 Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that are compared as such
 
 
-def quartiles_of(problem: TrainingSet) -> Quartiles:
+def quartiles_of(training_set: TrainingSet) -> Quartiles:
     """Return the quartiles of every column of numbers or datetimes that has a value, by name.
 
     >>> from treewise.train.grow import prepare
@@ -26,9 +26,9 @@ def quartiles_of(problem: TrainingSet) -> Quartiles:
     """
     columns = [
         _core.Column(values, len(encoding.levels))
-        for encoding, values in zip(problem.encodings, problem.columns, strict=True)
+        for encoding, values in zip(training_set.encodings, training_set.columns, strict=True)
     ]
-    return by_name(problem.encodings, _core.quartiles(columns, problem.weight))
+    return by_name(training_set.encodings, _core.quartiles(columns, training_set.weight))
 
 
 def by_name(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:

@@ -1,6 +1,6 @@
 """Every candidate of a node, scored, in readable Python: the specification of the learner.
 
-Stands between the prepared table (``problem``) and everything that shows or checks a decision. The core finds the
+Stands between the prepared table (``training_set``) and everything that shows or checks a decision. The core finds the
 same winner faster; this file *is* what it must find, and a test holds them equal. The names are chapter 8's:
 
     leaf_condition          is the node a leaf before we even look?          (algorithm 8.1, LeafCondition)
@@ -70,15 +70,15 @@ class Candidate:
 class NodeScorer:
     """Scores the splits of one node: it knows the node's statistics, its measure, and what branches must meet."""
 
-    problem: TrainingSet
+    training_set: TrainingSet
     node: Group
     measure: Measure
 
     @classmethod
-    def of(cls, problem: TrainingSet, rows: Rows) -> NodeScorer:
+    def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
         """Return the judge of the node with these rows."""
-        node = group_of(problem, rows)
-        return cls(problem, node, problem.criterion.at(node))
+        node = group_of(training_set, rows)
+        return cls(training_set, node, training_set.criterion.at(node))
 
     @cached_property
     def before(self) -> int:
@@ -87,11 +87,11 @@ class NodeScorer:
 
     def fits(self, group: Group) -> bool:
         """Tell whether a group is large enough to be a leaf."""
-        return group.rows >= self.problem.least_leaf_rows and group.weight >= self.problem.least_leaf_weight
+        return group.rows >= self.training_set.least_leaf_rows and group.weight >= self.training_set.least_leaf_weight
 
     def sets_apart(self, gone: Group) -> bool:
         """Tell whether missing rows get a branch of their own: where that was asked for, and they may be a leaf."""
-        wanted = self.problem.settings.missing == "branch" and gone.rows > 0
+        wanted = self.training_set.settings.missing == "branch" and gone.rows > 0
         return wanted and self.measure.valid(gone) and self.fits(gone)
 
     def score(
@@ -116,10 +116,10 @@ class NodeScorer:
 
     def merit(self, gain: int, slack: int, branches: Sequence[Group]) -> tuple[int, int]:
         """Return what a split of this gain competes by (the criterion's rule), and by how much that may be off."""
-        rule = self.problem.criterion.rule
+        rule = self.training_set.criterion.rule
         if rule == "ratio":
             return ratio(gain, self.node, branches), ratio(slack, self.node, branches) + RATIO_SLACK
-        if rule == "gain" and self.problem.by_branches:
+        if rule == "gain" and self.training_set.by_branches:
             further = len(branches) - 1
             return gain // further, slack // further + (slack > 0)
         return gain, slack
@@ -133,10 +133,10 @@ def candidates(judge: NodeScorer, rows: Rows, column: int, key: int | None = Non
 
     With the node's ``key``: one of each kind, drawn at random.
     """
-    scene = bucketise(judge.problem, column, rows)
+    scene = bucketise(judge.training_set, column, rows)
     if not scene.buckets:
         return
-    kinds = judge.problem.splits[column]
+    kinds = judge.training_set.splits[column]
     gone = scene.missing
     own = judge.sets_apart(gone)
     for kind in kinds:
@@ -178,42 +178,42 @@ def ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
 # -- chapter 8's three questions --------------------------------------------------------------------------------------
 
 
-def leaf_condition(problem: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
+def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
     """Say why a node is a leaf before any split is looked at; "" when it is not (algorithm 8.1)."""
-    limits = problem.settings
+    limits = training_set.settings
     if node.rows == 0:
         return "no_rows"
-    if problem.target.task == "classification":
+    if training_set.target.task == "classification":
         if max(node.counts) == node.weight:
             return "pure"
         enough = as_written(limits.sufficient_accuracy) * node.weight
         if limits.sufficient_accuracy < 1 and max(node.counts) >= enough:
             return "sufficient_accuracy"
-    elif np.all(problem.raw[rows] == problem.raw[rows[0]]):
+    elif np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
         return "pure"
     if limits.max_depth is not None and depth >= limits.max_depth:
         return "max_depth"
-    if node.rows < limits.least_rows(limits.min_samples_split, len(problem)):
+    if node.rows < limits.least_rows(limits.min_samples_split, len(training_set)):
         return "min_samples_split"
     return ""
 
 
-def find_best_prediction(problem: TrainingSet, rows: Rows, node: Group) -> int | float:
+def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> int | float:
     """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1).
 
-    ``problem`` is the one the node sees (``Problem.at``), of which ``node`` is the group.
+    ``training_set`` is the one the node sees (``TrainingSet.at``), of which ``node`` is the group.
     """
-    if problem.target.task == "classification":
+    if training_set.target.task == "classification":
         return node.counts.index(max(node.counts))
-    if np.all(problem.raw[rows] == problem.raw[rows[0]]):
-        return float(problem.raw[rows[0]])
-    if problem.criterion.centre == "median":
+    if np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
+        return float(training_set.raw[rows[0]])
+    if training_set.criterion.centre == "median":
         low, high = medians(node)
-        return math.ldexp(float(low) / 2 + float(high) / 2, -problem.target_scale)
-    return math.ldexp(float(node.total) / float(node.weight), -problem.target_scale)
+        return math.ldexp(float(low) / 2 + float(high) / 2, -training_set.target_scale)
+    return math.ldexp(float(node.total) / float(node.weight), -training_set.target_scale)
 
 
-def find_best_split(problem: TrainingSet, rows: Rows, key: int = 0) -> Candidate | str:
+def find_best_split(training_set: TrainingSet, rows: Rows, key: int = 0) -> Candidate | str:
     """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
 
     Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with random ties the one that
@@ -221,15 +221,15 @@ def find_best_split(problem: TrainingSet, rows: Rows, key: int = 0) -> Candidate
     columns only, they are drawn in turn, until there are enough and one of them can be used. ``key``: the node's, from
     which all that is random is drawn (``_lib/rng.py``).
     """
-    problem = problem.at(rows)
-    settings = problem.settings
+    training_set = training_set.at(rows)
+    settings = training_set.settings
     draw = (lambda c: chance.tie(key, c.key)) if settings.ties == "random" else None
-    judge = NodeScorer.of(problem, rows)
+    judge = NodeScorer.of(training_set, rows)
     node, measure = judge.node, judge.measure
     seen = False
     competing: list[Candidate] = []
     best_of_column: list[tuple[Candidate, int]] = []
-    n_columns = len(problem.columns)
+    n_columns = len(training_set.columns)
     enough = settings.features_of(n_columns)
     in_turn = chance.columns_in_turn(key, n_columns) if enough < n_columns else range(n_columns)
     for looked_at, column in enumerate(in_turn):
@@ -244,12 +244,12 @@ def find_best_split(problem: TrainingSet, rows: Rows, key: int = 0) -> Candidate
             best_of_column.append((pick(fitting, draw), cuts))
     if not competing:
         return "min_samples_leaf" if seen else "no_candidate"
-    if problem.criterion.rule == "c45":
+    if training_set.criterion.rule == "c45":
         competing = c45_second_step(node, best_of_column)
     best = pick(competing, draw)
-    least = problem.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
+    least = training_set.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
     at_most = best.gain + measure.slack(len(best.filled)) if best.gain else 0
-    if decrease(problem, measure, at_most, int(problem.weight.sum())) < least:
+    if decrease(training_set, measure, at_most, int(training_set.weight.sum())) < least:
         return "min_impurity_decrease"
     return best
 
@@ -290,9 +290,11 @@ def c45_second_step(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list
     ]
 
 
-def decrease(problem: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
+def decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
     """Turn an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
     try:
-        return math.ldexp(float(gain) * measure.worth / weight, -problem.criterion.degree * problem.target_scale)
+        return math.ldexp(
+            float(gain) * measure.worth / weight, -training_set.criterion.degree * training_set.target_scale
+        )
     except OverflowError:  # squares of targets past 1e154: larger than any double, as the core says too
         return math.inf

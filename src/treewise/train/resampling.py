@@ -1,6 +1,6 @@
-"""Parts of a problem: some of its rows, rows drawn again, and folds that are held out in turn.
+"""Parts of a training set: some of its rows, rows drawn again, and folds that are held out in turn.
 
-Stands on ``problem``, below everything that grows on some of the rows: curves, comparisons with other models,
+Stands on ``training_set``, below everything that grows on some of the rows: curves, comparisons with other models,
 resamples, the trees of an ensemble. A part keeps the encodings, units and weights of the whole, so that all its trees
 speak of the same columns.
 """
@@ -23,74 +23,74 @@ USUAL_FOLDS = 10
 LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 
 
-def part(problem: TrainingSet, rows: Ints) -> TrainingSet:
-    """Return the problem of some of the rows."""
+def part(training_set: TrainingSet, rows: Ints) -> TrainingSet:
+    """Return the training set of some of the rows."""
     return replace(
-        problem,
-        columns=tuple(values[rows] for values in problem.columns),
-        y=problem.y[rows],
-        raw=problem.raw[rows] if len(problem.raw) else problem.raw,
-        weight=problem.weight[rows],
-        row_weight=problem.row_weight[rows],
-        repeats=None if problem.repeats is None else problem.repeats.take(rows),
-        rows=np.asarray(problem.rows)[rows],
+        training_set,
+        columns=tuple(values[rows] for values in training_set.columns),
+        y=training_set.y[rows],
+        raw=training_set.raw[rows] if len(training_set.raw) else training_set.raw,
+        weight=training_set.weight[rows],
+        row_weight=training_set.row_weight[rows],
+        repeats=None if training_set.repeats is None else training_set.repeats.take(rows),
+        rows=np.asarray(training_set.rows)[rows],
     )
 
 
-def resampled(problem: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
-    """Return the problem of rows that were drawn so many times: each repeated, or weighed by how often it was drawn.
+def resampled(training_set: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
+    """Return the training set of resampled rows: each repeated, or weighted by how often it was drawn.
 
     Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
     instead: a copy of a row that was grown on is no judge.
     """
     if not as_weights:
-        return within_bounds(part(problem, np.repeat(np.arange(len(times)), times)))
+        return within_bounds(part(training_set, np.repeat(np.arange(len(times)), times)))
     rows = np.flatnonzero(times)
-    some = part(problem, rows)
+    some = part(training_set, rows)
     return within_bounds(replace(some, weight=some.weight * times[rows]))
 
 
-def within_bounds(problem: TrainingSet) -> TrainingSet:
-    """Return the problem in coarser weights where a heavy row, drawn often, would make their sum too large."""
-    while float(problem.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
-        weight = np.maximum(1, np.asarray(problem.weight) >> 8)
-        problem = replace(problem, weight=weight, weight_scale=problem.weight_scale - 8)
-    return problem
+def within_bounds(training_set: TrainingSet) -> TrainingSet:
+    """Return the training set in coarser weights where a heavy row, drawn often, would make their sum too large."""
+    while float(training_set.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
+        weight = np.maximum(1, np.asarray(training_set.weight) >> 8)
+        training_set = replace(training_set, weight=weight, weight_scale=training_set.weight_scale - 8)
+    return training_set
 
 
-def fold_numbers(problem: TrainingSet, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
+def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = index(folds)
     if count is None or count < 2:
         raise ParameterError("must be a whole number, 2 or more.", parameter="folds", value=folds)
     whole("random_state", random_state, least=0, most=2**64 - 1)
-    n = len(problem)
+    n = len(training_set)
     if n < count:
         raise DataError(
-            f"{problem.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
+            f"{training_set.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
         )
     order = np.random.default_rng(random_state).permutation(n)
-    if problem.target.task == "classification":
-        order = order[np.argsort(problem.y[order], kind="stable")]  # dealt out class by class
+    if training_set.target.task == "classification":
+        order = order[np.argsort(training_set.y[order], kind="stable")]  # dealt out class by class
     numbers = np.empty(n, np.int64)
     numbers[order] = np.arange(n) % count
     return numbers
 
 
-def held_out(problem: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
+def held_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
     """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
     if not 0 < share < 1:
         raise ParameterError(
             "must be a table, or a share between 0 and 1, such as 0.3.", parameter="validation", value=share
         )
-    order = np.random.default_rng(random_state).permutation(len(problem))
-    if problem.target.task == "classification":
-        order = order[np.argsort(problem.y[order], kind="stable")]
+    order = np.random.default_rng(random_state).permutation(len(training_set))
+    if training_set.target.task == "classification":
+        order = order[np.argsort(training_set.y[order], kind="stable")]
     # Every row advances a counter by the share; where it passes a whole number, the row is held out.
     passed = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
     chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
     if chosen.all() or not chosen.any():
         raise DataError(
-            f"validation={share:g} of {len(problem)} rows leaves one side without any. Give another share, or a table."
+            f"validation={share:g} of {len(training_set)} rows leaves one side without any. Give another share, or a table."
         )
     return np.sort(order[~chosen]), np.sort(order[chosen])

@@ -79,9 +79,9 @@ class TrainingSet:
         return len(self.weight)
 
     def at(self, rows: Ints) -> TrainingSet:
-        """Return the problem as a node with these rows sees it: with its targets in units fine enough for them.
+        """Return the training set as a node with these rows sees it: with its targets in units fine enough for them.
 
-        The same for the same rows, whatever the tree above them; and this very problem but in extreme tables.
+        The same for the same rows, whatever the tree above them; and this very training set but in extreme tables.
         """
         largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
         if not largest or self.target_top is None:
@@ -204,7 +204,7 @@ def assemble(
     features: Sequence[Feature],
     given: npt.NDArray[np.float64],
 ) -> TrainingSet:
-    """Put the parts of a problem together: here weights and targets become integers.
+    """Put the parts of a training set together: here weights and targets become integers.
 
     ``given`` are the weights of the table's rows as they came.
     """

@@ -262,9 +262,9 @@ def test_as_many_rows_are_drawn_as_there_are_and_by_weight():
 def test_errors_of_drawn_learners_are_those_on_all_rows():
     data = rng_table()
     boosted = tw.adaboost(data, "y", 4, resample=True)
-    problem = same_problem(boosted, data, call="test")
-    said = next(said_by(boosted, problem))
-    assert boosted.rounds[0].error == pytest.approx(np.mean(said != problem.y), abs=1e-15)
+    training_set = same_problem(boosted, data, call="test")
+    said = next(said_by(boosted, training_set))
+    assert boosted.rounds[0].error == pytest.approx(np.mean(said != training_set.y), abs=1e-15)
 
 
 # -- as an ensemble ---------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ def numbers(n, columns=2, **options):
 def test_the_core_draws_the_bags_of_the_readable_twin(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
     weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1, 2, 3]), min_size=n, max_size=n))
-    problem = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
+    training_set = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
     bags = BootstrapSamples(
-        problem,
+        training_set,
         drawn=data.draw(st.integers(0, n)),
         replace=data.draw(st.booleans()),
         columns_drawn=data.draw(st.integers(0, columns)),
@@ -37,7 +37,7 @@ def test_the_core_draws_the_bags_of_the_readable_twin(data):
     assert bags.times(tree).tolist() == times.tolist()
     assert bags.columns_of(tree).tolist() == chosen.tolist()
     assert times.sum() == (bags.drawn or n)
-    if not bags.replace and problem.repeats is None:
+    if not bags.replace and training_set.repeats is None:
         assert times.max() == 1
 
 
@@ -74,9 +74,9 @@ def test_a_bootstrap_leaves_out_a_share_of_one_over_e():
 
 
 def test_trees_and_seeds_have_bags_of_their_own():
-    problem = numbers(40)
-    other = replace(problem, settings=replace(problem.settings, random_state=1))
-    drawn = [BootstrapSamples(p, drawn=40).times(t).tolist() for p in (problem, other) for t in (0, 1)]
+    training_set = numbers(40)
+    other = replace(training_set, settings=replace(training_set.settings, random_state=1))
+    drawn = [BootstrapSamples(p, drawn=40).times(t).tolist() for p in (training_set, other) for t in (0, 1)]
     assert len(set(map(tuple, drawn))) == 4
 
 
@@ -94,26 +94,26 @@ def test_stir_is_the_finaliser_of_splitmix64():
 
 @pytest.mark.parametrize("given_", [0, -1, 0.0, 1.5, True, "all", np.nan])
 def test_what_cannot_be_a_number_of_rows_or_columns(given_):
-    problem = numbers(10)
+    training_set = numbers(10)
     for read, name, things in ((rows_to_draw, "max_samples", "rows"), (columns_to_draw, "max_features", "columns")):
         with pytest.raises(
             ParameterError, match=f"^{name}=.*: must be a whole number of {things}, 1 or more, or a share"
         ):
-            read(given_, problem)
+            read(given_, training_set)
 
 
 def test_more_rows_or_columns_than_there_are():
-    problem = numbers(10)
+    training_set = numbers(10)
     with pytest.raises(
         DataError, match=r"^max_samples=11: .* has 10 rows that count\. Give at most so many, or a share\.$"
     ):
-        rows_to_draw(11, problem)
+        rows_to_draw(11, training_set)
     with pytest.raises(DataError, match=r"^max_features=3: .* has 2 columns to ask about\. Give at most so many, or"):
-        columns_to_draw(3, problem)
-    assert rows_to_draw(0.25, problem) == 2  # half to even, as scikit-learn rounds
-    assert rows_to_draw(0.01, problem) == columns_to_draw(0.1, problem) == 1
-    assert columns_to_draw(0.99, problem) == 1  # rounded down, as scikit-learn does
-    assert columns_to_draw(1.0, problem) == 2
+        columns_to_draw(3, training_set)
+    assert rows_to_draw(0.25, training_set) == 2  # half to even, as scikit-learn rounds
+    assert rows_to_draw(0.01, training_set) == columns_to_draw(0.1, training_set) == 1
+    assert columns_to_draw(0.99, training_set) == 1  # rounded down, as scikit-learn does
+    assert columns_to_draw(1.0, training_set) == 2
 
 
 def test_the_core_refuses_bags_that_go_beyond_the_table():

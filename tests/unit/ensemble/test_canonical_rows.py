@@ -21,13 +21,13 @@ def table(rows):
     return frame.astype({"town": object})
 
 
-def drawn_from(problem):
+def drawn_from(training_set):
     """What stands in each unit, and what it weighs."""
-    units = units_of(problem)
+    units = units_of(training_set)
     cells = [
-        *(bits(values) for values in problem.columns),
-        problem.y,
-        problem.raw,
+        *(bits(values) for values in training_set.columns),
+        training_set.y,
+        training_set.raw,
         np.ldexp(units.weight, -units.scale),
     ]
     return [tuple(float(c[row]) for c in cells if len(c)) for row in units.row]
@@ -56,14 +56,14 @@ def test_numbers_to_predict_too():
     [([1, 1, 1], None), ([2, 1, 1], [2, 1, 1]), ([0.5, 1, 1], None), ([28, 1, 1], [28, 1, 1]), ([29, 1, 1], None)],
 )
 def test_weights_are_counts_when_they_are_whole_and_few(weights, counts):
-    problem = prepare({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}, "y", sample_weight=weights)
-    assert (None if problem.repeats is None else problem.repeats.times.tolist()) == counts
+    training_set = prepare({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}, "y", sample_weight=weights)
+    assert (None if training_set.repeats is None else training_set.repeats.times.tolist()) == counts
     expected = sum(counts) if counts else 3
-    units = units_of(problem)
+    units = units_of(training_set)
     assert len(units.row) == expected
     if not counts:
-        assert units.weight is problem.weight
-    some = part(problem, np.array([0, 2]))
+        assert units.weight is training_set.weight
+    some = part(training_set, np.array([0, 2]))
     assert len(units_of(some).row) == (counts[0] + counts[2] if counts else 2)
 
 
@@ -76,7 +76,7 @@ def test_rows_that_differ_only_in_weight_keep_their_own():
 
 def test_which_class_is_positive_changes_nothing():
     problems = [prepare("penguins", positive=name) for name in (None, "Adelie", "Chinstrap")]
-    orders = [units_of(problem).row.tolist() for problem in problems]
+    orders = [units_of(training_set).row.tolist() for training_set in problems]
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == list(range(344))
     assert orders[0] != sorted(orders[0])

@@ -141,5 +141,5 @@ def test_a_forest_of_a_table_without_columns_is_its_roots():
 
 
 def test_a_prepared_problem_gives_the_same_forest():
-    problem = problem_of_forest("penguins", None, {"max_features": None, "random_state": 0})
-    assert grow_ensemble(problem, BaggingParams("forest", 4)) == tw.forest("penguins", n_estimators=4)
+    training_set = problem_of_forest("penguins", None, {"max_features": None, "random_state": 0})
+    assert grow_ensemble(training_set, BaggingParams("forest", 4)) == tw.forest("penguins", n_estimators=4)

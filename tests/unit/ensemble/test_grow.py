@@ -33,13 +33,13 @@ WAYS = st.tuples(HOWS, CUTS) | st.tuples(
 
 
 def alone(bags, tree):
-    """Grow one member by itself, on the problem of its bag; its columns numbered as in the whole table."""
-    problem = problem_of(bags, tree)
-    grown = grow_training_set(problem, for_good=False)
-    names = [e.name for e in bags.problem.encodings]
-    places = np.array([names.index(e.name) for e in problem.encodings], np.int32)
+    """Grow one member by itself, on the training set of its bag; its columns numbered as in the whole table."""
+    training_set = problem_of(bags, tree)
+    grown = grow_training_set(training_set, keep_quartiles=False)
+    names = [e.name for e in bags.training_set.encodings]
+    places = np.array([names.index(e.name) for e in training_set.encodings], np.int32)
     column = np.where(grown.arrays.kind == LEAF, -1, places[grown.arrays.column.clip(0)]) if len(places) else -1
-    return replace(grown.arrays, column=np.broadcast_to(column, len(grown)).astype(np.int32)), problem
+    return replace(grown.arrays, column=np.broadcast_to(column, len(grown)).astype(np.int32)), training_set
 
 
 def taken_away(arrays, n):
@@ -53,24 +53,26 @@ def taken_away(arrays, n):
 @given(drawn(), WAYS, st.integers(0, 2**64 - 1), st.sampled_from(["first", "random"]))
 def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
     how, chance = way
-    problem = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
+    training_set = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
     recipe = BaggingParams("bagging", 4, **how)
-    bags = recipe.bags(problem)
-    grown = grow_ensemble(problem, recipe, n_jobs=2)
+    bags = recipe.bags(training_set)
+    grown = grow_ensemble(training_set, recipe, n_jobs=2)
     for t, tree in enumerate(grown):
         arrays, _ = alone(bags, t)
         assert_same(arrays, tree.arrays)
-        np.testing.assert_allclose(grown.decreases[t], taken_away(arrays, len(problem.columns)), rtol=1e-12, atol=0)
+        np.testing.assert_allclose(
+            grown.decreases[t], taken_away(arrays, len(training_set.columns)), rtol=1e-12, atol=0
+        )
 
 
 @quick(0.6)
 @given(drawn(), WAYS)
 def test_the_readable_search_grows_the_same_members(table, way):
     how, chance = way
-    problem = prepare(table.data, "y", **table.options, **chance)
+    training_set = prepare(table.data, "y", **table.options, **chance)
     recipe = BaggingParams("bagging", 2, **how)
-    for t, tree in enumerate(grow_ensemble(problem, recipe)):
-        own = problem_of(recipe.bags(problem), t)
+    for t, tree in enumerate(grow_ensemble(training_set, recipe)):
+        own = problem_of(recipe.bags(training_set), t)
         assert leaves_of(facts(own, build(own))) == leaves_of(facts_of(tree))
         assert [f[:3] for f in facts(own, build(own))] == [f[:3] for f in facts_of(tree)]
 
@@ -83,10 +85,10 @@ def leaves_of(found):
 @given(drawn(), WAYS, st.integers(1, 4), st.integers(1, 3))
 def test_k_trees_are_the_first_k_of_more(table, way, k, more):
     how, chance = way
-    problem = prepare(table.data, "y", **table.options, **chance)
-    few, many = (grow_ensemble(problem, BaggingParams("bagging", n, **how)) for n in (k, k + more))
+    training_set = prepare(table.data, "y", **table.options, **chance)
+    few, many = (grow_ensemble(training_set, BaggingParams("bagging", n, **how)) for n in (k, k + more))
     assert many.first(k) == few
-    further = more_of_problem(few, problem, more)
+    further = more_of_problem(few, training_set, more)
     assert further == many
     assert further.history == many.history
 
@@ -140,20 +142,20 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
     ],
 )
 def test_weights_of_rows_and_classes_go_into_every_bag(weights):
-    problem = prepare("penguins", **weights, max_features="sqrt")
+    training_set = prepare("penguins", **weights, max_features="sqrt")
     recipe = BaggingParams("forest", 3)
-    grown = grow_ensemble(problem, recipe)
+    grown = grow_ensemble(training_set, recipe)
     for t in range(3):
-        assert_same(alone(recipe.bags(problem), t)[0], grown[t].arrays)
+        assert_same(alone(recipe.bags(training_set), t)[0], grown[t].arrays)
     again = {name: weights[name] for name in weights if name == "sample_weight"}
     assert extend(grown, "penguins", 1, **again).first(3) == grown
 
 
 def test_limits_that_are_shares_are_shares_of_the_bag():
-    problem = prepare("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
+    training_set = prepare("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
     recipe = BaggingParams("bagging", 5, max_samples=0.5)
-    for t, tree in enumerate(grow_ensemble(problem, recipe)):
-        arrays, own = alone(recipe.bags(problem), t)
+    for t, tree in enumerate(grow_ensemble(training_set, recipe)):
+        arrays, own = alone(recipe.bags(training_set), t)
         assert_same(arrays, tree.arrays)
         leaves = arrays.kind == LEAF
         assert arrays.rows[leaves].min() >= 0.1 * len(own)
@@ -162,12 +164,12 @@ def test_limits_that_are_shares_are_shares_of_the_bag():
 
 def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51.5, *[0.75] * 7]}
-    problem = prepare(data, "y", sample_weight="w", ignore=["w"])
+    training_set = prepare(data, "y", sample_weight="w", ignore=["w"])
     recipe = BaggingParams("bagging", 60)
-    bags = recipe.bags(problem)
-    heavy = [t for t in range(60) if problem_of(bags, t).weight_scale < problem.weight_scale]
+    bags = recipe.bags(training_set)
+    heavy = [t for t in range(60) if problem_of(bags, t).weight_scale < training_set.weight_scale]
     assert heavy
-    grown = grow_ensemble(problem, recipe)
+    grown = grow_ensemble(training_set, recipe)
     for t in heavy:
         one, other = alone(bags, t)[0], grown[t].arrays
         assert all(
@@ -268,19 +270,22 @@ def test_tables_that_differ_in_what_their_numbers_stand_for_are_told_apart(other
 
 def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
     table = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
-    problem = prepare(table, "y")
+    training_set = prepare(table, "y")
     counted = prepare(table, "y", sample_weight=[1, 2, 1])
-    found = [fingerprint(p) for p in (problem, replace(problem, weight_scale=problem.weight_scale + 1), counted)]
+    found = [
+        fingerprint(p)
+        for p in (training_set, replace(training_set, weight_scale=training_set.weight_scale + 1), counted)
+    ]
     found.append(fingerprint(replace(counted, repeats=None)))
     assert counted.repeats is not None
     assert len(set(found)) == 4
 
 
 def test_columns_do_not_run_together():
-    problem = prepare({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
-    x, z = problem.columns
-    moved = replace(problem, columns=(np.append(x, z[:1]), z[1:]))
-    assert fingerprint(problem) != fingerprint(moved)
+    training_set = prepare({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
+    x, z = training_set.columns
+    moved = replace(training_set, columns=(np.append(x, z[:1]), z[1:]))
+    assert fingerprint(training_set) != fingerprint(moved)
 
 
 def test_an_ensemble_that_does_not_say_how_it_was_grown():

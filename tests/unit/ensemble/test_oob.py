@@ -31,10 +31,10 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     table["size"] = (x * 3 + rng.normal(size=25)).round(2).tolist()
     other = "size" if target == "kind" else "kind"
     weight = rng.integers(1, 3, 25).astype(float) / 2
-    problem = prepare(table, target, ignore=[other], sample_weight=weight)
+    training_set = prepare(table, target, ignore=[other], sample_weight=weight)
     recipe = BaggingParams("bagging", 6, oob_score=True)
-    ensemble, bags = grow_ensemble(problem, recipe), recipe.bags(problem)
-    found = out_of_bag(ensemble, problem, bags)
+    ensemble, bags = grow_ensemble(training_set, recipe), recipe.bags(training_set)
+    found = out_of_bag(ensemble, training_set, bags)
     expected = by_hand(ensemble, bags, table, ["x", "z"])
     np.testing.assert_array_equal(found.said.reshape(expected.shape), expected)
     covered = ~np.isnan(expected[:, 0])

@@ -14,25 +14,25 @@ from treewise.train.grow import core_columns, core_settings, core_target, grow_t
 from treewise.tree.arrays import Arrays
 
 
-def core_arguments(problem, n_jobs=1):
-    settings = core_settings(problem)
+def core_arguments(training_set, n_jobs=1):
+    settings = core_settings(training_set)
     settings.n_jobs = n_jobs
-    return core_columns(problem), core_target(problem), settings
+    return core_columns(training_set), core_target(training_set), settings
 
 
-def grown_both(problem, weights, n_jobs=1):
+def grown_both(training_set, weights, n_jobs=1):
     """Grow a stump both ways; returns both trees, and what each says of the rows."""
-    columns, target, settings = core_arguments(problem, n_jobs)
+    columns, target, settings = core_arguments(training_set, n_jobs)
     settings.seed = 0  # each round has one of its own
-    weighed = replace(problem, weight=weights, weight_scale=BITS)
+    weighed = replace(training_set, weight=weights, weight_scale=BITS)
     stumps = _core.Stumps(columns, target, settings)
-    grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, problem.settings.random_state)
-    tree = grow_training_set(weighed, n_jobs=1, for_good=False).arrays
-    return (Arrays(**grown), said), (tree, tree.label[_core.leaves(tree.for_core, columns, len(problem))])
+    grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, training_set.settings.random_state)
+    tree = grow_training_set(weighed, n_jobs=1, keep_quartiles=False).arrays
+    return (Arrays(**grown), said), (tree, tree.label[_core.leaves(tree.for_core, columns, len(training_set))])
 
 
-def assert_same(problem, weights, n_jobs=1):
-    (stump, said), (tree, expected) = grown_both(problem, weights, n_jobs)
+def assert_same(training_set, weights, n_jobs=1):
+    (stump, said), (tree, expected) = grown_both(training_set, weights, n_jobs)
     assert stump.same_as(tree)
     np.testing.assert_array_equal(said, expected)
 
@@ -45,12 +45,14 @@ def assert_same(problem, weights, n_jobs=1):
 )
 def test_they_are_the_trees_of_ordinary_growth(table, ties, random):
     options = {**table.options, "max_depth": 1, "ties": ties, "random_state": random.randrange(2**64)}
-    problem = prepare(table.data, "y", **options)
-    if len(problem.target.classes) < 2:
+    training_set = prepare(table.data, "y", **options)
+    if len(training_set.target.classes) < 2:
         return
-    given_weights = np.array([random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(problem))])
-    assert_same(problem, np.maximum(1, np.rint(2.0**BITS * given_weights / given_weights.sum())).astype(np.int64))
-    assert_same(problem, Distribution.of(np.ones(len(problem), np.int64)).units)
+    given_weights = np.array(
+        [random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(training_set))]
+    )
+    assert_same(training_set, np.maximum(1, np.rint(2.0**BITS * given_weights / given_weights.sum())).astype(np.int64))
+    assert_same(training_set, Distribution.of(np.ones(len(training_set), np.int64)).units)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -68,18 +70,18 @@ def test_many_rows_in_many_blocks(criterion, n_classes):
         "constant": np.ones(n),
         "y": np.digitize(rng.normal(size=n) + noise / 50, [-0.5, 0.5][: n_classes - 1]),
     }
-    problem = prepare(data, "y", max_depth=1, criterion=criterion, task="classification")
+    training_set = prepare(data, "y", max_depth=1, criterion=criterion, task="classification")
     for power in (0, 1, 6):
         weights = rng.random(n) ** power
         units = np.maximum(1, np.rint(2.0**BITS * weights / weights.sum())).astype(np.int64)
-        assert_same(problem, units, n_jobs=3)
+        assert_same(training_set, units, n_jobs=3)
 
 
 def test_without_bounds_the_stump_is_the_same():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3000, 3))
-    problem = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
-    columns, target, settings = core_arguments(problem)
+    training_set = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
+    columns, target, settings = core_arguments(training_set)
     weights = Distribution.of(rng.integers(1, 9, 3000)).units
     found = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
     settings.tuning.bounds = False
@@ -102,16 +104,16 @@ def test_without_bounds_the_stump_is_the_same():
     ],
 )
 def test_what_they_cover(options, covered):
-    problem = prepare("penguins", **{"max_depth": 1, **options})
-    assert _core.Stumps.cover(*core_arguments(problem)) == covered
+    training_set = prepare("penguins", **{"max_depth": 1, **options})
+    assert _core.Stumps.cover(*core_arguments(training_set)) == covered
     if not covered:
         with pytest.raises(ValueError, match="not a case for stumps"):
-            _core.Stumps(*core_arguments(problem))
+            _core.Stumps(*core_arguments(training_set))
 
 
 def test_the_core_refuses_what_does_not_fit():
-    problem = prepare("penguins", max_depth=1)
-    stumps = _core.Stumps(*core_arguments(problem))
+    training_set = prepare("penguins", max_depth=1)
+    stumps = _core.Stumps(*core_arguments(training_set))
     with pytest.raises(ValueError, match="lengths differ"):
         stumps.grow(np.ones(3, np.int64), BITS, 0, 0)
     three, two = np.zeros(3, np.uint8), np.zeros(2, np.uint8)

@@ -58,25 +58,25 @@ def test_what_are_no_folds_is_said(folds, said, penguins):
 
 
 def test_categories_become_indicators_and_numbers_are_scaled():
-    problem = prepare(MIXED, "y")
-    features = FeatureMatrix(problem)
-    matrix = features.write(problem)
+    training_set = prepare(MIXED, "y")
+    features = FeatureMatrix(training_set)
+    matrix = features.write(training_set)
     assert (features.numbers, features.indicators, matrix.shape) == (1, 6, (6, 7))  # age missing?; 2 towns + missing; 2
     known = np.array([20.0, 40.0, 60.0, 80.0, 50.0])
     assert matrix[0, 0] == pytest.approx((20 - known.mean()) / known.std())
     assert matrix[1, :2].tolist() == [0.0, 1.0]  # missing: the mean, and said so
     assert (matrix[:, 2:5].sum(axis=1) == 1).all()
     assert (matrix[:, 5:].sum(axis=1) == 1).all()
-    assert features.write(part(problem, np.array([2])))[0, 2:5].sum() == 1
+    assert features.write(part(training_set, np.array([2])))[0, 2:5].sum() == 1
 
 
 def test_the_tree_of_the_comparison_is_ours(penguins):
     found = tw.compare_models("penguins", models="majority", folds=5, random_state=2, max_depth=2)
-    problem = prepare("penguins", max_depth=2)
-    number, wrong = fold_numbers(problem, 5, 2), 0
+    training_set = prepare("penguins", max_depth=2)
+    number, wrong = fold_numbers(training_set, 5, 2), 0
     for fold in range(5):
-        tree = grow_training_set(part(problem, np.flatnonzero(number != fold)))
-        held = part(problem, np.flatnonzero(number == fold))
+        tree = grow_training_set(part(training_set, np.flatnonzero(number != fold)))
+        held = part(training_set, np.flatnonzero(number == fold))
         wrong += int((tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y).sum())
     tree, majority = found.outcomes
     assert found.error(tree) == wrong / 344
@@ -249,8 +249,8 @@ def test_rows_are_judged_by_their_weight(task):
 
 
 def test_losses_by_hand():
-    problem = prepare(MIXED, "y")
-    assert losses_on(problem, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
+    training_set = prepare(MIXED, "y")
+    assert losses_on(training_set, np.array([0, 0, 1, 1, 1, 0]), None).tolist() == [0, 0, 1, 0, 0, 1]
 
 
 def test_plain_values_go_into_json():

@@ -62,16 +62,16 @@ def problems(draw):
         return prepare(data, "y", task=task, **{**options, "cost": None})
 
 
-def grown(problem, over, value, seed=0):
+def grown(training_set, over, value, seed=0):
     """The tree for one value, grown for it."""
     if over == "ccp_alpha":
-        return problem, grow_training_set(problem).prune("cost_complexity", ccp_alpha=value)
+        return training_set, grow_training_set(training_set).prune("cost_complexity", ccp_alpha=value)
     if over == "rows":
-        rows = np.random.default_rng(seed).permutation(len(problem))[:value]
-        problem = part(problem, np.sort(rows))
+        rows = np.random.default_rng(seed).permutation(len(training_set))[:value]
+        training_set = part(training_set, np.sort(rows))
     else:
-        problem = replace(problem, settings=replace(problem.settings, **{over: value}))
-    return problem, grow_training_set(problem)
+        training_set = replace(training_set, settings=replace(training_set.settings, **{over: value}))
+    return training_set, grow_training_set(training_set)
 
 
 def loss_of(rows, tree):
@@ -80,16 +80,16 @@ def loss_of(rows, tree):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(), st.sampled_from(OVER), st.integers(2, 4))
-def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
+def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds):
     values = VALUES[over]
-    found = curve_of(problem, over, Validation(folds=folds, seed=1), values)
+    found = curve_of(training_set, over, Validation(folds=folds, seed=1), values)
     assert sorted(point.value for point in found.points) == values
-    number = fold_numbers(problem, folds, 1)
+    number = fold_numbers(training_set, folds, 1)
     for point in found.points:
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
-            mine, tree = grown(part(problem, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(Scorers.of(part(problem, np.flatnonzero(number == fold))).judge(tree))
+            mine, tree = grown(part(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
+            sums.add(Scorers.of(part(training_set, np.flatnonzero(number == fold))).judge(tree))
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -102,7 +102,7 @@ def test_a_curve_is_what_growing_for_each_value_gives(problem, over, folds):
             assert point.training == pytest.approx(root(np.mean(own)), rel=1e-9, abs=1e-9)
             assert point.leaves == pytest.approx(np.mean(leaves))
         else:
-            mine, tree = grown(problem, over, point.value)
+            mine, tree = grown(training_set, over, point.value)
             assert point.training == pytest.approx(root(loss_of(mine, tree)), rel=1e-9, abs=1e-9)
             assert point.leaves == tree.n_leaves
 
@@ -117,10 +117,10 @@ def cut_to(ladder, value):
 
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.sampled_from(NESTED))
-def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
-    ladder = LeafSequence(grow_training_set(problem), over)
+def test_the_trees_of_a_ladder_are_the_grown_ones(training_set, over):
+    ladder = LeafSequence(grow_training_set(training_set), over)
     for value in VALUES[over]:
-        _, wanted = grown(problem, over, value)
+        _, wanted = grown(training_set, over, value)
         got = cut_to(ladder, value)
         assert [node.split for node in got] == [node.split for node in wanted]
         assert ladder.leaves[ladder.splits_at(value)] == wanted.n_leaves
@@ -132,9 +132,9 @@ def test_the_trees_of_a_ladder_are_the_grown_ones(problem, over):
 @pytest.mark.parametrize("over", NESTED[1:])
 def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
-    problem = prepare("penguins", max_leaf_nodes=6)
-    found = curve_of(problem, over, Validation(validation=0.3), VALUES[over])
-    train = part(problem, held_out(problem, 0.3)[0])
+    training_set = prepare("penguins", max_leaf_nodes=6)
+    found = curve_of(training_set, over, Validation(validation=0.3), VALUES[over])
+    train = part(training_set, held_out(training_set, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves
 
@@ -174,10 +174,10 @@ def test_validation_tables_and_shares():
 
 
 def test_a_share_is_of_every_class():
-    problem = prepare("penguins")
-    train, test = held_out(problem, 0.25, 3)
+    training_set = prepare("penguins")
+    train, test = held_out(training_set, 0.25, 3)
     assert np.array_equal(np.sort(np.append(train, test)), np.arange(344))
-    assert np.bincount(problem.y[test]).tolist() == [38, 17, 31]
+    assert np.bincount(training_set.y[test]).tolist() == [38, 17, 31]
 
 
 def test_the_truth_is_the_samplers():

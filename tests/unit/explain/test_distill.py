@@ -64,11 +64,11 @@ def test_folds_by_hand(penguins):
     found = tw.distill(teacher, penguins, folds=4, random_state=3, max_depth=2)
     answers = teacher.predict(penguins)
     frame = penguins.to_polars().with_columns(species=pl.Series(answers.tolist()))
-    problem = prepare(tw.read(frame), "species", max_depth=2)
-    number, same = fold_numbers(problem, 4, 3), []
+    training_set = prepare(tw.read(frame), "species", max_depth=2)
+    number, same = fold_numbers(training_set, 4, 3), []
     for fold in range(4):
-        student = grow_training_set(part(problem, np.flatnonzero(number != fold)))
-        held = part(problem, np.flatnonzero(number == fold))
+        student = grow_training_set(part(training_set, np.flatnonzero(number != fold)))
+        held = part(training_set, np.flatnonzero(number == fold))
         same += (student.arrays.label[find_nodes(student, held.columns, len(held))] == held.y).tolist()
     assert found.held_out.agreement == np.mean(same)
 

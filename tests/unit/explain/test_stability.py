@@ -46,9 +46,9 @@ def test_gaps_are_those_of_the_trace(table):
     """Winner, runner-up, margin and ties, with every option mixed with every other."""
     options = {name: value for name, value in table.options.items() if name != "ties"}
     tree = tw.grow(table.data, "y", **options)
-    problem = prepare(table.data, "y", **options)
+    training_set = prepare(table.data, "y", **options)
     trace = tree.trace(table.data, sample_weight=options.get("sample_weight"))
-    for node, gap in margins(tree, problem).items():
+    for node, gap in margins(tree, training_set).items():
         found = trace[node]
         assert found.winner == tree.split_at(node).column
         assert gap.runner_up == found.runner_up
@@ -84,10 +84,10 @@ def test_draws_are_those_of_the_seed_and_as_many_as_rows():
 
 
 def test_repeated_rows_and_weights_grow_the_same_tree():
-    problem = prepare("penguins", max_depth=3)
-    times = drawn(len(problem), 0, 0)
-    repeated, weighed = (resampled(problem, times, way) for way in (False, True))
-    assert len(repeated) == len(problem)
+    training_set = prepare("penguins", max_depth=3)
+    times = drawn(len(training_set), 0, 0)
+    repeated, weighed = (resampled(training_set, times, way) for way in (False, True))
+    assert len(repeated) == len(training_set)
     assert len(weighed) == np.count_nonzero(times)
     one, other = grow_training_set(repeated), grow_training_set(weighed)
     assert [one.split_at(n) for n in range(len(one))] == [other.split_at(n) for n in range(len(other))]
@@ -96,19 +96,19 @@ def test_repeated_rows_and_weights_grow_the_same_tree():
 
 def test_weights_that_would_be_too_heavy_become_coarser():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51, *[1.0] * 7]}
-    problem = prepare(data, "y", sample_weight="w", ignore=["w"])
+    training_set = prepare(data, "y", sample_weight="w", ignore=["w"])
     times = np.array([8, 0, 0, 0, 0, 0, 0, 0]) + np.eye(8, dtype=int)[1]
-    heavy = resampled(problem, times, as_weights=True)
+    heavy = resampled(training_set, times, as_weights=True)
     assert float(heavy.weight.sum()) < 2.0**53
-    assert within_bounds(problem) is problem
+    assert within_bounds(training_set) is training_set
     grow_training_set(heavy)
 
 
-def brute_force(reference_tree, tree, problem):
+def brute_force(reference_tree, tree, training_set):
     """The three ways in which a question comes back, with sets of rows."""
 
     def rows_of(t):
-        ends = find_nodes(t, problem.columns, len(problem))
+        ends = find_nodes(t, training_set.columns, len(training_set))
         return [{r for r, e in enumerate(ends.tolist()) if n in t.path(e)} for n in range(len(t))]
 
     def column(t, n):
@@ -144,14 +144,14 @@ def brute_force(reference_tree, tree, problem):
 @pytest.mark.parametrize("data", ["penguins", "noise"])
 def test_questions_come_back_as_by_brute_force(data, seed):
     given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
-    problem = prepare(**given_to, max_depth=4)
-    tree = grow_training_set(problem)
-    other = grow_training_set(resampled(problem, drawn(len(problem), seed, 0), as_weights=False))
+    training_set = prepare(**given_to, max_depth=4)
+    tree = grow_training_set(training_set)
+    other = grow_training_set(resampled(training_set, drawn(len(training_set), seed, 0), as_weights=False))
     found = CounterpartSearch(
-        ReferenceTree(tree, problem), other, find_nodes(other, problem.columns, len(problem))
+        ReferenceTree(tree, training_set), other, find_nodes(other, training_set.columns, len(training_set))
     ).every()
     names = [None, *tree.columns]
-    for told, (node, wanted) in zip(found, brute_force(tree, other, problem).items(), strict=True):
+    for told, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
         place, again, asked, overlap, column = wanted
         assert (told["place"], told["again"]) == (place, again), node
         assert (told["asked"], told["overlap"]) == pytest.approx((asked, overlap)), node
@@ -159,10 +159,10 @@ def test_questions_come_back_as_by_brute_force(data, seed):
 
 
 def test_the_same_tree_comes_back_whole():
-    problem = prepare("penguins", max_depth=4)
-    tree = grow_training_set(problem)
+    training_set = prepare("penguins", max_depth=4)
+    tree = grow_training_set(training_set)
     found = CounterpartSearch(
-        ReferenceTree(tree, problem), tree, find_nodes(tree, problem.columns, len(problem))
+        ReferenceTree(tree, training_set), tree, find_nodes(tree, training_set.columns, len(training_set))
     ).every()
     assert found["place"].all()
     assert found["again"].all()
@@ -174,13 +174,15 @@ def test_the_same_tree_comes_back_whole():
 def test_the_same_test_parts_the_values_present_alike():
     """A cut elsewhere in the same gap is the same test; one value further it is another; levels may change sides."""
     data = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "w", "w"], "y": ["a", "a", "b", "b"]}
-    problem = prepare(data, "y")
+    training_set = prepare(data, "y")
     trees = {cut: tw.grow(data, "y", max_depth=0).split(0, cut, data) for cut in ("x <= 2.5", "x <= 2.1", "x <= 3.5")}
     trees |= {of: tw.grow(data, "y", max_depth=0).split(0, of, data) for of in ("c in {u, v}", "c = w", "c = v")}
 
     def same(one, other):
-        ends = find_nodes(trees[other], problem.columns, len(problem))
-        return bool(CounterpartSearch(ReferenceTree(trees[one], problem), trees[other], ends).every()["same_test"][0])
+        ends = find_nodes(trees[other], training_set.columns, len(training_set))
+        return bool(
+            CounterpartSearch(ReferenceTree(trees[one], training_set), trees[other], ends).every()["same_test"][0]
+        )
 
     assert same("x <= 2.5", "x <= 2.1")
     assert not same("x <= 2.5", "x <= 3.5")
@@ -250,16 +252,16 @@ def test_numbers_of_any_size(scale):
 
 def test_agreement_by_hand():
     """The mean over resamples of the share of rows with the same class, each tree grown as documented."""
-    problem = prepare("penguins", max_depth=2)
+    training_set = prepare("penguins", max_depth=2)
     found = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
-    tree, shares, unseen = grow_training_set(problem), [], []
-    own = tree.arrays.label[find_nodes(tree, problem.columns, len(problem))]
+    tree, shares, unseen = grow_training_set(training_set), [], []
+    own = tree.arrays.label[find_nodes(tree, training_set.columns, len(training_set))]
     for number in range(3):
-        rows = np.sort(np.random.default_rng((9, number)).integers(0, len(problem), len(problem)))
-        other = grow_training_set(part(problem, rows))
-        same = other.arrays.label[find_nodes(other, problem.columns, len(problem))] == own
+        rows = np.sort(np.random.default_rng((9, number)).integers(0, len(training_set), len(training_set)))
+        other = grow_training_set(part(training_set, rows))
+        same = other.arrays.label[find_nodes(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
-        unseen.append(same[~np.isin(np.arange(len(problem)), rows)])
+        unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])
     assert found.agreement.every == pytest.approx(np.mean(shares))
     assert found.agreement.unseen == pytest.approx(np.concatenate(unseen).mean())
 

@@ -15,11 +15,11 @@ from treewise.train.grow import prepare
 from treewise.train.reference import NodeScorer, candidates, find_best_split, pick, tied
 
 
-def listed(problem):
+def listed(training_set):
     """Every candidate of the first node, by the search alone."""
-    rows = np.arange(len(problem))
-    judge = NodeScorer.of(problem.at(rows), rows)
-    return [c for column in range(len(problem.columns)) for c in candidates(judge, rows, column)]
+    rows = np.arange(len(training_set))
+    judge = NodeScorer.of(training_set.at(rows), rows)
+    return [c for column in range(len(training_set.columns)) for c in candidates(judge, rows, column)]
 
 
 def one_test(table):
@@ -32,15 +32,15 @@ def test_candidates_stand_in_the_order_of_the_search(table):
     options = one_test(table)
     found = tw.stump(table.data, "y", **options)
     assert found.tree == table.grow(max_depth=1)
-    problem = prepare(table.data, "y", **options)
+    training_set = prepare(table.data, "y", **options)
     if found.node.settled:
         assert len(found) == 0
         return
-    every = listed(problem)
+    every = listed(training_set)
     assert sorted(test.traced.candidate.key for test in found) == sorted(c.key for c in every)
     ranked = [test for test in found if test.rank is not None]
     assert [test.traced.eligible for test in found] == [True] * len(ranked) + [False] * (len(found) - len(ranked))
-    best = find_best_split(problem, np.arange(len(problem)))
+    best = find_best_split(training_set, np.arange(len(training_set)))
     if isinstance(best, str):
         assert not ranked or best == "min_impurity_decrease"
         return

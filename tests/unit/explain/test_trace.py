@@ -338,8 +338,8 @@ def test_the_winner_is_the_learners_and_the_arithmetic_adds_up(data, chosen, per
     if root.settled:
         assert len(set(data["y"])) == 1
         return
-    problem = prepare(data, "y", **chosen)
-    found = find_best_split(problem, np.arange(len(problem)))
+    training_set = prepare(data, "y", **chosen)
+    found = find_best_split(training_set, np.arange(len(training_set)))
     if isinstance(found, str):
         assert root.winner is None
     else:
@@ -437,14 +437,14 @@ def test_weights_that_are_not_given_are_missed():
 @pytest.mark.parametrize("weight", [None, 1e-300, 1.0, 1e300])
 def test_counts_of_a_column_are_exact_whole_numbers(weight):
     weights = None if weight is None else np.random.default_rng(1).random(344) * weight
-    problem = prepare("penguins", sample_weight=weights)
-    rows = np.arange(0, len(problem), 3)
-    for column, values in enumerate(problem.columns):
-        scene = bucketise(problem, column, rows)
+    training_set = prepare("penguins", sample_weight=weights)
+    rows = np.arange(0, len(training_set), 3)
+    for column, values in enumerate(training_set.columns):
+        scene = bucketise(training_set, column, rows)
         for group, its_rows in [(b.group, rows[values[rows] == b.value]) for b in scene.buckets]:
             counts = [0, 0, 0]
             for row in its_rows:
-                counts[problem.y[row]] += int(problem.weight[row])
+                counts[training_set.y[row]] += int(training_set.weight[row])
             assert group == Group(len(its_rows), sum(counts), tuple(counts))
             assert all(type(c) is int for c in (group.rows, group.weight, *group.counts))
 

@@ -85,14 +85,14 @@ def command(
     check_picture(output)
     text = take_text_options(options)
     asked = take_grow_options(options)
-    problem = prepare_and_report(data, asked, text, quiet)
+    training_set = prepare_and_report(data, asked, text, quiet)
     judges: Any = validation
     if validation is not None:
         share = as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
     with bar("curve") as progress:
         judging = Validation(judges, folds, truth_of(data), asked.get("random_state", 0))
-        found = curve_of(problem, over, judging, values, asked.get("n_jobs"), progress)
+        found = curve_of(training_set, over, judging, values, asked.get("n_jobs"), progress)
     if form == "text" and output != "-":
         say(str(found) if quiet else f"\n{found}")
     elif form == "json":

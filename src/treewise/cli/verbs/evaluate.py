@@ -200,11 +200,11 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
     grow, left_out = recipe_of(tree)
     if left_out:
         remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
-    problem, cost = prepare_like(tree, table), cost_of(tree)
+    training_set, cost = prepare_like(tree, table), cost_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
     with bar("against") as progress:
-        problem = replace(problem, asked={**problem.asked, **now})
-        return score_models(problem, grow, against, folds=folds, progress=progress)
+        training_set = replace(training_set, asked={**training_set.asked, **now})
+        return score_models(training_set, grow, against, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

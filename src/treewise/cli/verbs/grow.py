@@ -67,7 +67,7 @@ def command(data: str, ensemble: str | None, output: str | None, whole: bool, qu
 
 def grow_one(data: str, asked: dict[str, Any], form: TextOptions, output: str | None, whole: bool, quiet: bool) -> None:
     """Grow one tree, show it, save it."""
-    problem, tree = grow_aloud(data, asked, form, quiet)
+    training_set, tree = grow_aloud(data, asked, form, quiet)
     model = None if output is None else written_form(tree, output)
     if output == "-":
         assert model is not None
@@ -75,7 +75,7 @@ def grow_one(data: str, asked: dict[str, Any], form: TextOptions, output: str | 
         return
     if model is not None:  # before the page, whose reader may leave early
         deliver(model, output)
-    view = drawn(tree, whole, problem=problem)
+    view = drawn(tree, whole, training_set=training_set)
     say_styled(view)
     if output is not None and not quiet:
         small = int(tree.arrays.rows[0]) <= 1000 and not asked.get("sample_weight")
@@ -95,36 +95,38 @@ def grow_aloud(
     wanted = pruning_for(asked.get("preset"), **later)
     n_jobs = asked.get("n_jobs")
     growing = {name: value for name, value in asked.items() if name not in PRUNING}
-    problem = prepare_and_report(data, growing, form, quiet)
+    training_set = prepare_and_report(data, growing, form, quiet)
     started = time.monotonic()
     if wanted is None:
         with bar("grow") as progress:
-            tree = grow_training_set(problem, progress, n_jobs)
+            tree = grow_training_set(training_set, progress, n_jobs)
         lines = grown_lines(tree, time.monotonic() - started)
     else:
-        tree, lines = grow_and_cut(problem, wanted, n_jobs)
+        tree, lines = grow_and_cut(training_set, wanted, n_jobs)
     if not quiet:
         for head, line in lines:
             remark(head, line)
         for note in tree.notes:
-            if note not in problem.notes:
+            if note not in training_set.notes:
                 remark("note", in_options(note))
         remark("", "")
-    return problem, tree
+    return training_set, tree
 
 
-def grow_and_cut(problem: TrainingSet, wanted: PruningPlan, n_jobs: int | None) -> tuple[Tree, list[tuple[str, str]]]:
+def grow_and_cut(
+    training_set: TrainingSet, wanted: PruningPlan, n_jobs: int | None
+) -> tuple[Tree, list[tuple[str, str]]]:
     """Grow a tree and prune it, with a bar for each; and what to say of it."""
     from treewise.cli.progress import bar
     from treewise.prune.grow_and_prune import grow_first, prune_grown
 
     started = time.monotonic()
     with bar("grow") as progress:
-        full, held = grow_first(problem, wanted, n_jobs, progress)
+        full, held = grow_first(training_set, wanted, n_jobs, progress)
     grown = time.monotonic()
     lines = [("grow", f"{grown - started:.1f} s   full tree: {size_in_words(full)}")]
     with bar("prune") as progress:
-        tree = prune_grown(full, problem, wanted, held, n_jobs, progress)
+        tree = prune_grown(full, training_set, wanted, held, n_jobs, progress)
     if tree is full:
         return tree, lines
     lines.append(("prune", f"{time.monotonic() - grown:.1f} s   {pruned_in_words(tree)}"))
@@ -162,17 +164,17 @@ def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     ]
 
 
-def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, problem: TrainingSet | None = None) -> str:
+def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, training_set: TrainingSet | None = None) -> str:
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     if whole or not sys.stdout.isatty():
-        return in_text(tree, bool(bars), problem)
-    return in_shell_words(in_text(tree, bars, problem, max_lines=MOST_LINES, width=screen_width()), "; from node")
+        return in_text(tree, bool(bars), training_set)
+    return in_shell_words(in_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width()), "; from node")
 
 
-def in_text(tree: Tree, bars: bool | None, problem: TrainingSet | None, **bounds: Any) -> str:
+def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
     """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours.
 
-    The bars of numbers are histograms where the tree has just been grown on a problem.
+    The bars of numbers are histograms where the tree has just been grown on a training set.
     """
     from treewise.show.samples import NodeSamples
     from treewise.show.text_tree.bars import unpainted
@@ -181,8 +183,8 @@ def in_text(tree: Tree, bars: bool | None, problem: TrainingSet | None, **bounds
     style = has_style()
     wanted = bars if bars is not None or style else False
     paint = coloured if style else unpainted
-    seen = wanted is not False and problem is not None and tree.task == "regression"
-    samples = NodeSamples.of_problem(tree, problem) if seen and problem is not None else None
+    seen = wanted is not False and training_set is not None and tree.task == "regression"
+    samples = NodeSamples.of_problem(tree, training_set) if seen and training_set is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
 
 

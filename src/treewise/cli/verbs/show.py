@@ -65,9 +65,9 @@ def command(
     asked, shown_depth = take_grow_options(options), None
     if is_model(source, asked):
         shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
-        model, problem = take_model(source, asked, member), None
+        model, training_set = take_model(source, asked, member), None
     else:
-        problem, model = grow_source(source, asked, text_form, member, quiet=summary)
+        training_set, model = grow_source(source, asked, text_form, member, quiet=summary)
     if model.many is not None:
         model.only_of_one(node=node or None, bars=bars, max_depth=shown_depth)
         return show_many(model, whole, form)
@@ -79,7 +79,7 @@ def command(
     else:
         for note in unsaid_missing(tree):
             remark("note", note)
-        say_styled(shown_tree(tree, problem, whole, node, shown_depth, bars))
+        say_styled(shown_tree(tree, training_set, whole, node, shown_depth, bars))
     return None
 
 
@@ -96,15 +96,15 @@ def show_many(model: LoadedModel, whole: bool, form: str) -> None:
 
 
 def shown_tree(
-    tree: Tree, problem: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
+    tree: Tree, training_set: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
-        return drawn(tree, True, bars, problem)
+        return drawn(tree, True, bars, training_set)
     lines = None if unbounded else MOST_LINES
     bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
-    return in_shell_words(in_text(tree, bars, problem, **bounds))
+    return in_shell_words(in_text(tree, bars, training_set, **bounds))
 
 
 # -- the summary ----------------------------------------------------------------------------------------

@@ -54,9 +54,9 @@ def command(data: str, resamples: int, form: str | None, output: str | None, qui
     if isinstance(later.get("validation"), str):
         later["validation"] = read_data(later["validation"], asked.get("na_values", ()), text)
     wanted = pruning_for(asked.get("preset"), **later)
-    problem = prepare_and_report(data, asked, text, quiet)
+    training_set = prepare_and_report(data, asked, text, quiet)
     with bar("resamples") as progress:
-        found = stability_of(problem, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
+        found = stability_of(training_set, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
     if not quiet:
         remark("", "")
     present(found, form, output)

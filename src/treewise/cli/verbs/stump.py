@@ -58,8 +58,8 @@ def command(
 
     check_place(output, data)
     text, asked = take_text_options(options), take_grow_options(options)
-    problem = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
-    found = stump_of(problem, unit, per, asked.get("n_jobs"))
+    training_set = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
+    found = stump_of(training_set, unit, per, asked.get("n_jobs"))
     if not quiet:
         remark("", "")
     present(found, form, output, top or most_rows(found, whole, output))

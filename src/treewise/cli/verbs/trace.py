@@ -165,11 +165,11 @@ def trace_grown(
 
     if is_model(source, asked, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
-    problem, model = grow_source(source, asked, form, member)
+    training_set, model = grow_source(source, asked, form, member)
     tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
-    return Trace(tree, problem, check_view(TraceView(**view), tree.columns), None if node is None else [node])
+    return Trace(tree, training_set, check_view(TraceView(**view), tree.columns), None if node is None else [node])
 
 
 def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:

@@ -216,16 +216,18 @@ def compare_models(
     """
     asked = {name: options.pop(name) for name in PRUNING if name in options}
     wanted = pruning_for(options.get("preset"), **asked)
-    problem = prepare(data, target, random_state=random_state, **options)
+    training_set = prepare(data, target, random_state=random_state, **options)
 
     def grow(rows: TrainingSet) -> Tree:
         return grow_training_set(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
 
-    return score_models(problem, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress)
+    return score_models(
+        training_set, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress
+    )
 
 
 def score_models(
-    problem: TrainingSet,
+    training_set: TrainingSet,
     grow: Callable[[TrainingSet], Tree],
     models: Sequence[str] | str | None = None,
     *,
@@ -234,32 +236,32 @@ def score_models(
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> ModelComparison:
-    """Compare on a prepared problem; ``grow`` makes the tree of every fold from its rows."""
-    task, classes = problem.target.task, problem.target.classes
+    """Compare on a prepared training set; ``grow`` makes the tree of every fold from its rows."""
+    task, classes = training_set.target.task, training_set.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
     kinds = baselines_named(usual if models is None else models, task)
-    number = fold_numbers(problem, folds, random_state)
-    given = problem.asked.get("cost")
+    number = fold_numbers(training_set, folds, random_state)
+    given = training_set.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
-    found = {name: FoldRecord(np.zeros(len(problem))) for name in ("tree", *kinds)}
+    found = {name: FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
         models_of_fold: list[BaselineModel] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
         for i, (record, model) in enumerate(zip(found.values(), models_of_fold, strict=True), start=1):
-            record.add(model, part(problem, train), part(problem, held_out), held_out, cost)
+            record.add(model, part(training_set, train), part(training_set, held_out), held_out, cost)
             if progress is not None:
                 progress((fold + i / len(found)) / folds)
-    outcomes = tuple(record.outcome(name, problem) for name, record in found.items())
+    outcomes = tuple(record.outcome(name, training_set) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
-    name, target = problem.table_name, problem.target.name
-    return ModelComparison(name, target, len(problem), folds, measure, outcomes, weights_of(problem))
+    name, target = training_set.table_name, training_set.target.name
+    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, weights_of(training_set))
 
 
-def weights_of(problem: TrainingSet) -> Floats | None:
+def weights_of(training_set: TrainingSet) -> Floats | None:
     """Return what each row weighs; None where all weigh the same."""
-    if problem.weight.min() == problem.weight.max():
+    if training_set.weight.min() == training_set.weight.max():
         return None
-    return np.ldexp(np.asarray(problem.weight, np.float64), -problem.weight_scale)
+    return np.ldexp(np.asarray(training_set.weight, np.float64), -training_set.weight_scale)
 
 
 @dataclass
@@ -288,10 +290,10 @@ class FoldRecord:
         self.facts += (model.fact,)
         self.about = model.about
 
-    def outcome(self, name: str, problem: TrainingSet) -> ModelScore:
+    def outcome(self, name: str, training_set: TrainingSet) -> ModelScore:
         """Return the averages over the folds."""
         k = len(self.facts)
-        words = facts_in_words(self.about, self.facts, problem)
+        words = facts_in_words(self.about, self.facts, training_set)
         return ModelScore(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
 
 

@@ -29,7 +29,7 @@ def recipe_of(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     """
     changes, left_out = [], []
     for step in tree.history:
-        if step.get("did") in ("grow", "with_cost"):  # the settings and the costs come with the problem
+        if step.get("did") in ("grow", "with_cost"):  # the settings and the costs come with the training set
             continue
         change = again(step, n_jobs)
         if change is None:

@@ -78,10 +78,10 @@ def curve(
             raise ParameterError(
                 "a curve chooses the size itself, from unpruned trees.", parameter=name, hint="Leave it out."
             )
-    problem = prepare(data, target, random_state=random_state, **options)
+    training_set = prepare(data, target, random_state=random_state, **options)
     truth = truth_of(data) if truth is None else truth
     judging = Validation(validation, folds, truth, random_state)
-    return curve_of(problem, over, judging, values, n_jobs, progress)
+    return curve_of(training_set, over, judging, values, n_jobs, progress)
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,19 @@ class Validation:
 
 
 def curve_of(
-    problem: TrainingSet,
+    training_set: TrainingSet,
     over: str,
     judging: Validation,
     values: Sequence[float] | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ValidationCurve:
-    """Follow the errors on a prepared problem: its settings grow every tree."""
+    """Follow the errors on a prepared training set: its settings grow every tree."""
     one_of("over", over, OVER)
-    plan = CurvePlan(problem, judging)
+    plan = CurvePlan(training_set, judging)
     grower = CurveGrower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
     listed = grower.values(values)
-    world = None if judging.truth is None else Scorers.everything(judging.truth, problem)
+    world = None if judging.truth is None else Scorers.everything(judging.truth, training_set)
     of_folds = over == "rows"  # else the trees of all rows are shown, and those of the folds only judged
     runs, done = plan.count(of_folds), 0.0
 
@@ -128,7 +128,7 @@ def curve_of(
             training.add(trees.judged_by_own())
             if world is not None:
                 true.add(trees.judged_by(world))
-    return ValidationCurve.of(problem, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
+    return ValidationCurve.of(training_set, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
 
 
 def truth_of(data: Any) -> Sampler | None:
@@ -140,19 +140,21 @@ def truth_of(data: Any) -> Sampler | None:
 class CurvePlan:
     """Which rows grow and which judge."""
 
-    def __init__(self, problem: TrainingSet, judging: Validation) -> None:
+    def __init__(self, training_set: TrainingSet, judging: Validation) -> None:
         validation, folds, seed = judging.validation, judging.folds, judging.seed
-        self.problem = self.whole = problem
+        self.training_set = self.whole = training_set
         self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
             raise ParameterError("validation and folds are two ways to judge.", hint="Give one of them.")
         if isinstance(validation, float):
-            train, test = held_out(problem, validation, seed)
-            self.whole, self.judges = part(problem, train), Scorers.of(part(problem, test))
+            train, test = held_out(training_set, validation, seed)
+            self.whole, self.judges = part(training_set, train), Scorers.of(part(training_set, test))
             self.words = f"{len(test):,} rows held out"
         elif validation is not None:
-            other = build_like(validation, problem.encodings, problem.target, problem.settings, problem.asked)
+            other = build_like(
+                validation, training_set.encodings, training_set.target, training_set.settings, training_set.asked
+            )
             self.judges, self.words = Scorers.of(other), f"{len(other):,} rows of {other.table_name}"
         elif folds == 0:
             if judging.truth is None:
@@ -164,7 +166,7 @@ class CurvePlan:
                 )
             self.words = "the truth"
         else:
-            number = fold_numbers(problem, USUAL_FOLDS if folds is None else folds, seed)
+            number = fold_numbers(training_set, USUAL_FOLDS if folds is None else folds, seed)
             every = range(int(number.max()) + 1)
             self.parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in every]
             self.words = f"{len(self.parts)} folds"
@@ -181,6 +183,6 @@ class CurvePlan:
     def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, Scorers | None]]:
         """Yield what to grow on and what judges it; the whole comes last, unless the folds speak for it."""
         for grow, judge in self.parts:
-            yield part(self.problem, grow), Scorers.of(part(self.problem, judge))
+            yield part(self.training_set, grow), Scorers.of(part(self.training_set, judge))
         if not of_folds or not self.parts:
             yield self.whole, self.judges

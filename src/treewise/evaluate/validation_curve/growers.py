@@ -49,8 +49,8 @@ class TreesAlongCurve(Protocol):
 class NestedTreesGrower:
     """Trees of a ladder."""
 
-    def __init__(self, ladder: LeafSequence, values: Sequence[float], problem: TrainingSet) -> None:
-        self.ladder, self.values, self.problem = ladder, values, problem
+    def __init__(self, ladder: LeafSequence, values: Sequence[float], training_set: TrainingSet) -> None:
+        self.ladder, self.values, self.training_set = ladder, values, training_set
         self.leaves = ladder.leaves[[ladder.splits_at(value) for value in values]].astype(np.float64)
 
     def judged_by(self, judges: Scorers) -> LossStats:
@@ -59,7 +59,7 @@ class NestedTreesGrower:
 
     def judged_by_own(self) -> LossStats:
         """Return what each loses on the rows it was grown on."""
-        return self.judged_by(Scorers.of(self.problem)).per_row()
+        return self.judged_by(Scorers.of(self.training_set)).per_row()
 
 
 class RefitGrower:
@@ -90,8 +90,8 @@ class CurveGrower:
         self.ladder = self._ladder(whole) if self.nests else None
         self.given = False
 
-    def _ladder(self, problem: TrainingSet) -> LeafSequence:
-        return LeafSequence(grow_training_set(problem, n_jobs=self.n_jobs, for_good=False), self.over)
+    def _ladder(self, training_set: TrainingSet) -> LeafSequence:
+        return LeafSequence(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False), self.over)
 
     def values(self, given: Sequence[float] | None) -> list[float]:
         """Return the values to look at, from the simplest tree to the largest."""
@@ -125,36 +125,38 @@ class CurveGrower:
                 found = [found[i - 1] for i in spread(1, len(found), MOST_VALUES)]
             return found if self.over == "ccp_alpha" else [int(value) for value in found]
         if self.over == "max_depth":
-            return [*range(grow_training_set(self.whole, n_jobs=self.n_jobs, for_good=False).depth + 1)]
+            return [*range(grow_training_set(self.whole, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
         if self.over == "rows":
             return [*spread(min(FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, STEPS)]
         least = 2 if self.over == "min_samples_split" else 1
         return [*reversed(spread(least, max(least, self.fewest // 2), STEPS))]
 
-    def trees(self, problem: TrainingSet, values: Sequence[float], told: Callable[[float], None]) -> TreesAlongCurve:
+    def trees(
+        self, training_set: TrainingSet, values: Sequence[float], told: Callable[[float], None]
+    ) -> TreesAlongCurve:
         """Grow on some rows, for all values; ``told`` is given the shares that are done."""
         if self.ladder is not None:
-            same = problem is self.whole
-            ladder = self.ladder if same else self._ladder(problem)
+            same = training_set is self.whole
+            ladder = self.ladder if same else self._ladder(training_set)
             told(1.0)
             ask = same or self.given or self.over != "ccp_alpha"
             return NestedTreesGrower(
-                ladder, values if ask else [self.ladder.middle(value) for value in values], problem
+                ladder, values if ask else [self.ladder.middle(value) for value in values], training_set
             )
         made = []
         for value in values:
-            rows = self._under(problem, value)
-            made.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, for_good=False)))
+            rows = self._under(training_set, value)
+            made.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, keep_quartiles=False)))
             told(1 / len(values))
         return RefitGrower(made)
 
-    def _under(self, problem: TrainingSet, value: float) -> TrainingSet:
-        """Return the problem under one value of the parameter."""
+    def _under(self, training_set: TrainingSet, value: float) -> TrainingSet:
+        """Return the training set under one value of the parameter."""
         if self.over == "rows":
-            order = np.random.default_rng(self.seed).permutation(len(problem))
-            return part(problem, np.sort(order[: int(value)]))
+            order = np.random.default_rng(self.seed).permutation(len(training_set))
+            return part(training_set, np.sort(order[: int(value)]))
         changed: dict[str, Any] = {self.over: value}
-        return replace(problem, settings=replace(problem.settings, **changed))
+        return replace(training_set, settings=replace(training_set.settings, **changed))
 
 
 def spread(low: int, high: int, most: int) -> list[int]:

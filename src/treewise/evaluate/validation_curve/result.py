@@ -56,7 +56,7 @@ class ValidationCurve(Displayable):
     @classmethod
     def of(
         cls,
-        problem: TrainingSet,
+        training_set: TrainingSet,
         over: str,
         values: Sequence[float],
         leaves: Floats,
@@ -64,15 +64,15 @@ class ValidationCurve(Displayable):
         by: str,
     ) -> ValidationCurve:
         """Put the sums of losses together."""
-        measure = "error" if problem.asked.get("cost") is None else "cost"
-        measure = "rmse" if problem.target.task == "regression" else measure
+        measure = "error" if training_set.asked.get("cost") is None else "cost"
+        measure = "rmse" if training_set.target.task == "regression" else measure
         training, judged, true = (figures(some, measure) if some.weight else [None] * len(values) for some in sums)
         spread = errors_of(sums[1], measure) if sums[1].weight else [None] * len(values)
         points = tuple(map(CurvePoint, values, leaves.tolist(), training, judged, spread, true))
         judges = sums[1] if sums[1].weight else sums[2]
         best, simplest = chosen(judges, allowance=bool(sums[1].weight))
-        name, target = problem.table_name, problem.target.name
-        return cls(name, target, over, measure, len(problem), by, points, points[best], points[simplest])
+        name, target = training_set.table_name, training_set.target.name
+        return cls(name, target, over, measure, len(training_set), by, points, points[best], points[simplest])
 
     def __len__(self) -> int:
         return len(self.points)

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Scorers:
-    """Rows with known answers, as a problem's own encodings read them."""
+    """Rows with known answers, as a training set's own encodings read them."""
 
     columns: Sequence[npt.NDArray[Any]]
     truth: npt.NDArray[Any]  # class numbers, or values
@@ -38,22 +38,22 @@ class Scorers:
     name: str
 
     @classmethod
-    def of(cls, problem: TrainingSet) -> Scorers:
-        """Take the rows of a problem."""
-        truth = problem.raw if problem.target.task == "regression" else np.asarray(problem.y, np.int64)
-        weight = np.ldexp(np.asarray(problem.weight, np.float64), -problem.weight_scale)
-        return cls(problem.columns, truth, weight, problem.table_name)
+    def of(cls, training_set: TrainingSet) -> Scorers:
+        """Take the rows of a training set."""
+        truth = training_set.raw if training_set.target.task == "regression" else np.asarray(training_set.y, np.int64)
+        weight = np.ldexp(np.asarray(training_set.weight, np.float64), -training_set.weight_scale)
+        return cls(training_set.columns, truth, weight, training_set.table_name)
 
     @classmethod
-    def everything(cls, world: Sampler, problem: TrainingSet) -> Scorers:
+    def everything(cls, world: Sampler, training_set: TrainingSet) -> Scorers:
         """Take every cell of a distribution twice, as each of its two classes, weighed by how likely that is."""
         cells = world.cells()
         columns = []
-        for encoding in problem.encodings:
+        for encoding in training_set.encodings:
             if encoding.name not in cells.columns:
                 raise ParameterError(f'truth knows no column "{encoding.name}": it is not where these rows come from.')
             columns.append(np.tile(encode.apply(encoding, cells[encoding.name], cells.name), 2))
-        places = {str(label): i for i, label in enumerate(problem.target.classes)}
+        places = {str(label): i for i, label in enumerate(training_set.target.classes)}
         strange = len(places)
         truth = np.repeat([places.get("0", strange), places.get("1", strange)], len(cells))
         rate = world.rate.ravel()

@@ -161,27 +161,29 @@ def distill(
         other = asked["validation"]
         asked["validation"] = teacher_dataset(who, other, read(other, na_values=markers), target, given.name).table
     wanted = pruning_for(options.get("preset"), **asked)
-    problem = given.problem(who, **options, random_state=random_state)
+    training_set = given.training_set(who, **options, random_state=random_state)
 
-    def grow(rows: TrainingSet, for_good: bool = True) -> Tree:
+    def grow(rows: TrainingSet, keep_quartiles: bool = True) -> Tree:
         return (
-            grow_training_set(rows, None, n_jobs, for_good) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+            grow_training_set(rows, None, n_jobs, keep_quartiles)
+            if wanted is None
+            else grow_and_prune(rows, wanted, n_jobs)
         )
 
-    steps = folds_for(folds, len(problem), test)
-    fold_of = fold_numbers(problem, steps, random_state) if steps else None  # also looks at what was asked for
-    tree = grow(problem)
+    steps = folds_for(folds, len(training_set), test)
+    fold_of = fold_numbers(training_set, steps, random_state) if steps else None  # also looks at what was asked for
+    tree = grow(training_set)
     if progress is not None:
         progress(1 / (steps + 1))
-    training = answered(problem, said_by(tree, problem), given, tree).fidelity(
+    training = answered(training_set, said_by(tree, training_set), given, tree).fidelity(
         "training", tree.task == "regression", False
     )
     held_out = None
     if test is not None:
         held_out = on_test(who, tree, test, target, given.name, markers)
     elif fold_of is not None:
-        said = by_folds(problem, grow, fold_of, progress)
-        held_out = answered(problem, said, given, tree).fidelity(f"{steps} folds", tree.task == "regression", True)
+        said = by_folds(training_set, grow, fold_of, progress)
+        held_out = answered(training_set, said, given, tree).fidelity(f"{steps} folds", tree.task == "regression", True)
     return Distilled(tree, who.about, training, held_out)
 
 
@@ -199,29 +201,29 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
     return count
 
 
-def said_by(tree: Tree, problem: TrainingSet) -> Said:
-    """Return what a tree answers for the rows of a problem: class numbers, or values."""
-    return answers_of(tree, nodes_that_speak(tree, find_nodes(tree, problem.columns, len(problem))))
+def said_by(tree: Tree, training_set: TrainingSet) -> Said:
+    """Return what a tree answers for the rows of a training set: class numbers, or values."""
+    return answers_of(tree, nodes_that_speak(tree, find_nodes(tree, training_set.columns, len(training_set))))
 
 
-def by_folds(problem: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
+def by_folds(training_set: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
     """Return what trees answer that have not seen the row: each fold's by one grown on the others."""
-    numbers = problem.target.task == "regression"
-    said = np.zeros(len(problem), np.float64 if numbers else np.int64)
+    numbers = training_set.target.task == "regression"
+    said = np.zeros(len(training_set), np.float64 if numbers else np.int64)
     last = int(number.max())
     for fold in range(last + 1):
         held = np.flatnonzero(number == fold)
-        said[held] = said_by(grow(part(problem, np.flatnonzero(number != fold)), False), part(problem, held))
+        said[held] = said_by(grow(part(training_set, np.flatnonzero(number != fold)), False), part(training_set, held))
         if progress is not None:
             progress((fold + 2) / (last + 2))
     return said
 
 
-def answered(problem: TrainingSet, said: Said, given: TeacherDataset, tree: Tree) -> FidelityAnswers:
-    """Put side by side what teacher and student say of the rows of a problem."""
-    teacher = problem.raw if problem.target.task == "regression" else problem.y.astype(np.int64)
+def answered(training_set: TrainingSet, said: Said, given: TeacherDataset, tree: Tree) -> FidelityAnswers:
+    """Put side by side what teacher and student say of the rows of a training set."""
+    teacher = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.int64)
     truth = given.true_answers(tree)
-    return FidelityAnswers(teacher, said, None if truth is None else truth[problem.rows], weights_of(problem))
+    return FidelityAnswers(teacher, said, None if truth is None else truth[training_set.rows], weights_of(training_set))
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:

@@ -50,7 +50,7 @@ class TeacherDataset:
         rows = np.flatnonzero(there)
         return TeacherDataset(self.table.take(rows), self.name, None if self.truth is None else self.truth.take(rows))
 
-    def problem(self, who: Teacher, **options: Any) -> TrainingSet:
+    def training_set(self, who: Teacher, **options: Any) -> TrainingSet:
         """Prepare it for growing; the history of the tree is to say who it imitates."""
         ready = prepare(self.table, self.name, **options)
         return replace(ready, asked={**ready.asked, "imitates": who.about})

@@ -58,30 +58,30 @@ def rows_below(tree: Tree, ends: Ints) -> list[Ints]:
     return [order[a:b] for a, b in zip(start.tolist(), last.tolist(), strict=False)]
 
 
-def margins(tree: Tree, problem: TrainingSet) -> dict[int, SplitMargin]:
+def margins(tree: Tree, training_set: TrainingSet) -> dict[int, SplitMargin]:
     """Compare the split of every inner node with the best test of another column.
 
-    ``problem`` is what the tree was grown on.
+    ``training_set`` is what the tree was grown on.
 
     >>> from treewise.train.grow import grow_training_set, prepare
-    >>> problem = prepare("admissions", preset="id3")
-    >>> found = margins(grow_training_set(problem), problem)[0]
+    >>> training_set = prepare("admissions", preset="id3")
+    >>> found = margins(grow_training_set(training_set), training_set)[0]
     >>> found.runner_up, round(12 * found.score, 3), round(12 * found.second, 3), round(found.behind, 2)
     ('University', 7.145, 1.145, 0.84)
     """
-    measured = MarginFinder(tree, problem)
+    measured = MarginFinder(tree, training_set)
     return {node: gap for piece in range(len(measured)) for node, gap in measured.piece(piece).items()}
 
 
 class MarginFinder:
     """The gaps of a tree in pieces of a few nodes, for threads; C4.5's are one piece, since a trace is not shared."""
 
-    def __init__(self, tree: Tree, problem: TrainingSet) -> None:
-        self.tree, self.problem = tree, problem
+    def __init__(self, tree: Tree, training_set: TrainingSet) -> None:
+        self.tree, self.training_set = tree, training_set
         self.inner: list[int] = np.flatnonzero(tree.arrays.kind != LEAF).tolist()
-        self.traced = problem.criterion.rule == "c45"
+        self.traced = training_set.criterion.rule == "c45"
         self.size = max(1, len(self.inner)) if self.traced else NODES_AT_ONCE
-        self.below = [] if self.traced else rows_below(tree, find_nodes(tree, problem.columns, len(problem)))
+        self.below = [] if self.traced else rows_below(tree, find_nodes(tree, training_set.columns, len(training_set)))
         _ = tree.arrays.child_lists  # before there are threads
 
     def __len__(self) -> int:
@@ -89,23 +89,25 @@ class MarginFinder:
 
     def piece(self, number: int, go_on: Progress = lambda _: None) -> dict[int, SplitMargin]:
         """Measure the nodes of one piece; ``go_on`` is called before each."""
-        trace, found = Trace(self.tree, self.problem, TraceView()) if self.traced else None, {}
+        trace, found = Trace(self.tree, self.training_set, TraceView()) if self.traced else None, {}
         for node in self.inner[number * self.size : (number + 1) * self.size]:
             go_on(0.0)
-            found[node] = traced_gap(trace[node]) if trace else margin_at(self.tree, self.problem, node, self.below)
+            found[node] = (
+                traced_gap(trace[node]) if trace else margin_at(self.tree, self.training_set, node, self.below)
+            )
         return found
 
 
-def margin_at(tree: Tree, problem: TrainingSet, node: int, below: Sequence[Ints]) -> SplitMargin:
+def margin_at(tree: Tree, training_set: TrainingSet, node: int, below: Sequence[Ints]) -> SplitMargin:
     """Compare the split of one node; ``below`` are the rows that pass through each."""
     rows, column = below[node], int(tree.arrays.column[node])
-    judge = NodeScorer.of(problem.at(rows), rows)
+    judge = NodeScorer.of(training_set.at(rows), rows)
     own = scored(judge, tree, node, [below[child] for child in tree.children(node)], column)
     score = said(judge, own) if own else 0.0  # none: raised from further down, it sends all these rows one way
-    stump = best_without(problem, rows, column)
+    stump = best_without(training_set, rows, column)
     if stump is None:
         return SplitMargin(score)
-    ends = find_nodes(stump, [v[rows] for i, v in enumerate(problem.columns) if i != column], len(rows))
+    ends = find_nodes(stump, [v[rows] for i, v in enumerate(training_set.columns) if i != column], len(rows))
     place = int(stump.arrays.column[0])
     parts = [rows[ends == child] for child in stump.children(0)]
     other = scored(judge, stump, 0, parts, place + (place >= column))
@@ -113,19 +115,19 @@ def margin_at(tree: Tree, problem: TrainingSet, node: int, below: Sequence[Ints]
     return SplitMargin(score, stump.columns[place], score if own and tied(own, other) else said(judge, other))
 
 
-def best_without(problem: TrainingSet, rows: Ints, column: int) -> Tree | None:
+def best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | None:
     """Grow one split on some rows, without a column; None where there is none."""
-    kept = [i for i in range(len(problem.encodings)) if i != column]
+    kept = [i for i in range(len(training_set.encodings)) if i != column]
     if not kept:
         return None
-    some = part(problem, rows)
+    some = part(training_set, rows)
     some = replace(
         some,
         encodings=tuple(some.encodings[i] for i in kept),
         columns=tuple(some.columns[i] for i in kept),
         splits=tuple(some.splits[i] for i in kept),
     )
-    limits = core_settings(problem)  # of leaves: those of the whole table
+    limits = core_settings(training_set)  # of leaves: those of the whole table
     limits.max_depth, limits.max_leaf_nodes, limits.min_samples_split = 1, -1, 2
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
     limits.accuracy_over = limits.accuracy_under = 1
@@ -137,18 +139,18 @@ def scored(judge: NodeScorer, tree: Tree, node: int, parts: Sequence[Ints], colu
     """Score the split of a tree's node by the specification."""
     split = tree.split_at(node)
     assert split is not None
-    problem = judge.problem
-    values = problem.columns[column][np.concatenate(parts)]
-    gone = int(encode.is_missing(problem.encodings[column], values).sum())
-    groups = tuple(group_of(problem, rows) for rows in parts)
+    training_set = judge.training_set
+    values = training_set.columns[column][np.concatenate(parts)]
+    gone = int(encode.is_missing(training_set.encodings[column], values).sum())
+    groups = tuple(group_of(training_set, rows) for rows in parts)
     return judge.score(partial(replace, split), split.missing, groups, gone, (column, KIND_RANK[split.kind], 0, 0))
 
 
 def said(judge: NodeScorer, candidate: Candidate) -> float:
     """Return what a candidate competes by in the user's numbers: a gain per row of the node, or a ratio."""
-    if judge.problem.criterion.rule == "ratio":
+    if judge.training_set.criterion.rule == "ratio":
         return float(candidate.merit) * 2.0**-RATIO_BITS
-    return decrease(judge.problem, judge.measure, candidate.merit, judge.node.weight)
+    return decrease(judge.training_set, judge.measure, candidate.merit, judge.node.weight)
 
 
 def traced_gap(found: NodeTrace) -> SplitMargin:

@@ -56,7 +56,7 @@ class ReferenceTree:
     """The tree that is questioned, with where the rows of the table go in it."""
 
     tree: Tree
-    problem: TrainingSet
+    training_set: TrainingSet
 
     @cached_property
     def inner(self) -> Ints:
@@ -66,7 +66,7 @@ class ReferenceTree:
     @cached_property
     def ends(self) -> Ints:
         """The node at which each row ends."""
-        return find_nodes(self.tree, self.problem.columns, len(self.problem))
+        return find_nodes(self.tree, self.training_set.columns, len(self.training_set))
 
     @cached_property
     def answers(self) -> npt.NDArray[Any]:
@@ -87,7 +87,7 @@ class ReferenceTree:
     @cached_property
     def weight(self) -> Floats:
         """What each row weighs, in that order."""
-        scaled = np.asarray(self.problem.weight, np.float64)[self.order]
+        scaled = np.asarray(self.training_set.weight, np.float64)[self.order]
         return np.asarray(scaled / scaled.max())
 
     @cached_property
@@ -97,7 +97,7 @@ class ReferenceTree:
         for node in self.inner.tolist():
             column = int(self.tree.arrays.column[node])
             start, end = (int(side[node]) for side in self.runs)
-            values = self.problem.columns[column][self.order[start:end]]
+            values = self.training_set.columns[column][self.order[start:end]]
             found[node] = np.unique(values[~encode.is_missing(self.tree.encodings[column], values)])
         return found
 
@@ -135,8 +135,8 @@ Question = tuple[bool, bool, float, float, float, int, bool, int]
 
 def one_resample(reference: ReferenceTree, times: Ints, grow: Grow, as_weights: bool) -> ResampledTree:
     """Grow the tree of one resample, and look for the reference tree's questions in it."""
-    tree = grow(resampled(reference.problem, times, as_weights))
-    ends = find_nodes(tree, reference.problem.columns, len(reference.problem))
+    tree = grow(resampled(reference.training_set, times, as_weights))
+    ends = find_nodes(tree, reference.training_set.columns, len(reference.training_set))
     answers = answers_of(tree, nodes_that_speak(tree, ends))
     first = -1 if tree.arrays.kind[0] == LEAF else int(tree.arrays.column[0])
     return ResampledTree(

@@ -119,7 +119,7 @@ class StabilityTally:
     def __init__(self, reference: ReferenceTree) -> None:
         self.reference = reference
         self.found: list[ResampledTree] = []  # without their answers, which are added up
-        n = len(reference.problem)
+        n = len(reference.training_set)
         self.off, self.off_unseen, self.unseen = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         self.unit = size_of_numbers(reference.answers) if self.numbers else 1.0
         _ = reference.present, reference.weight  # before there are threads
@@ -140,13 +140,13 @@ class StabilityTally:
 
     def result(self, gaps: Mapping[int, SplitMargin]) -> Stability:
         """Return what all resamples say together."""
-        reference, problem, count = self.reference, self.reference.problem, len(self.found)
+        reference, training_set, count = self.reference, self.reference.training_set, len(self.found)
         told = np.stack([f.questions for f in self.found], axis=1)
-        columns = [None if f.first < 0 else problem.encodings[f.first].name for f in self.found]
+        columns = [None if f.first < 0 else training_set.encodings[f.first].name for f in self.found]
         return Stability(
             reference.tree,
-            problem.table_name,
-            len(problem),
+            training_set.table_name,
+            len(training_set),
             count,
             tuple(self._node(node, gaps[node], told[i]) for i, node in enumerate(reference.inner.tolist())),
             self._agreement(),
@@ -157,7 +157,7 @@ class StabilityTally:
         )
 
     def _agreement(self) -> AnswerAgreement:
-        weight = np.asarray(self.reference.problem.weight, np.float64)
+        weight = np.asarray(self.reference.training_set.weight, np.float64)
         weight = weight / weight.max()
         every = float(np.sum(weight * self.off)) / (float(weight.sum()) * len(self.found))
         not_drawn = float(np.sum(weight * self.unseen))

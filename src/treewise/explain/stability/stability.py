@@ -68,27 +68,27 @@ def stability(
     if isinstance(asked.get("validation"), str | Path):  # read once, not for every tree
         asked["validation"] = read(asked["validation"], na_values=options.get("na_values", ()))
     wanted = pruning_for(options.get("preset"), **asked)
-    problem = prepare(data, target, random_state=random_state, **options)
-    return stability_of(problem, wanted, resamples=resamples, n_jobs=n_jobs, progress=progress)
+    training_set = prepare(data, target, random_state=random_state, **options)
+    return stability_of(training_set, wanted, resamples=resamples, n_jobs=n_jobs, progress=progress)
 
 
 def stability_of(
-    problem: TrainingSet,
+    training_set: TrainingSet,
     pruning: PruningPlan | None = None,
     *,
     resamples: int = 100,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Say how sure a tree grown on a prepared problem is; its settings hold the seed."""
+    """Say how sure a tree grown on a prepared training set is; its settings hold the seed."""
     check_resamples(resamples)
-    threads, seed = workers(n_jobs), problem.settings.random_state
-    tree, grown_on = reference_tree(problem, pruning, threads)
-    reference = ReferenceTree(tree, problem)
+    threads, seed = workers(n_jobs), training_set.settings.random_state
+    tree, grown_on = reference_tree(training_set, pruning, threads)
+    reference = ReferenceTree(tree, training_set)
     hold_back = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
 
     def work(number: int, go_on: Progress) -> ResampledTree:
-        times = drawn(len(problem), seed, number)
+        times = drawn(len(training_set), seed, number)
         return one_resample(reference, times, lambda rows: made(rows, pruning, go_on), as_weights=hold_back)
 
     tally, measured = StabilityTally(reference), MarginFinder(tree, grown_on)
@@ -114,13 +114,13 @@ def check_resamples(resamples: object) -> None:
     whole("resamples", resamples, least=1, most=MOST_RESAMPLES)
 
 
-def reference_tree(problem: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:
+def reference_tree(training_set: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:
     """Grow the tree that is questioned; and say on which rows, where some were held back to prune it."""
     if pruning is None:
-        return grow_training_set(problem, n_jobs=threads), problem
-    full, held = grow_first(problem, pruning, threads)
-    tree = prune_grown(full, problem, pruning, held, threads)
-    return tree, problem if held is None else part(problem, np.flatnonzero(~held))
+        return grow_training_set(training_set, n_jobs=threads), training_set
+    full, held = grow_first(training_set, pruning, threads)
+    tree = prune_grown(full, training_set, pruning, held, threads)
+    return tree, training_set if held is None else part(training_set, np.flatnonzero(~held))
 
 
 def made(rows: TrainingSet, pruning: PruningPlan | None, go_on: Progress) -> Tree:

@@ -50,7 +50,7 @@ class CandidateTrace:
     def parts(self) -> tuple[BranchTerm, ...]:
         """Each branch with its rows, weight, counts or mean, and impurity."""
         groups = self.candidate.branches
-        if self.lens.problem.target.task == "classification":
+        if self.lens.training_set.target.task == "classification":
             return tuple(self.lens.branch(g, self.lens.rows) for g in groups)
         return tuple(self.lens.branch(g, self.lens.rows[self.taken == i]) for i, g in enumerate(groups))
 
@@ -60,7 +60,7 @@ class CandidateTrace:
         if self.by_branch:
             numbers = [np.full(len(rows), i) for i, rows in enumerate(self.by_branch)]
             return np.concatenate(numbers)[np.argsort(np.concatenate(self.by_branch))]
-        values = self.lens.problem.columns[self.candidate.key[0]][self.lens.rows]
+        values = self.lens.training_set.columns[self.candidate.key[0]][self.lens.rows]
         return branch_numbers(self.candidate.split, self.encoding, values)
 
     @property
@@ -71,7 +71,7 @@ class CandidateTrace:
     @property
     def score(self) -> float:
         """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
-        return say_merit(self.lens, self.candidate.merit, not self.lens.problem.criterion.by_gain)
+        return say_merit(self.lens, self.candidate.merit, not self.lens.training_set.criterion.by_gain)
 
     @property
     def eligible(self) -> bool:
@@ -81,8 +81,8 @@ class CandidateTrace:
     @cached_property
     def parsed(self) -> Formula:
         """The formula in its parts."""
-        rule = self.lens.problem.criterion.rule
-        shared = len(self.candidate.filled) - 1 if rule == "gain" and self.lens.problem.by_branches else 1
+        rule = self.lens.training_set.criterion.rule
+        shared = len(self.candidate.filled) - 1 if rule == "gain" and self.lens.training_set.by_branches else 1
         return self.lens.formula(self.parts, ratio=rule == "ratio", shared_by=shared)
 
     @property

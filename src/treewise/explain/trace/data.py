@@ -74,13 +74,13 @@ def node_data(node: NodeTrace) -> dict[str, Any]:
         "path": node.words,
         "rows": node.rows,
         "weight": lens.whole.weight,
-        "criterion": lens.problem.criterion.name,
+        "criterion": lens.training_set.criterion.name,
         "unit": lens.shown_unit,
         "per": lens.per,
         "impurity": node.impurity,
     }
-    if lens.problem.target.classes:
-        data["classes"] = list(lens.problem.target.classes)
+    if lens.training_set.target.classes:
+        data["classes"] = list(lens.training_set.target.classes)
         data["counts"] = list(lens.whole.counts)
     else:
         data["value"] = lens.whole.value

@@ -99,7 +99,7 @@ class ColumnTrace:
         """The formula in its parts."""
         if self.best is None:
             return self.lens.formula((self.lens.whole,))
-        if self.lens.problem.criterion.rule != "c45":
+        if self.lens.training_set.criterion.rule != "c45":
             return self.best.parsed
         price = self.lens.price(self.cuts) if self.cuts > 1 else None
         return self.lens.formula(self.best.parts, price, ratio=True)
@@ -162,7 +162,7 @@ class NodeTrace:
     @property
     def counts(self) -> dict[Label, float]:
         """The weight of each class."""
-        return dict(zip(self.lens.problem.target.classes, self.lens.whole.counts, strict=True))
+        return dict(zip(self.lens.training_set.target.classes, self.lens.whole.counts, strict=True))
 
     @property
     def impurity(self) -> float:
@@ -177,7 +177,7 @@ class NodeTrace:
     @property
     def average(self) -> float | None:
         """C4.5: the average net gain of the columns that can split; those below it do not compete."""
-        if self.lens.problem.criterion.rule != "c45":
+        if self.lens.training_set.criterion.rule != "c45":
             return None
         nets = [c.net for c in self.columns.values() if c.best and c.best.eligible]
         return sum(nets) / len(nets) if nets else None

@@ -36,7 +36,7 @@ class BranchTerm:
 class NumberFormat:
     """How the numbers of one node are seen: its measure, the unit, per row or in total."""
 
-    problem: TrainingSet
+    training_set: TrainingSet
     rows: Rows
     node: Group
     measure: Measure
@@ -48,12 +48,12 @@ class NumberFormat:
     @property
     def letter(self) -> str:
         """What the criterion's impurity is called in formulas."""
-        return self.problem.criterion.letter
+        return self.training_set.criterion.letter
 
     @property
     def shown_unit(self) -> str:
         """The unit to print behind a number; "" when the criterion has none."""
-        return self.unit if self.problem.criterion.unit == "bits" else self.problem.criterion.unit
+        return self.unit if self.training_set.criterion.unit == "bits" else self.training_set.criterion.unit
 
     @property
     def log(self) -> str:
@@ -63,7 +63,7 @@ class NumberFormat:
     @cached_property
     def _factor(self) -> float:
         """What a bit is in the unit."""
-        return logarithm(self.unit)(2.0) if self.problem.criterion.unit == "bits" else 1.0
+        return logarithm(self.unit)(2.0) if self.training_set.criterion.unit == "bits" else 1.0
 
     @cached_property
     def whole(self) -> BranchTerm:
@@ -83,11 +83,11 @@ class NumberFormat:
         """Turn an integer gain into the one shown; what is within the measure's slack of 0 is 0."""
         if abs(gain) <= self.measure.slack(len(self.rows)):
             return 0.0
-        return self.shown(decrease(self.problem, self.measure, gain, self.node.weight) * self._factor)
+        return self.shown(decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
 
     def weight(self, weight: int) -> float:
         """Return a weight in the user's numbers, as an int when it is whole."""
-        value = math.ldexp(weight, -self.problem.weight_scale)
+        value = math.ldexp(weight, -self.training_set.weight_scale)
         return int(value) if value == int(value) else value
 
     def branch(self, group: Group, rows: Rows) -> BranchTerm:
@@ -98,10 +98,10 @@ class NumberFormat:
         )
 
     def _centre(self, group: Group) -> float | None:
-        if self.problem.target.task == "classification" or not group.rows:
+        if self.training_set.target.task == "classification" or not group.rows:
             return None
-        scale = -self.problem.target_scale
-        if self.problem.criterion.centre == "median":
+        scale = -self.training_set.target_scale
+        if self.training_set.criterion.centre == "median":
             low, high = medians(group)
             return math.ldexp(float(low) / 2 + float(high) / 2, scale)
         return math.ldexp(float(group.total) / float(group.weight), scale)
@@ -114,13 +114,13 @@ class NumberFormat:
         """
         if not group.rows:
             return 0.0
-        name = self.problem.criterion.name
+        name = self.training_set.criterion.name
         if name == "squared_error":
-            return variance(self.problem.raw[rows], self.problem.weight[rows])
+            return variance(self.training_set.raw[rows], self.training_set.weight[rows])
         if name == "poisson":
-            return half_deviance(self.problem.raw[rows], self.problem.weight[rows])
+            return half_deviance(self.training_set.raw[rows], self.training_set.weight[rows])
         total = self.measure.total(group)
-        return decrease(self.problem, self.measure, total, group.weight) * self._factor
+        return decrease(self.training_set, self.measure, total, group.weight) * self._factor
 
     # -- digits ---------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class NumberFormat:
     def decimals(self) -> int:
         """How many decimals a gain has: as in the notes 3 in total and 4 per row, or five digits in all."""
         before = abs(self.before)
-        if self.problem.target.task == "classification" and (before == 0 or before >= 0.01):
+        if self.training_set.target.task == "classification" and (before == 0 or before >= 0.01):
             return 3 if self.per == "total" else 4
         return min(15, max(0, 4 - math.floor(math.log10(before)))) if 0 < before < math.inf else 4
 
@@ -142,7 +142,7 @@ class NumberFormat:
     def say_inside(self, value: float, decimals: int) -> str:
         """Write a number inside a formula: 0 as it is, and entropies that are whole, as in the notes."""
         whole = abs(value) < 1e15 and value == int(value)
-        if whole and (value == 0 or self.problem.target.classes):
+        if whole and (value == 0 or self.training_set.target.classes):
             return f"{int(value):,}"
         return f"{value:,.{decimals}f}" if 1e-12 < abs(value) < 1e15 else f"{value:.5g}"
 
@@ -178,7 +178,7 @@ class NumberFormat:
     def whole_term(self) -> Term:
         """Write the node's own impurity, ``12·H(6/12)``."""
         weight = plain(self.whole.weight) if self.per == "total" else ""
-        shares = self.shares(self.whole) if len(self.problem.target.classes) == 2 else ()
+        shares = self.shares(self.whole) if len(self.training_set.target.classes) == 2 else ()
         return Term(weight, self.letter, shares, 0, self.say(self.before))
 
     def split_information(self, branches: tuple[BranchTerm, ...]) -> Term:

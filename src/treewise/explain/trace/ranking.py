@@ -33,26 +33,26 @@ OWN = sys.maxsize  # the position of the tree's own split, when it is none of th
 CUT = KIND_RANK["threshold"]
 
 
-def trace_node(problem: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
+def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
     """Compute everything about one node."""
-    place, problem = place or TracePlace(), problem.at(rows)
-    node = group_of(problem, rows)
-    measure = problem.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
-    lens = NumberFormat(problem, rows, node, measure, view.unit, view.per)
-    stop = leaf_condition(problem, rows, node, depth=0)
+    place, training_set = place or TracePlace(), training_set.at(rows)
+    node = group_of(training_set, rows)
+    measure = training_set.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
+    lens = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
+    stop = leaf_condition(training_set, rows, node, depth=0)
     if stop in ("no_rows", "pure"):
         return NodeTrace(lens, place, view, {}, settled=stop)
-    judge = NodeScorer(problem, node, measure)
+    judge = NodeScorer(training_set, node, measure)
     with without_collector():
         tests = [
             [CandidateTrace(lens, c, encoding) for c in candidates(judge, rows, i)]
-            for i, encoding in enumerate(problem.encodings)
+            for i, encoding in enumerate(training_set.encodings)
         ]
     chosen = own_split(lens, place)
     if chosen and not any(same_parts(chosen, t) for t in tests[chosen.candidate.key[0]]):
         tests[chosen.candidate.key[0]].append(chosen)  # made by hand, or on another table
     contest = compete(lens, tests, chosen)
-    names = [e.name for e in problem.encodings]
+    names = [e.name for e in training_set.encodings]
     winner, second = contest.winner, contest.runner_up
     return NodeTrace(
         lens,
@@ -85,15 +85,15 @@ def without_collector() -> Iterator[None]:
 
 def own_split(lens: NumberFormat, place: TracePlace) -> CandidateTrace | None:
     """Measure the tree's own split on these rows; None at a leaf, and where it sends all rows one way."""
-    split, problem = place.split, lens.problem
+    split, training_set = place.split, lens.training_set
     if split is None:
         return None
-    column = next(i for i, e in enumerate(problem.encodings) if e.name == split.column)
-    groups = tuple(group_of(problem, part) for part in place.parts)
+    column = next(i for i, e in enumerate(training_set.encodings) if e.name == split.column)
+    groups = tuple(group_of(training_set, part) for part in place.parts)
     key = (column, KIND_RANK[split.kind], OWN, 0)
-    judge = NodeScorer(problem, lens.node, lens.measure)
+    judge = NodeScorer(training_set, lens.node, lens.measure)
     made = judge.score(partial(replace, split), split.missing, groups, place.missing_rows, key)
-    return CandidateTrace(lens, made, problem.encodings[column], place.parts) if made else None
+    return CandidateTrace(lens, made, training_set.encodings[column], place.parts) if made else None
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def compete(
 
     Where ties are drawn at random and the tree's own split is as good as any, it is the one that was drawn.
     """
-    problem, rule = lens.problem, lens.problem.criterion.rule
-    drawn = chosen if problem.settings.ties == "random" else None
+    training_set, rule = lens.training_set, lens.training_set.criterion.rule
+    drawn = chosen if training_set.settings.ties == "random" else None
     bests: dict[int, CandidateTrace] = {}
     cuts: dict[int, int] = {}
     for column, listed in enumerate(tests):
@@ -162,30 +162,30 @@ def trace_column(
     lens: NumberFormat, place: TracePlace, column: int, tests: Sequence[CandidateTrace], contest: ColumnRanking
 ) -> ColumnTrace:
     """Put together what is known of one column."""
-    encoding = lens.problem.encodings[column]
+    encoding = lens.training_set.encodings[column]
     best = contest.bests.get(column)
     note = ""
     if not tests:
         note = why_none(lens, place, column)
     elif best is None:
         best = best_of(tests)
-        note = f"every test leaves a branch too small ({limits(lens.problem)})"
+        note = f"every test leaves a branch too small ({limits(lens.training_set)})"
     elif column not in contest.scores:
         note = "gain below average"
     score, cuts = contest.scores.get(column), contest.cuts.get(column, 0)
     return ColumnTrace(encoding.name, encoding, lens, tuple(tests), best, score, note, cuts)
 
 
-def limits(problem: TrainingSet) -> str:
+def limits(training_set: TrainingSet) -> str:
     """Name the limits on leaves that are set."""
-    given = problem.settings.given()
+    given = training_set.settings.given()
     return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
 
 
 def why_none(lens: NumberFormat, place: TracePlace, column: int) -> str:
     """Say why a column has no candidates."""
-    encoding = lens.problem.encodings[column]
-    values = lens.problem.columns[column][lens.rows]
+    encoding = lens.training_set.encodings[column]
+    values = lens.training_set.columns[column][lens.rows]
     present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
     if len(present) > 1:
         return "every test leaves a branch whose target is all 0"

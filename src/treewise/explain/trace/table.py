@@ -89,10 +89,10 @@ def align(cell: str, width: int, right: bool) -> str:
 
 def headings(node: NodeTrace) -> list[str]:
     """Return what stands above the cells."""
-    problem, score = node.lens.problem, []
-    if problem.criterion.rule != "gain":
-        score = ["net", "ratio"] if problem.criterion.rule == "c45" else [problem.criterion.rule]
-    elif problem.by_branches:
+    training_set, score = node.lens.training_set, []
+    if training_set.criterion.rule != "gain":
+        score = ["net", "ratio"] if training_set.criterion.rule == "c45" else [training_set.criterion.rule]
+    elif training_set.by_branches:
         score = ["a branch"]
     return ["column", "best test", "tried", "branches", f"{node.lens.letter} after", "gain", *score]
 
@@ -130,7 +130,7 @@ def profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]:
         return []
     near = cuts[max(0, place - 1) : place + 2]
     said = [f"{say(cut)} {say_score(node, score)}" for cut, score in near]
-    criterion = node.lens.problem.criterion
+    criterion = node.lens.training_set.criterion
     what = "gain" if criterion.by_gain else {"ratio": "gain ratio"}.get(criterion.rule, criterion.rule)
     caption = clip(f"  {what} at each threshold of {name}", width)
     line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"

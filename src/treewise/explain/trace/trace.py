@@ -92,9 +92,9 @@ def candidates(
     >>> [test.words for column in root.columns.values() for test in column.tests]
     ['x1 <= 0.5', 'x1 <= 1.5', 'x2 <= 0.5']
     """
-    problem = prepare(data, target, **grow_options)
-    view = check_view(TraceView(unit, per, column, top), [e.name for e in problem.encodings])
-    return trace_node(problem, np.arange(len(problem)), view)
+    training_set = prepare(data, target, **grow_options)
+    view = check_view(TraceView(unit, per, column, top), [e.name for e in training_set.encodings])
+    return trace_node(training_set, np.arange(len(training_set)), view)
 
 
 class Trace:
@@ -110,19 +110,21 @@ class Trace:
     'pure'
     """
 
-    def __init__(self, tree: Tree, problem: TrainingSet, view: TraceView, nodes: Iterable[int] | None = None) -> None:
-        self.tree, self.view, self._given = tree, view, problem
-        self.problem, self.notes = without_unseen(problem)
-        self.notes += grown_otherwise(tree, problem) or other_weights(tree, problem)
+    def __init__(
+        self, tree: Tree, training_set: TrainingSet, view: TraceView, nodes: Iterable[int] | None = None
+    ) -> None:
+        self.tree, self.view, self._given = tree, view, training_set
+        self.training_set, self.notes = without_unseen(training_set)
+        self.notes += grown_otherwise(tree, training_set) or other_weights(tree, training_set)
         self._whole = nodes is None
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
         # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
-        ends = find_nodes(tree, problem.columns, len(problem))
+        ends = find_nodes(tree, training_set.columns, len(training_set))
         self._order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)
-        mixed = impure(tree, problem, ends)
+        mixed = impure(tree, training_set, ends)
         self._worth_it = [i for i in self._asked if mixed[i]]
 
     def rows(self, node: int) -> Rows:
@@ -134,7 +136,7 @@ class Trace:
         if node not in self._computed:
             while len(self._computed) >= REMEMBERED:
                 del self._computed[next(iter(self._computed))]
-            self._computed[node] = trace_node(self.problem, self.rows(node), self.view, self._place(node))
+            self._computed[node] = trace_node(self.training_set, self.rows(node), self.view, self._place(node))
         return self._computed[node]
 
     def _place(self, node: int) -> TracePlace:
@@ -192,7 +194,7 @@ class Trace:
         return self.render()
 
     def __repr__(self) -> str:
-        rows, nodes = plural(len(self.problem), "row"), plural(len(self), "node")
+        rows, nodes = plural(len(self.training_set), "row"), plural(len(self), "node")
         return f"<Trace of {safe(self.tree.target.name)} · {rows} · {nodes}>"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -216,9 +218,9 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     return view
 
 
-def impure(tree: Tree, problem: TrainingSet, ends: Rows) -> list[bool]:
+def impure(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
     """Tell for each node whether the rows that pass through it differ in their target."""
-    y = problem.raw if problem.target.task == "regression" else problem.y.astype(np.float64)
+    y = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.float64)
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
     np.minimum.at(low, ends, y)
     np.maximum.at(high, ends, y)
@@ -229,10 +231,10 @@ def impure(tree: Tree, problem: TrainingSet, ends: Rows) -> list[bool]:
     return [a < b for a, b in zip(lowest, highest, strict=True)]
 
 
-def grown_otherwise(tree: Tree, problem: TrainingSet) -> tuple[str, ...]:
+def grown_otherwise(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
     made = next((step["ensemble"] for step in tree.history if "ensemble" in step), None)
-    asked, settings, every = made or {}, problem.settings, len(problem.columns)
+    asked, settings, every = made or {}, training_set.settings, len(training_set.columns)
     if made is None:
         how = []
     elif asked.get("method") == "adaboost":
@@ -249,26 +251,26 @@ def grown_otherwise(tree: Tree, problem: TrainingSet) -> tuple[str, ...]:
         how.append("with cuts drawn at random")
     if not how:
         return ()
-    counted = "every test is listed" if made is None else f"counted on all rows of {safe(problem.table_name)}"
+    counted = "every test is listed" if made is None else f"counted on all rows of {safe(training_set.table_name)}"
     return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
-def other_weights(tree: Tree, problem: TrainingSet) -> tuple[str, ...]:
+def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
-    grown, here = float(tree.arrays.weight[0]), math.ldexp(int(problem.weight.sum()), -problem.weight_scale)
-    if int(tree.arrays.rows[0]) != len(problem) or math.isclose(grown, here, rel_tol=1e-9):
+    grown, here = float(tree.arrays.weight[0]), math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
+    if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, here, rel_tol=1e-9):
         return ()
-    if here == len(problem):
+    if here == len(training_set):
         return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
     return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
 
 
-def without_unseen(problem: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
+def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
-    columns, notes = list(problem.columns), []
-    for i, (encoding, values) in enumerate(zip(problem.encodings, problem.columns, strict=True)):
+    columns, notes = list(training_set.columns), []
+    for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):
         if encoding.categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
             many = plural(int(unseen.sum()), "row")
             notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")
-    return (replace(problem, columns=tuple(columns)), tuple(notes)) if notes else (problem, ())
+    return (replace(training_set, columns=tuple(columns)), tuple(notes)) if notes else (training_set, ())

@@ -42,7 +42,7 @@ def in_full(node: NodeTrace) -> bool:
 
     A rule that ``Lens.formula`` cannot write has its numbers in a table, beside the gains.
     """
-    if node.lens.problem.criterion.rule not in WRITTEN_OUT:
+    if node.lens.training_set.criterion.rule not in WRITTEN_OUT:
         return False
     if node.view.column is not None:
         return True
@@ -73,7 +73,7 @@ def rows_in_words(node: NodeTrace) -> str:
         f"{count(weight)} {safe(label)}" if worded else f"{label}: {count(weight)}"
         for label, weight in counts[:MOST_CLASSES]
     ]
-    said += ": " if worded else f", {safe(node.lens.problem.target.name)} "
+    said += ": " if worded else f", {safe(node.lens.training_set.target.name)} "
     more = len(counts) - len(listed)
     return said + ", ".join(listed) + (f", … {more} more classes" if more else "")
 
@@ -216,12 +216,12 @@ def short_name(column: ColumnTrace, test: CandidateTrace) -> str:
 
 def say_score(node: NodeTrace, score: float) -> str:
     """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
-    return node.lens.say(score) if node.lens.problem.criterion.by_gain else f"{score:.4f}"
+    return node.lens.say(score) if node.lens.training_set.criterion.by_gain else f"{score:.4f}"
 
 
 def say_column_score(node: NodeTrace, score: float) -> str:
     """Write what columns compete by: the same, but for C4.5 a ratio."""
-    return node.lens.say(score) if node.lens.problem.criterion.rule == "gain" else f"{score:.4f}"
+    return node.lens.say(score) if node.lens.training_set.criterion.rule == "gain" else f"{score:.4f}"
 
 
 def branches_text(test: CandidateTrace) -> str:
@@ -235,7 +235,7 @@ def branches_text(test: CandidateTrace) -> str:
 
 def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
     """Write the rows and the mean of each branch of numbers: ``Var₁: 2 rows, mean 1.5``."""
-    if node.lens.problem.target.classes:
+    if node.lens.training_set.target.classes:
         return ()
     parts = [b for b in test.parts if b.rows]
     return tuple(f"{t.name}: {numbers_in_words(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
@@ -243,7 +243,7 @@ def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
 
 def numbers_in_words(node: NodeTrace, branch: BranchTerm) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
-    centre = node.lens.problem.criterion.centre
+    centre = node.lens.training_set.criterion.centre
     weight = f", weight {count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {figure(branch.value or 0.0)}"
 
@@ -304,22 +304,22 @@ def runner_up_in_words(node: NodeTrace) -> str:
     second = sentence_of(node[node.runner_up])
     if not node.tie:
         return f"; next best {second}, {say_column_score(node, node.margin)} behind"
-    drawn = node.lens.problem.settings.ties == "random"
+    drawn = node.lens.training_set.settings.ties == "random"
     return f"; {second} is as good: {'one is drawn' if drawn else 'the earlier column is taken'}"
 
 
 def legend(node: NodeTrace) -> str:
     """Say what the letters stand for."""
-    problem, criterion = node.lens.problem, node.lens.problem.criterion
+    training_set, criterion = node.lens.training_set, node.lens.training_set.criterion
     said = criterion.legend
-    if criterion.legend_of_two and len(problem.target.classes) == 2:
-        said = f"{criterion.legend_of_two}, p the share of {safe(problem.target.positive)}"
+    if criterion.legend_of_two and len(training_set.target.classes) == 2:
+        said = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
     said = said.replace("{unit}", node.lens.shown_unit)
     if criterion.rule != "gain":
         said += f"; {RULES[criterion.rule]}"
         if criterion.rule == "c45":
             share = "" if node.lens.per == "total" else "/rows"
             said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"
-    elif problem.by_branches:
+    elif training_set.by_branches:
         said += "; divided by the number of branches less one"
     return said + "."

@@ -44,7 +44,7 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
     draw = draw_thresholds if cuts else draw_bars
     draw(node, found, cuts or list(found.tests), ax)
     plain(ax)
-    unit = node.lens.unit if node.lens.problem.criterion.unit == "bits" else node.lens.problem.criterion.name
+    unit = node.lens.unit if node.lens.training_set.criterion.unit == "bits" else node.lens.training_set.criterion.name
     per = "in total" if node.lens.per == "total" else "per row"
     (ax.set_ylabel if cuts else ax.set_xlabel)(f"gain, {unit} {per}")
     rows = f"node {node.id} · {said(node.words, 70)} · {plural(node.rows, 'row')}"
