@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
+from treewise.cli.messages import in_options
 from treewise.cli.output import remark
 from treewise.cli.shared_options import TextOptions
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
@@ -146,11 +147,11 @@ def parse_text(text: str, name: str, target: str | None) -> Tree:
         tree = parse(text, target=target)
         for note in tree.notes:
             if json.dumps(note, ensure_ascii=False) not in text:  # of reading it: the file has it not
-                remark("note", note)
+                remark("note", in_options(note))
         return tree
     except ParseError as error:
         between = " " if str(error).startswith("line") else ": "
-        raise ParseError(f"{name}{between}{error}") from None
+        raise ParseError(name + between + error.message) from None
 
 
 def read_file(given: str) -> bytes:

@@ -16,18 +16,21 @@ _CALLS = {
     "tree.refit(data)": "treewise refit MODEL DATA",
     "help(treewise.grow)": "treewise grow --help",
     "print(tree)": "--all",
+    '.render("csv")': "--format csv",
 }
 
 
-def in_options(message: str) -> str:
+def in_options(message: str, **renamed: str) -> str:
     """Render a message of the Python interface for the command line; a plain string stays as it is.
+
+    ``renamed`` are other options for some parameters, where the verb has none of its own.
 
     >>> in_options(Param("ignore", ["visit no"]) + " leaves it out.")
     '--ignore "visit no" leaves it out.'
     >>> in_options("max_depth=3")
     'max_depth=3'
     """
-    return message.render(_as_typed) if isinstance(message, Message) else message
+    return message.render(lambda part: _as_typed(part, renamed)) if isinstance(message, Message) else message
 
 
 def option_name(parameter: str) -> str:
@@ -49,13 +52,13 @@ def quote_word(text: str) -> str:
     return safe(text) if is_plain or text == "…" else f'"{safe(text)}"'
 
 
-def _as_typed(reference: Reference) -> str:
+def _as_typed(reference: Reference, renamed: dict[str, str]) -> str:
     if isinstance(reference, PythonOnly):
         return ""
     if isinstance(reference, Call):
         return _CALLS.get(reference.code, reference.code)
     assert isinstance(reference, Param)
-    option, value = option_name(reference.name), reference.value
+    option, value = renamed.get(reference.name) or option_name(reference.name), reference.value
     if value is UNSET or value is True:
         return option
     if value is False:

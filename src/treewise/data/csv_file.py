@@ -22,7 +22,7 @@ from treewise._lib.text import plural, safe
 from treewise.data.column import Column, ColumnBuilder, all_missing, float_column, int_column, text_column
 from treewise.data.objects import check_names, polars_text
 from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +98,7 @@ def guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) ->
     if form.header and looks_like_data(names):
         some = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({some}, …)"
-        yield f"{name}: {taken}; if it is data: header=False (--no-header)"
+        yield f"{name}: {taken}; if it is data: " + Param("header", False)
 
 
 def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
@@ -147,7 +147,7 @@ def guess_separator(first: str, decimal: str = ".") -> str:
 def column_names(header: Sequence[str], name: str) -> list[str]:
     """Return the names; a column without one is called by its place."""
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
-    check_names(names, name, " If the first line is already data: header=False (--no-header).")
+    check_names(names, name, " If the first line is already data: " + Param("header", False) + ".")
     return names
 
 

@@ -39,7 +39,15 @@ from treewise.data.convert import (
     to_levels,
     to_numbers,
 )
-from treewise.data.diagnostics import alphabet_note, is_whole, marker_notes, refuse_size, refuse_stray_text, suspicions
+from treewise.data.diagnostics import (
+    alphabet_note,
+    if_missing,
+    is_whole,
+    marker_notes,
+    refuse_size,
+    refuse_stray_text,
+    suspicions,
+)
 from treewise.data.parse_cells import (
     as_booleans,
     as_datetimes,
@@ -50,7 +58,7 @@ from treewise.data.parse_cells import (
     read_numbers,
 )
 from treewise.data.table import KindSpec
-from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
 
 __all__ = [
     "INT64_MAX",
@@ -174,9 +182,10 @@ def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, 
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         said = f'"{brief(kind)}"' if isinstance(kind, str) else shown(kind)
         raise ParameterError(
-            f'kind of "{safe(name)}": {said} is none.',
-            hint=f"{did_you_mean(kind, KIND_NAMES)} Kinds are {', '.join(KIND_NAMES)}; or give the levels: a list"
-            " (in their order), or a set.",
+            f'unknown kind {said} for column "{safe(name)}".',
+            hint=f"{did_you_mean(kind, KIND_NAMES)} Expected one of {', '.join(KIND_NAMES)}; or the levels, as a list"
+            " (in their order) or a set.",
+            column=name,
         )
     levels = [level_text(level, name) for level in kind]
     if not levels:
@@ -230,7 +239,7 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
             cells = int(np.count_nonzero(column.values == marks.index("?")))
             notes.append(
                 f'{safe(column.name)}: "?" in {plural(cells, "cell")} is taken as a category of its own.'
-                ' If it means missing: na_values=["?"] (--na "?")'
+                " If it means missing: " + Param("na_values", ["?"])
             )
     return column
 
@@ -293,7 +302,7 @@ def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
         if declared and (values == UNSEEN).any():
             raise MisfitError(column, int(np.argmax(values == UNSEEN)))
     except MisfitError as misfit:
-        raise DataError(refusal(encoding, misfit)) from None
+        raise refusal(encoding, misfit) from None
     if encoding.kind == "integer" and column.form == "int":
         lowest = (column.values == INT64_MIN) & ~column.is_missing()
         if lowest.any():
@@ -304,23 +313,27 @@ def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
     return values
 
 
-def refusal(encoding: Encoding, misfit: MisfitError) -> str:
+def refusal(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Say which cell is not what the user, or the column's use, says the column is."""
     name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.categorical and encoding.kind != "boolean":
         levels = listing([safe(level) for level in encoding.levels])
-        return (
-            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).'
-            " Declare it too, or correct the cell."
+        return DataError(
+            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
+            hint="Declare it too, or correct the cell.",
+            column=encoding.name,
+            row=misfit.row,
         )
     needs = {
         "boolean": "true/false or 0/1",
         "datetime": "dates (written as 2024-03-31 or 2024-03-31 14:30:00)",
     }.get(encoding.kind, "numbers")
-    said = f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.'
-    if misfit.holds == "text":
-        said += f" If that means missing: na_values=[{misfit.cell}] (--na {misfit.cell})."
-    return said
+    return DataError(
+        f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.',
+        hint=if_missing(misfit.cell) if misfit.holds == "text" else "",
+        column=encoding.name,
+        row=misfit.row,
+    )
 
 
 def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
@@ -476,6 +489,8 @@ def read_target_text(column: Column) -> Column:
         stray = column.say(row)
         raise DataError(
             f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.',
-            hint=f"If that means missing: na_values=[{stray}] (--na {stray}).",
+            hint=if_missing(stray),
+            column=column.name,
+            row=row,
         )
     return as_numbers(column, readings)

@@ -29,11 +29,10 @@ from treewise.data.column import (
     float_column,
     frozen,
     int_column,
-    option,
     text_column,
 )
 from treewise.data.parse_cells import as_float
-from treewise.errors import DataError, listing, shown
+from treewise.errors import DataError, Param, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,7 +151,9 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
     if endless is not None:
         raise DataError(
             f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits.',
-            hint=f'Compare its logarithm instead, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).',
+            hint="Compare its logarithm instead, or leave it out: " + Param("ignore", [safe(name)]) + ".",
+            column=name,
+            row=endless,
         )
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~there)
@@ -243,13 +244,15 @@ def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
         check_encodable(name, [name], what="name")
     if len(set(names)) < len(names):
         twice = [safe(name) for name, times in Counter(names).items() if times > 1]
-        raise DataError(f"{table}: more than one column is named {listing(twice)}. Rename them.{hint}")
+        raise DataError(f"{table}: more than one column is named {listing(twice)}.", hint="Rename them." + hint)
 
 
 def unreadable(name: str, what: str) -> DataError:
     """Say that values of a type cannot be compared."""
     return DataError(
         f'column "{safe(name)}" holds {what} values.',
-        hint=f'Trees compare numbers, text, true/false and dates: convert it first, or leave it out: ignore=["{safe(name)}"]'
-        f" (--ignore {option(name)}).",
+        hint="Trees compare numbers, text, true/false and dates: convert it first, or leave it out: "
+        + Param("ignore", [safe(name)])
+        + ".",
+        column=name,
     )

@@ -145,8 +145,8 @@ def refuse_unfit(tree: Tree) -> None:
     """Refuse a tree that is too deep, or that knows no training rows to spread a row by."""
     if tree.depth > DEEPEST:
         raise DataError(
-            f"the tree is {tree.depth:,} tests deep, and Shapley values are for {DEEPEST:,} at most."
-            f" tree.prune(max_depth={DEEPEST}) makes it fit."
+            f"the tree is {tree.depth:,} tests deep, and Shapley values are for {DEEPEST:,} at most.",
+            hint=Call(f"tree.prune(max_depth={DEEPEST})") + " makes it fit.",
         )
     if not tree.arrays.weight[0] > 0:
         raise DataError(

@@ -114,7 +114,8 @@ def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
     for true, row in given.items():
         if not isinstance(row, Mapping):
             raise ParameterError(
-                f"cost of {shown(true)} is {shown(row)}: must name the predicted classes, as in "
+                Param("cost")
+                + f" of {shown(true)} is {shown(row)}: must name the predicted classes, as in "
                 + Param("cost", {"bad": {"good": 5}})
                 + ": a bad one taken for good costs 5."
             )
@@ -130,7 +131,8 @@ def place_of(label: object, places: Mapping[str, int]) -> int:
     if place is None:
         known = listing([safe(name) for name in places])
         raise ParameterError(
-            f'cost names the class "{safe(label)}"; the classes are {known}.', hint=did_you_mean(str(label), places)
+            Param("cost") + f' names the class "{safe(label)}"; the classes are {known}.',
+            hint=did_you_mean(str(label), places),
         )
     return place
 

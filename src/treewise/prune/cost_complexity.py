@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import figure, plural
-from treewise.errors import Param, ParameterError, listing
+from treewise.errors import Param, ParameterError, join_message
 from treewise.predict.costs import cost_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
@@ -57,10 +57,13 @@ def decide(
         return by_folds(tree, training_set, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
     choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
     choosing |= {"random_state": random_state, "n_jobs": n_jobs}
-    asked = [f"{name}=" for name, value in choosing.items() if value is not None]
+    asked = [Param(name) for name, value in choosing.items() if value is not None]
     if asked:
         raise ParameterError(
-            f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds.",
+            Param("ccp_alpha")
+            + " is a choice, and "
+            + join_message(", ", asked)
+            + " would be part of another, by folds.",
             hint="Leave one of them out.",
         )
     price = read_price(ccp_alpha)

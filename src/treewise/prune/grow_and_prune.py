@@ -72,7 +72,8 @@ class PruningPlan:
             )
         if method != "reduced_error" and validation is not None:
             raise ParameterError(
-                "validation is for " + Param("pruning", "reduced_error") + ".", hint="Leave it out, or ask for that."
+                Param("validation") + " is for " + Param("pruning", "reduced_error") + ".",
+                hint="Leave it out, or add " + Param("pruning", "reduced_error") + ".",
             )
         if is_share(validation) and not 0 < validation < 1:
             raise ParameterError(
@@ -80,7 +81,10 @@ class PruningPlan:
             )
         if "sample_weight" in options and (method != "reduced_error" or is_share(validation)):
             raise ParameterError(
-                "pruning takes the " + Param("sample_weight") + " of growth: leave it out of the options of pruning."
+                Param("pruning")
+                + " takes the "
+                + Param("sample_weight")
+                + " of growth: leave it out of the options of pruning."
             )
         return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
@@ -108,7 +112,9 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
     taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
     for name in options:
         if (taken and name not in taken) or name in ("data", "validation"):
-            raise ParameterError(f'pruning="{method}" has no option {name}.', hint=did_you_mean(name, taken or ()))
+            raise ParameterError(
+                Param("pruning", method) + f" has no option {name}.", hint=did_you_mean(name, taken or ())
+            )
     return method, options
 
 

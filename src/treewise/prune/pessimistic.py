@@ -32,13 +32,16 @@ def decide(
     """Cut where a leaf is estimated to err no more than the subtree."""
     if raising and data is None:
         raise ParameterError(
-            Param("raising", True) + " sends rows down other branches: data= must be the table it was grown on."
+            Param("raising", True)
+            + " sends rows down other branches: "
+            + Param("data")
+            + " must be the table it was grown on."
         )
     if (data is not None or sample_weight is not None) and not raising:
         name = "data" if data is not None else "sample_weight"
         raise ParameterError(
-            f"{name}= is for " + Param("raising", True) + ", which asks for the rows.",
-            hint="Leave it out, or ask for that.",
+            Param(name) + " is for " + Param("raising", True) + ", which asks for the rows.",
+            hint="Leave it out, or add " + Param("raising", True) + ".",
         )
     return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.errors import Call, ParameterError
+from treewise.errors import Call, Message, ParameterError, Reference
 from treewise.predict.costs import cost_of
 from treewise.prune.decision import Floats
 from treewise.train.settings import one_of
@@ -26,11 +26,12 @@ def require_rows(tree: Tree, what: str) -> None:
         )
 
 
-def require_classes(tree: Tree, what: str, instead: str) -> None:
+def require_classes(tree: Tree, what: str | Reference, instead: str | Reference) -> None:
     """Refuse a tree of numbers where wrong classes are counted."""
     if tree.task == "regression":
         raise ParameterError(
-            f"{what} counts wrong classes, and this tree predicts numbers.", hint=f"For numbers: {instead}."
+            Message(what, " counts wrong classes, and this tree predicts numbers."),
+            hint=Message("For numbers: ", instead, "."),
         )
 
 

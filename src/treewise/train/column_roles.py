@@ -16,7 +16,7 @@ import numpy as np
 from treewise._lib.text import safe
 from treewise.data.column import brief
 from treewise.data.table import Column, KindSpec, Table, read
-from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, listing, shown
 from treewise.tree.arrays import Label, Task
 
 TASKS = ("classification", "regression")
@@ -44,7 +44,7 @@ def check_roles(roles: Roles) -> Roles:
     """Refuse what can be no role, whatever the table is; return names as lists of text."""
     if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in TASKS):
         raise ParameterError(
-            "must be classification, regression, or None to let the target decide.",
+            "must be classification or regression" + PythonOnly(", or None to let the target decide") + ".",
             parameter="task",
             value=roles.task,
             hint=did_you_mean(roles.task, TASKS),
@@ -64,12 +64,12 @@ def check_roles(roles: Roles) -> Roles:
 def names_in(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        listed = f'["{brief(given)}"]' if isinstance(given, str) else '["age", "town"]'
-        raise ParameterError(f"must be a list of names, {listed}.", parameter=parameter, value=given)
+        example = [brief(given)] if isinstance(given, str) else ["age", "town"]
+        raise ParameterError(f"must be a list of names, {shown(example)}.", parameter=parameter, value=given)
     names = list(given)
     for name in names:
         if not isinstance(name, str | int | np.integer):
-            raise ParameterError(f"{parameter} holds {shown(name)}: must be a list of column names.")
+            raise ParameterError(Param(parameter) + f" holds {shown(name)}: must be a list of column names.")
     return [str(name) for name in names]
 
 
@@ -89,7 +89,10 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
     chosen = [name for name in asked if name not in out]
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:
-        raise ParameterError(f"columns and ignore both name {listing(both)}.", hint="Leave it out of one of them.")
+        raise ParameterError(
+            Param("columns") + " and " + Param("ignore") + f" both name {listing(both)}.",
+            hint="Leave it out of one of them.",
+        )
     if len(set(chosen)) < len(chosen):
         twice = next(name for name, times in Counter(chosen).items() if times > 1)
         raise ParameterError(f'"{safe(twice)}" is named twice.', parameter="columns", hint="Name each column once.")
@@ -102,7 +105,7 @@ def take_target(table: Table, target: Any) -> Column:
         if table.target is None:
             known = listing([safe(name) for name in table.columns], most=20)
             raise ParameterError(
-                "target is not given.", hint="Name it: " + Param("target", ...) + f". Columns: {known}."
+                "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {known}."
             )
         target = table.target
     if isinstance(target, str):

@@ -442,8 +442,10 @@ def names_for(task: str) -> str:
 def criterion_named(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if not isinstance(name, str) or name not in CRITERIA:
-        said = f'"{name}"' if isinstance(name, str) and name.isprintable() and len(name) < 60 else shown(name)
         raise ParameterError(
-            f"criterion={said} is not known.", hint=f"{did_you_mean(name, CRITERIA)} One of: {', '.join(CRITERIA)}."
+            f"must be one of {', '.join(CRITERIA)}.",
+            parameter="criterion",
+            value=name,
+            hint=did_you_mean(name, CRITERIA),
         )
     return CRITERIA[name]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import read
-from treewise.errors import ParameterError, ParseError
+from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_of, labelled
 from treewise.predict.predict import find_nodes
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
@@ -50,7 +50,9 @@ def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     training_set = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
         return training_set
-    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
+    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give " + Param(
+        "sample_weight", ...
+    )
     return replace(training_set, notes=(*training_set.notes, note))
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.data.column import brief, option
+from treewise.data.column import brief
 from treewise.data.table import KindSpec
-from treewise.errors import ParameterError, refuse_unknown
+from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, labelled
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
@@ -169,7 +169,9 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
         marker = brief(roles["na_values"])
-        raise ParameterError(f'must be a list, na_values=["{marker}"].', parameter="na_values", value=marker)
+        raise ParameterError(
+            "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
+        )
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
     training_set = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
@@ -263,8 +265,8 @@ def notes_on(tree: Tree) -> list[str]:
         return []
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [
-        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
-        f' ignore=["{column}"] (--ignore {option(column)})'
+        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out: "
+        + Param("ignore", [column])
     ]
 
 

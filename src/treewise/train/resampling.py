@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import DataError, ParameterError
+from treewise.errors import DataError, Param, ParameterError
 from treewise.train.settings import index, whole
 from treewise.train.training_set import TrainingSet
 
@@ -67,7 +67,8 @@ def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_sta
     n = len(training_set)
     if n < count:
         raise DataError(
-            f"{training_set.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
+            f"{training_set.table_name} has {n} rows that count: too few for {count} folds.",
+            hint="Give more, or " + Param("folds", n) + ".",
         )
     order = np.random.default_rng(random_state).permutation(n)
     if training_set.target.task == "classification":

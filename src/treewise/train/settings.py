@@ -165,7 +165,9 @@ def whole(name: str, value: object, least: int, none: str = "", most: int | None
     if count is None or not least <= count <= (most or MOST):
         upto = f"from {least} to {most or MOST}" if most or (count or 0) > MOST else f"{least} or more"
         raise ParameterError(
-            f"must be a whole number, {upto}{', or ' + none if none else ''}.", parameter=name, value=value
+            f"must be a whole number, {upto}" + PythonOnly(f", or {none}" if none else "") + ".",
+            parameter=name,
+            value=value,
         )
 
 

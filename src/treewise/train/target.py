@@ -87,7 +87,7 @@ def target_notes(target: Target, column: Column) -> list[str]:
         return []
     return [
         f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
-        ' classes. For numbers: task="regression" (--task regression)'
+        " classes. For numbers: " + Param("task", "regression")
     ]
 
 
@@ -165,8 +165,10 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
         if target.classes:
             what += f" ({listing([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
-            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.',
-            hint=f'Use criterion="{usual}", or task="{meant}".',
+            f'this criterion is for {meant}, but target "{safe(target.name)}" {what}.',
+            parameter="criterion",
+            value=settings.criterion,
+            hint="Use " + Param("criterion", usual) + ", or " + Param("task", meant) + ".",
         )
     return settings
 

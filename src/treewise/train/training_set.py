@@ -21,7 +21,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, read, read_markers
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, Param, listing
 from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
 from treewise.train.criteria import Criterion, criterion_named
 from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
@@ -191,7 +191,7 @@ def build_like(
     notes = list(table.notes)
     if name is not None and again is None and sample_weight is None:
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
-        notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
+        notes.append(f"{lacks}; its rows weigh 1 each here; give " + Param("sample_weight", ...))
     settings = settle_criterion(settings, target, None)
     ready = assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)

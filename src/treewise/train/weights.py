@@ -97,7 +97,9 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
     """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
     weighed = rows
     if class_weight is not None and priors is not None:
-        raise ParameterError(Param("class_weight") + " and priors both weigh the classes.", hint="Give one of them.")
+        raise ParameterError(
+            Param("class_weight") + " and " + Param("priors") + " both weigh the classes.", hint="Give one of them."
+        )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
             weighed = multiplied(rows, class_factors(class_weight, target, rows.y, rows.weight))
@@ -189,7 +191,8 @@ def read_priors(given: Any, target: Target) -> Floats:
     for label in said:
         if label not in names:
             raise ParameterError(
-                f'priors names the class "{safe(label)}"; the classes are {order}.', hint=did_you_mean(label, names)
+                Param("priors") + f' names the class "{safe(label)}"; the classes are {order}.',
+                hint=did_you_mean(label, names),
             )
     for label in names:
         share = said.get(label)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 import time
@@ -155,12 +154,11 @@ def size_in_words(tree: Tree) -> str:
 
 def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     """Say how large the tree has become, and whether it has memorised its table."""
-    from treewise.show.text_tree.text_tree import header
+    from treewise.show.text_tree.text_tree import remarks
 
-    warnings = header(tree, ascii=False).split("\n")[1:]
     return [
         ("grow", f"{seconds:.1f} s   {size_in_words(tree)}"),
-        *(("note", in_options(line)) for line in warnings),
+        *(("note", in_options(line)) for line in remarks(tree)),
     ]
 
 
@@ -168,7 +166,8 @@ def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, training_se
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     if whole or not sys.stdout.isatty():
         return in_text(tree, bool(bars), training_set)
-    return in_shell_words(in_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width()), "; from node")
+    text = in_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width())
+    return in_options(text, node="treewise show MODEL --node")  # grow itself has no --node
 
 
 def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
@@ -186,15 +185,6 @@ def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **b
     seen = wanted is not False and training_set is not None and tree.task == "regression"
     samples = NodeSamples.of_problem(tree, training_set) if seen and training_set is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
-
-
-def in_shell_words(text: str, until: str = "\n") -> str:
-    """Say the last line of a bounded view, how to see more, in the words of the command line."""
-    above, newline, note = text.rpartition("\n")
-    if "print(tree) or --all" not in note:
-        return text
-    note = note.replace("print(tree) or --all", "--all").partition(until)[0]
-    return above + newline + re.sub(r"node=\d+ or (--node \d+)", r"\1", note)
 
 
 def screen_width() -> int | None:

@@ -179,7 +179,7 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """
     from treewise.explain.trace.render import TraceFormat, blocks, render
 
-    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
+    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import figure, plural, safe
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import Param, ParameterError, did_you_mean, listing
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
@@ -218,7 +218,7 @@ def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
             near = did_you_mean(name, fitting)
             raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError("against names no model.", hint=f"For {task} there are {listing(fitting)}.")
+        raise ParameterError(Param("against") + " names no model.", hint=f"For {task} there are {listing(fitting)}.")
     chosen = {name: MODELS[name][1] for name in listed}
     if any(issubclass(kind, FittedModel) for kind in chosen.values()):
         require_sklearn()

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError, PythonOnly
 from treewise.evaluate.validation_curve.growers import OVER, CurveGrower
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.evaluate.validation_curve.scorers import Scorers
@@ -146,7 +146,9 @@ class CurvePlan:
         self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
-            raise ParameterError("validation and folds are two ways to judge.", hint="Give one of them.")
+            raise ParameterError(
+                Param("validation") + " and " + Param("folds") + " are two ways to judge.", hint="Give one of them."
+            )
         if isinstance(validation, float):
             train, test = held_out(training_set, validation, seed)
             self.whole, self.judges = part(training_set, train), Scorers.of(part(training_set, test))
@@ -162,7 +164,7 @@ class CurvePlan:
                     "nothing is left to judge by.",
                     parameter="folds",
                     value=0,
-                    hint="Give validation, 2 folds or more, or truth.",
+                    hint="Give " + Param("validation") + ", 2 folds or more, or " + PythonOnly("truth") + ".",
                 )
             self.words = "the truth"
         else:

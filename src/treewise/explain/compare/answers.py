@@ -82,7 +82,7 @@ def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str
         )
     if tolerance and a.task == "classification" and what == "prediction":
         raise ParameterError(
-            "tolerance is for numbers and probabilities; classes are equal or not.",
+            Param("tolerance") + " is for numbers and probabilities; classes are equal or not.",
             hint="Leave it out, or " + Param("what", "probability") + ".",
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))

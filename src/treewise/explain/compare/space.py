@@ -25,7 +25,7 @@ from treewise.data.column import UNITS
 from treewise.data.convert import PER_DAY
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.data.table import read
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.explain.compare.markers import AxisMarkers, just_below, numbers_of, same_text
 from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF
@@ -201,7 +201,7 @@ def common(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
     raise ParameterError(
         f'column "{safe(one.name)}" is {KIND_WORDS[one.kind]} in {names[0]} and {KIND_WORDS[two.kind]} in {names[1]}:'
         " the trees cannot be compared.",
-        hint="Grow both with the same kinds.",
+        hint="Grow both with the same " + Param("kinds") + ".",
     )
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import figure, plural, rough_percent
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.evaluate.baselines.compare_models import weights_of
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
@@ -191,7 +191,9 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
     """Return how many folds there are to be; 0 for none."""
     if test is not None:
         if folds is not None:
-            raise ParameterError("test and folds both hold rows out.", hint="Give one of them.")
+            raise ParameterError(
+                Param("test") + " and " + Param("folds") + " both hold rows out.", hint="Give one of them."
+            )
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0

@@ -18,7 +18,7 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.column import ColumnBuilder
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, listing
 from treewise.explain.distill.teachers import LoggedTeacher, Teacher, TreewiseTeacher, unused
 from treewise.train.column_roles import names_in, take_target
 from treewise.train.grow import prepare
@@ -110,7 +110,8 @@ def true_column(who: Teacher, table: Table, target: Any) -> Column | None:
     if isinstance(who, LoggedTeacher):
         if isinstance(target, str) and target == who.model:
             raise ParameterError(
-                f"target and teacher are both {who.about}.", hint="Leave the target out: there is no other truth."
+                Param("target") + " and " + Param("teacher") + f" are both {who.about}.",
+                hint="Leave the target out: there is no other truth.",
             )
         return None if target is None else take_target(table, target)
     if target is None:

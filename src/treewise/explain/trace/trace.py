@@ -18,7 +18,7 @@ from treewise._lib.text import count, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import brief
 from treewise.data.table import read
-from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.explain.trace.display import displayed
 from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
 from treewise.explain.trace.ranking import trace_node
@@ -165,7 +165,7 @@ class Trace:
             return self
         sheet = copy(self)
         sheet._asked, sheet._worth_it, sheet._whole = (0,), self._worth_it[:1], False
-        sheet.notes = (*self.notes, "an exercise has one node, here node 0; node=2 (--node 2) asks for another")
+        sheet.notes = (*self.notes, "an exercise has one node, here node 0; " + Param("node", 2) + " asks for another")
         return sheet
 
     def __iter__(self) -> Iterator[NodeTrace]:
@@ -261,7 +261,7 @@ def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, here, rel_tol=1e-9):
         return ()
     if here == len(training_set):
-        return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
+        return ("the tree was grown with weights; give " + Param("sample_weight", ...) + " to trace them",)
     return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
 
 

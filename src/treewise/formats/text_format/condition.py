@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from treewise.data.convert import EXACT
 from treewise.data.encoding import Encoding, in_order
 from treewise.data.parse_cells import NUMBER, number_of
-from treewise.errors import ParseError, listing
+from treewise.errors import Call, ParseError, listing
 from treewise.formats.text_format.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
 
 _QUOTED_NAME = re.compile(QUOTED)
@@ -59,7 +59,7 @@ class Condition:
 
     def fault(self, why: str) -> ParseError:
         """Return the error that names this condition and its line."""
-        return ParseError(f'line {self.line}: "{self.text}" {why}')
+        return ParseError(f'line {self.line}: "{self.text}" ' + why)
 
 
 def read(text: str, line: int = 1) -> Condition:
@@ -115,7 +115,7 @@ def _read_set(text: str, where: Condition) -> tuple[str, ...]:
         raise where.fault("opens a set with { that does not close at the end.")
     items = split_list(text[1:-1])
     if items and re.fullmatch(r"\+\d+", items[-1]):
-        raise where.fault("is shortened. Read the whole text: print(tree), or --all on the command line.")
+        raise where.fault("is shortened. Read the whole text: " + Call("print(tree)") + ".")
     if "" in items:
         raise where.fault('has an empty place in its set. Write "" if you mean the empty text.')
     return tuple(read_text(item) for item in items)

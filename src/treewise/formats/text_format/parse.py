@@ -90,7 +90,7 @@ def parse(
         return _parse(text, target, data, task)
     except ParseError as error:
         colon = "" if str(error).startswith("line ") else ":"
-        raise ParseError(f"{path.name}{colon} {error}") from None
+        raise ParseError(f"{path.name}{colon} " + error.message) from None
 
 
 def _as_path(given: str | os.PathLike[str]) -> Path | None:

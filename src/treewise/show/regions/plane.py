@@ -173,7 +173,7 @@ def plane_for(
 ) -> Plane:
     """Make the plane that shows some trees, and models that ask about ``others`` besides, with the rows of a table."""
     if x == y:
-        raise ParameterError(f"x and y are both {shown(x)}: a plane has two columns.")
+        raise ParameterError(Param("x") + " and " + Param("y") + f" are both {shown(x)}: a plane has two columns.")
     axes = [axis_for(trees, table, name, others) for name in (x, y)]
     known = {e.name: e for tree in reversed(trees) for e in tree.encodings}
     asked = {tree.columns[i] for tree in trees for i in np.unique(tree.arrays.column).tolist() if i >= 0}

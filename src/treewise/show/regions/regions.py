@@ -143,7 +143,7 @@ def draw_regions_grid(
     varied = usual_grid(len(table)) if vary is None else vary
     if not isinstance(varied, Mapping) or not varied or not all(len(v) for v in varied.values()):
         raise ParameterError(
-            "must be a dict of parameter → values, such as {'" + Param("max_depth") + "': [1, 2]}.",
+            "must be a dict of parameter → values, such as {'max_depth': [1, 2]}.",
             parameter="vary",
             value=vary,
         )
@@ -157,7 +157,7 @@ def draw_regions_grid(
                 f'trees are not grown by "{safe(name)}".', parameter="vary", hint=did_you_mean(name, known)
             )
         if name in options:
-            raise ParameterError(f"{name} is varied, and cannot be given besides.", hint="Leave it out.")
+            raise ParameterError(Param(name) + " is varied, and cannot be given besides.", hint="Leave it out.")
     options["columns"] = [x, y]
     trees = [
         {f"{name} = {value}": grow(table, target, **{**options, name: value}) for value in values}
