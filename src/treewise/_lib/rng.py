@@ -2,7 +2,7 @@
 
 Stands below ``train/reference.py``. Every draw is a function of the node's key, which depends on the seed and the path from the
 root, and of what is drawn: a counter-based generator (splitmix64's finaliser). So it is the same whoever asks and in
-which order. ``src/core/chance.hpp`` draws the same numbers.
+which order. ``src/core/util/rng.hpp`` draws the same numbers.
 
     root's key  stir(0, random_state)          its branch b  stir(key, b)
 """

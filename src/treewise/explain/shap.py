@@ -1,6 +1,6 @@
 """What each column adds to a prediction: Shapley values, exact, for any tree (TreeSHAP, path-dependent).
 
-Stands among the outlets, on ``predict/predict.py`` and the core's ``shap.cpp``. A column that is not known leaves a row
+Stands among the outlets, on ``predict/predict.py`` and the core's ``tree/shap.cpp``. A column that is not known leaves a row
 undecided: it then takes all branches of a test, in proportion to the training weight that took them. The value of a
 column is how much knowing it moves the answer, averaged over all orders in which the columns can become known; the
 values of a row add up to its prediction less the mean answer, ``base``.

@@ -3,7 +3,7 @@
 Stands below ``train/reference.py``, which scores what is listed here. A node's rows are first put into *buckets*: one for each
 value of the column present, with its statistics (``Group``), and one for the missing rows (``look``). A split kind is
 then a way of putting buckets into branches, a function from a ``Scene`` to its ``Parting``s: a threshold cuts the
-sorted buckets in two, a multiway test gives each its own branch, and so on. ``src/core/scan.hpp`` goes through the same
+sorted buckets in two, a multiway test gives each its own branch, and so on. ``search/exact_splitter.hpp`` goes through the same
 ones in the same order.
 """
 

@@ -268,7 +268,7 @@ def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
 
 
 def priority(total: float) -> tuple[float, float]:
-    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (growth.hpp)."""
+    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (grow/grower.hpp)."""
     if not total > 0:
         return (math.inf, 0.0)
     mantissa, exponent = math.frexp(total)

@@ -1,7 +1,7 @@
 """Growing a tree: what the user asked → settings and training set → the core → a Tree.
 
 The front door of learning. Everything is decided before (``train/settings.py``, ``training_set``) or inside the core
-(``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
+(``src/core/grow/``); this file only carries the one to the other and writes down how the tree was made.
 """
 
 from __future__ import annotations
