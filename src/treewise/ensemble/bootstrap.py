@@ -151,7 +151,7 @@ def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
 def draw(key: int, n: int, drawn: int, replace: bool) -> Ints:
     """Return how often each of n things is drawn.
 
-    >>> draw(stir(0, 0), 5, 5, replace=True).tolist(), draw(stir(0, 0), 5, 3, replace=False).tolist()
+    >>> draw(mix64(0, 0), 5, 5, replace=True).tolist(), draw(mix64(0, 0), 5, 3, replace=False).tolist()
     ([0, 1, 0, 4, 0], [1, 0, 1, 1, 0])
     """
     if replace:

@@ -40,7 +40,7 @@ class LeafProbabilities:
     """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
 
     >>> LeafProbabilities.of("laplace"), LeafProbabilities.of("shrinkage=25")
-    (Estimate(name='laplace', strength=0.0), Estimate(name='shrinkage', strength=25.0))
+    (LeafProbabilities(name='laplace', strength=0.0), LeafProbabilities(name='shrinkage', strength=25.0))
     """
 
     name: str = "maximum_likelihood"

@@ -567,7 +567,7 @@ def test_a_table_says_what_it_is():
 
 def test_no_dataframe_library_is_loaded_before_it_is_needed():
     code = (
-        "import sys, treewise.encode as e, treewise.table as t;"
+        "import sys, treewise.data.encoding as e, treewise.data.table as t;"
         "e.learn(t.read({'x': ['a', 'b']})['x']);"
         "print(*({'polars', 'narwhals', 'pandas', 'pyarrow'} & sys.modules.keys()))"
     )

@@ -15,8 +15,9 @@ def merged(found: Iterable[SpaceCell]) -> list[SpaceCell]:
     """Merge places with the same answers that are alike in all columns but one.
 
     >>> n, p = (0, 1), frozenset
-    >>> merged([Place((p({0}), (0, 2, False)), n), Place((p({0}), (3, 4, True)), n), Place((p({1}), (0, 4, True)), n)])
-    [Place(states=(frozenset({0, 1}), (0, 4, True)), answers=(0, 1))]
+    >>> cells = [(p({0}), (0, 2, False)), (p({0}), (3, 4, True)), (p({1}), (0, 4, True))]
+    >>> merged([SpaceCell(states, n) for states in cells])
+    [SpaceCell(states=(frozenset({0, 1}), (0, 4, True)), answers=(0, 1))]
     """
     places = list(found)
     columns, quiet = len(places[0].states) if places else 0, 0

@@ -30,8 +30,8 @@ class TreeContext:
     """A tree seen from above.
 
     >>> import treewise as tw
-    >>> survey = TreeContext(tw.grow("penguins", max_leaf_nodes=3), Estimate())
-    >>> [node for node, _ in survey.ends()], survey.answers
+    >>> context = TreeContext(tw.grow("penguins", max_leaf_nodes=3), LeafProbabilities())
+    >>> [node for node, _ in context.ends()], context.answers
     ([2, 3, 4], [0, 0, 0, 1, 2])
     """
 
