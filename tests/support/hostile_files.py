@@ -21,7 +21,7 @@ import numpy as np
 
 import treewise as tw
 from treewise.data.encoding import INT64_MIN
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
@@ -315,7 +315,7 @@ def check_answers(tree: Tree) -> None:
         columns.append(array)
         cells.append((encoding, values))
     rows = 12
-    nodes = find_nodes(tree, columns, rows).tolist()
+    nodes = find_leaves(tree, columns, rows).tolist()
     for row in range(rows):
         at = 0
         while (split := tree.split_at(at)) is not None:

@@ -27,7 +27,7 @@ class EnsemblePredictor:
     def typed(self, rows: Sequence[dict[str, Any]]) -> Table:
         """Read rows that are typed in; of a column that some tree asks about, something must be said."""
         from treewise.data.table import read
-        from treewise.predict.predict import nor_has_it
+        from treewise.predict.predict import also_missing
 
         needed = asked_columns(self.trees)
         for row in rows:
@@ -35,7 +35,7 @@ class EnsemblePredictor:
             if gone:
                 raise ColumnError(
                     f'the row has no column "{safe(gone[0])}", which some of the trees ask for.'
-                    f"{did_you_mean(gone[0], row)}{nor_has_it(gone[1:])}"
+                    f"{did_you_mean(gone[0], row)}{also_missing(gone[1:])}"
                     " A value that is not known can be left open: COLUMN="
                 )
         cells = [{**dict.fromkeys(self.trees.columns), **row} for row in rows]

@@ -152,8 +152,8 @@ class TreeClassifier(BaseClassifier, TreeEstimator):
         """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
-        speakers = predict.nodes_that_speak(self.tree_, nodes)
-        return self._classes_at(predict.answers_of(self.tree_, speakers, estimate))
+        speakers = predict.answering_nodes(self.tree_, nodes)
+        return self._classes_at(predict.predict_at_nodes(self.tree_, speakers, estimate))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
         """Return the probability of each class for each row, from the counts of the leaf it ends at.

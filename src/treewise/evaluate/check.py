@@ -22,8 +22,8 @@ from treewise.evaluate import evaluate as measure
 from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
 from treewise.evaluate.routes import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
-from treewise.predict.costs import EQUAL, CostMatrix, cost_of
-from treewise.predict.predict import apply, na_values, nodes_that_speak
+from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
+from treewise.predict.predict import answering_nodes, apply, na_values
 from treewise.train.true_labels import (
     Ints,
     answers,
@@ -61,7 +61,7 @@ def check(
     rows = rows_with_answers(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
     tree = with_classes_of(as_compared(with_levels_of(tree, table), column), column)
-    nodes = nodes_that_speak(tree, np.atleast_1d(apply(tree, table)))
+    nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     held = LeafRows(tree, table, column, rows, nodes, weight[rows])
     return held.by_classes() if tree.task == "classification" else held.by_numbers()
 
@@ -81,7 +81,7 @@ class LeafRows:
         """Compare what leaves say with the classes of their rows."""
         truth, labels = class_places(self.tree, self.column)
         there = LeafTally.of(self.nodes, truth, self.weight, len(labels))
-        cost, known, leaves = cost_of(self.tree), len(self.tree.classes), []
+        cost, known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0
         for node in self._listed():
             counts = there.counts(node)

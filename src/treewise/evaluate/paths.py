@@ -20,7 +20,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.routes import NodePaths
-from treewise.predict.predict import encoded, find_nodes, nodes_that_speak, read_for
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
 from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -54,9 +54,9 @@ class Paths(Displayable, Sequence[RowPath]):
 
     def __init__(self, tree: Tree, table: Table, truth: Sequence[Label | None]) -> None:
         self._tree, self._table, self._truth = tree, table, truth
-        columns = encoded(tree, table)
-        self._nodes = find_nodes(tree, columns, len(table))
-        self._speakers = nodes_that_speak(tree, self._nodes)
+        columns = encode_columns(tree, table)
+        self._nodes = find_leaves(tree, columns, len(table))
+        self._speakers = answering_nodes(tree, self._nodes)
         self._missing, self._unseen = odd_cells(tree, columns)
         self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
         self._routes = NodePaths(tree, missing=False)
@@ -167,7 +167,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     2  GPA = 3.7 and Published = no   → N   wrong: P
     3  GPA = 3.7 and Published = yes  → P
     """
-    table, _ = read_for(tree, data)
+    table, _ = read_rows(tree, data)
     tree = with_levels_of(tree, table)
     column = true_answers(tree, table, target)
     if column is not None:

@@ -25,8 +25,8 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
 from treewise.errors import ColumnError, DataError, did_you_mean
 from treewise.explain.row.words import named
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
-from treewise.predict.predict import as_row, encoded, nodes_that_speak, read_for
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
+from treewise.predict.predict import answering_nodes, encode_columns, read_rows, series_as_dict
 from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
 from treewise.tree.tree import Tree
 
@@ -128,14 +128,14 @@ def shap(tree: Tree, data: Any, estimate: Any = None) -> ShapValues:
     way = LeafProbabilities.of(estimate)
     way.check(tree)
     refuse_unfit(tree)
-    data = as_row(tree, data)
-    table, single = read_for(tree, data)
+    data = series_as_dict(tree, data)
+    table, single = read_rows(tree, data)
     if single and isinstance(data, Mapping):
         refuse_gaps(tree, data)
     spread = ShapTable.of(tree, way)
     wrapped = [
         _core.Column(np.empty(0) if cells is None else cells, len(encoding.levels))
-        for encoding, cells in zip(tree.encodings, encoded(tree, table), strict=True)
+        for encoding, cells in zip(tree.encodings, encode_columns(tree, table), strict=True)
     ]
     found = spread.shapley(tree, wrapped, len(table))
     return ShapValues.of(found, spread.base(tree), single, tree.columns, tree.target)
@@ -193,14 +193,14 @@ class ShapTable:
         stay = np.where(can_stay, staying / np.where(empty, 1.0, total), -1.0)
         everyone = np.arange(n)
         if tree.task == "regression":
-            said = values(tree, everyone, way)[:, None]
+            said = node_values(tree, everyone, way)[:, None]
             ends = (a.kind == LEAF) | can_stay
-            if np.isnan(said[nodes_that_speak(tree, np.flatnonzero(ends))]).any():
+            if np.isnan(said[answering_nodes(tree, np.flatnonzero(ends))]).any():
                 raise DataError("a node of the tree predicts nothing. tree.refit(data) finds what it should.")
             said = np.where(np.isnan(said), 0.0, said)  # of nodes at which no row ends
         else:
-            said = shares(tree, everyone, way)
-        return cls(share, stay, nodes_that_speak(tree, everyone), np.ascontiguousarray(said))
+            said = class_probabilities(tree, everyone, way)
+        return cls(share, stay, answering_nodes(tree, everyone), np.ascontiguousarray(said))
 
     def shapley(self, tree: Tree, columns: Sequence[_core.Column], n_rows: int) -> Floats:
         """Return the values of all rows: (rows, columns, outputs)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from treewise._lib.text import figure, plural
 from treewise.errors import ParameterError, listing, shown
-from treewise.predict.costs import cost_of
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
 from treewise.prune.decision import Bools, Ints, PruneDecision, inner
@@ -116,7 +116,7 @@ def error_in_words(tree: Tree, error: float, se: float, root: float) -> str:
         share = 100 * se / error if error > 0 else 0.0
         rmse = figure(math.sqrt(error))
         return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {figure(math.sqrt(root))}"
-    if cost_of(tree) is not None:
+    if cost_matrix_of(tree) is not None:
         return f"cross-validated cost {error:.3f} ± {se:.3f} a row; root alone {root:.3f}"
     return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}; root alone {100 * root:.1f} %"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, aligned
 from treewise._lib.text import figure, plural, safe
-from treewise.predict.costs import cost_of
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cross_validation import HeldOutLosses
 from treewise.prune.decision import inner
 from treewise.prune.risk import node_risks
@@ -142,7 +142,7 @@ def from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
 
 def counted_in(tree: Tree) -> str:
     """Say what is counted in the table of a tree."""
-    return "errors" if cost_of(tree) is None else "costs"
+    return "errors" if cost_matrix_of(tree) is None else "costs"
 
 
 def cp_table(tree: Tree) -> CpTable:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import ParameterError, did_you_mean, shown
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import by_folds, read_price
 from treewise.prune.decision import Bools
@@ -147,7 +147,7 @@ def held_back(training_set: TrainingSet, share: float) -> Bools:
 def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
     """Prune by rows that were held back."""
     rows = np.flatnonzero(held)
-    ends = find_nodes(tree, [values[rows] for values in training_set.columns], len(rows))
+    ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     truth = (
         training_set.raw[rows] if training_set.target.task == "regression" else training_set.y[rows].astype(np.int64)
     )

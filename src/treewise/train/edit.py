@@ -20,8 +20,8 @@ from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import read
 from treewise.errors import ParameterError, ParseError, shown
-from treewise.predict.costs import cost_of, labelled
-from treewise.predict.predict import find_nodes
+from treewise.predict.costs import cost_matrix_of, with_cost_labels
+from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.quartiles import quartiles_of
 from treewise.train.training_set import TrainingSet
@@ -78,7 +78,7 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     fitted = replace(
         tree, arrays=read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
     )
-    return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
+    return follow_the_heavier(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
 
 
 def follow_the_heavier(before: Tree, after: Tree) -> Tree:
@@ -121,10 +121,10 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
     from treewise.train.candidates import Partition, group_of
     from treewise.train.reference import NodeScorer, pick, place_missing
 
-    rows = np.flatnonzero(find_nodes(tree, training_set.columns, len(training_set)) == node)
+    rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
     if not len(rows):
         return split
-    children = find_nodes(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
+    children = find_leaves(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
     gone = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)

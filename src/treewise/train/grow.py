@@ -19,7 +19,7 @@ from treewise._version import __version__
 from treewise.data.column import brief, option
 from treewise.data.table import KindSpec
 from treewise.errors import ParameterError, refuse_unknown, shown
-from treewise.predict.costs import CostMatrix, labelled
+from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
 from treewise.train.settings import PRESET_PRUNING, Settings, as_written, index
@@ -222,7 +222,7 @@ def grow_training_set(
         quartiles=quartiles,
     )
     if step.get("cost") is not None:
-        tree = labelled(tree)
+        tree = with_cost_labels(tree)
     return tree.with_(notes=(*training_set.notes, *notes_on(tree)))
 
 

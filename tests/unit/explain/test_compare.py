@@ -15,7 +15,7 @@ from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.explain.compare.answers import read_answers
 from treewise.explain.compare.compare import LeafComparer
 from treewise.explain.compare.space import InputSpace
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
@@ -105,7 +105,7 @@ def answers_on(tree, which, names, grid, what="prediction"):
             columns.append(np.array([row[at][1][which] for row in grid], kind))
         else:
             columns.append(np.zeros(len(grid), kind))
-    nodes = find_nodes(tree, columns, len(grid))
+    nodes = find_leaves(tree, columns, len(grid))
     return [tree.prediction(n) for n in nodes.tolist()]
 
 
@@ -194,7 +194,7 @@ def test_probabilities_are_compared_where_asked_for(pair):
             kind = {"number": np.float64, "integer": np.int64}.get(encoding.kind, np.int32)
             at = names.index(encoding.name) if encoding.name in names else None
             columns.append(np.array([0 if at is None else row[at][1][which] for row in grid], kind))
-        nodes = find_nodes(tree, columns, len(grid)).tolist()
+        nodes = find_leaves(tree, columns, len(grid)).tolist()
         order = [tree.classes.index(c) for c in ("N", "P")]
         return [None if tree.prediction(n) is None else tuple(tree.probabilities(n)[order].tolist()) for n in nodes]
 

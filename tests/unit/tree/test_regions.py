@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.handmade_trees import N_P, leaf, make, node, trees
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.condition import both
 from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
@@ -68,7 +68,7 @@ def homes(tree, columns, n):
 def test_every_row_lies_in_exactly_one_end_and_stops_there(tree, seed):
     n = 60
     columns = draw_rows(tree, n, seed)
-    assert homes(tree, columns, n) == [[end] for end in find_nodes(tree, columns, n).tolist()]
+    assert homes(tree, columns, n) == [[end] for end in find_leaves(tree, columns, n).tolist()]
 
 
 @settings(deadline=None, max_examples=100)
@@ -93,7 +93,7 @@ def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree)
             kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.categorical else np.int64)
             gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.categorical else INT64_MIN)
             columns.append(np.array([gone if code is None else code], kind))
-        assert find_nodes(tree, columns, 1).tolist() == [end]
+        assert find_leaves(tree, columns, 1).tolist() == [end]
 
 
 @settings(deadline=None, max_examples=60)

@@ -17,7 +17,7 @@ from treewise._lib.text import figure, plural, safe
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
-from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
@@ -72,8 +72,8 @@ class TreeModel:
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Walk down."""
-        nodes = find_nodes(self.tree, rows.columns, len(rows))
-        return answers_of(self.tree, nodes_that_speak(self.tree, nodes))
+        nodes = find_leaves(self.tree, rows.columns, len(rows))
+        return predict_at_nodes(self.tree, answering_nodes(self.tree, nodes))
 
     @property
     def state(self) -> Any:

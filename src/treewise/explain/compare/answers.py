@@ -14,8 +14,8 @@ import numpy as np
 
 from treewise._lib.text import figure, percent, safe
 from treewise.errors import ParameterError, listing
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
-from treewise.predict.predict import nodes_that_speak
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
+from treewise.predict.predict import answering_nodes
 from treewise.tree.tree import Tree
 
 SILENT = -1  # no answer
@@ -96,15 +96,15 @@ def read_answers(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str
 def vectors_of(tree: Tree, labels: tuple[Any, ...], what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return what each node answers to a row that stops there, one line a node; NaN where it has nothing to say."""
     nodes = np.arange(len(tree))
-    speakers = nodes_that_speak(tree, nodes)
+    speakers = answering_nodes(tree, nodes)
     if tree.task == "regression":
-        return np.asarray(values(tree, speakers, LeafProbabilities()), np.float64)[:, None]
+        return np.asarray(node_values(tree, speakers, LeafProbabilities()), np.float64)[:, None]
     own = tree.arrays.label[speakers]
     place = np.array([labels.index(c) for c in tree.classes], np.int64)
     if what == "prediction":
         return np.where(own >= 0, place[own], np.nan)[:, None]
     result = np.zeros((len(tree), len(labels)))
-    result[:, place] = shares(tree, speakers, LeafProbabilities())
+    result[:, place] = class_probabilities(tree, speakers, LeafProbabilities())
     result[own < 0] = np.nan
     return result
 

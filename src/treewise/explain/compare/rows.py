@@ -18,7 +18,7 @@ from treewise.data.convert import numeric_form
 from treewise.data.table import Table, read
 from treewise.explain.compare.answers import LeafAnswers
 from treewise.explain.compare.space import MISSING, UNSEEN, InputSpace, SpaceAxis, State
-from treewise.predict.predict import encoded, find_nodes, na_values
+from treewise.predict.predict import encode_columns, find_leaves, na_values
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ def read_rows(data: Any, a: Tree, b: Tree, space: InputSpace, answers: LeafAnswe
     """Send the rows of a table down two trees."""
     tables = [read(data, na_values=na_values(tree)) for tree in (a, b)]
     n = len(tables[0])
-    nodes = [find_nodes(tree, encoded(tree, table), n) for tree, table in zip((a, b), tables, strict=True)]
+    nodes = [find_leaves(tree, encode_columns(tree, table), n) for tree, table in zip((a, b), tables, strict=True)]
     said = [np.array(answers.of[i], np.int64)[nodes[i]] for i in (0, 1)]
     pairs, place = np.unique(np.stack(said, axis=1), axis=0, return_inverse=True)
     verdicts = np.array([answers.differ(one, two) for one, two in pairs.tolist()], np.bool_)

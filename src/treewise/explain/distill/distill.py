@@ -28,7 +28,7 @@ from treewise.evaluate.baselines.compare_models import weights_of
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
 from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import grow_and_prune, is_share
 from treewise.train.grow import PRUNING, grow_training_set, pruning_for
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
@@ -199,7 +199,7 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
 
 def said_by(tree: Tree, training_set: TrainingSet) -> Said:
     """Return what a tree answers for the rows of a training set: class numbers, or values."""
-    return answers_of(tree, nodes_that_speak(tree, find_nodes(tree, training_set.columns, len(training_set))))
+    return predict_at_nodes(tree, answering_nodes(tree, find_leaves(tree, training_set.columns, len(training_set))))
 
 
 def by_folds(training_set: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
@@ -226,8 +226,8 @@ def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers
     """Return how faithful a tree is on another table."""
     table: Table = read(test, na_values=markers)
     given = teacher_dataset(who, test, table, target, name).answered_rows()
-    nodes = find_nodes(tree, encoded(tree, given.table), len(given.table))
-    refuse_unanswered(tree, nodes, given.table)
-    said = answers_of(tree, nodes_that_speak(tree, nodes))
+    nodes = find_leaves(tree, encode_columns(tree, given.table), len(given.table))
+    check_answered(tree, nodes, given.table)
+    said = predict_at_nodes(tree, answering_nodes(tree, nodes))
     both = FidelityAnswers(given.teacher_answers(tree), said, given.true_answers(tree), None)
     return both.fidelity(given.table.name, tree.task == "regression", True)

@@ -25,7 +25,7 @@ from treewise.explain.row.counterfactual import (
 from treewise.explain.row.path import PathStep, RowExplanationPath, RowExplanationPaths
 from treewise.explain.row.tree_context import TreeContext
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
-from treewise.predict.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, read_rows, series_as_dict
 from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -271,13 +271,13 @@ class Explanations(Sequence[Explanation], Displayable):
 
 def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
     """Explain the prediction for a single row; for a table, for each of its rows."""
-    data = as_row(tree, data)
-    table, single = read_for(tree, data)
+    data = series_as_dict(tree, data)
+    table, single = read_rows(tree, data)
     wish = DesiredAnswer(to, check_fixed(tree, fixed))
     if not single:
         return explain_rows(tree, table, range(len(table)), wish, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
-    refuse_unsaid(tree, data, find_nodes(tree, encoded(tree, table), len(table)))
+    check_mentioned(tree, data, find_leaves(tree, encode_columns(tree, table), len(table)))
     return explain_typed(tree, table, [given], wish, estimate)[0]
 
 

@@ -19,8 +19,8 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import UNSEEN
 from treewise.data.table import Table
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.splits import Split, Value, quote
 from treewise.tree.tree import Tree
@@ -90,11 +90,11 @@ class RowExplanationPaths(Sequence[RowExplanationPath]):
     def __init__(self, tree: Tree, table: Table, estimate: Any = None) -> None:
         self.tree, self.table, self.estimate = tree, table, LeafProbabilities.of(estimate)
         self.estimate.check(tree)
-        self.columns = encoded(tree, table)
-        self.ends = find_nodes(tree, self.columns, len(table))
-        refuse_unanswered(tree, self.ends, table)
-        self.speakers = nodes_that_speak(tree, self.ends)
-        self.said = answers_of(tree, self.speakers, self.estimate)
+        self.columns = encode_columns(tree, table)
+        self.ends = find_leaves(tree, self.columns, len(table))
+        check_answered(tree, self.ends, table)
+        self.speakers = answering_nodes(tree, self.ends)
+        self.said = predict_at_nodes(tree, self.speakers, self.estimate)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -121,9 +121,9 @@ def way_of(
     speakers = np.array([*path, speaker] if stays else path)
     prediction: Label
     if tree.task == "regression":
-        answers, follows, prediction = values(tree, speakers, estimate)[:, None], 0, float(said)
+        answers, follows, prediction = node_values(tree, speakers, estimate)[:, None], 0, float(said)
     else:
-        answers = shares(tree, speakers, estimate)
+        answers = class_probabilities(tree, speakers, estimate)
         answers[~answers.any(axis=1)] = np.nan  # inner nodes of a tree written by hand know nothing
         follows, prediction = int(said), tree.classes[int(said)]
     steps = []

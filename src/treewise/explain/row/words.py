@@ -15,7 +15,7 @@ from treewise.data.encoding import Encoding
 from treewise.explain.row.counterfactual import CUTS, ONE, CellChange, Counterfactual
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, RowExplanationPath
 from treewise.explain.row.tree_context import TreeContext
-from treewise.predict.leaf_probabilities import LeafProbabilities, nodes_that_answer, shares
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
 from treewise.show.text_tree.condition_text import weighted
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
@@ -109,7 +109,7 @@ def answer(tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities
     """Say what a node predicts, and on what grounds."""
     facts, heavy = tree[node], weighted(tree)
     rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if heavy else "")
-    above = int(nodes_that_answer(tree)[node])
+    above = int(nodes_with_counts(tree)[node])
     if tree.task == "regression":
         assert isinstance(prediction, float)
         if above != node:
@@ -122,9 +122,7 @@ def answer(tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities
     right, total = counts.get(prediction, 0.0), sum(counts.values())
     share = f"{percent(right / total)} %"
     if estimate != LeafProbabilities():
-        share = (
-            f"{percent(shares(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)])} % by {estimate}"
-        )
+        share = f"{percent(class_probabilities(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)])} % by {estimate}"
     if above != node:
         return f"{said} ({share}: no row {where}, so node {above} answers)"
     if heavy:

@@ -23,7 +23,7 @@ from treewise.explain.trace.display import displayed
 from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
 from treewise.explain.trace.ranking import trace_node
 from treewise.explain.trace.render import TraceFormat, render
-from treewise.predict.predict import find_nodes, subtree_sizes
+from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows
 from treewise.train.criteria import logarithm
 from treewise.train.grow import prepare, prepare_like
@@ -120,7 +120,7 @@ class Trace:
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
         # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
-        ends = find_nodes(tree, training_set.columns, len(training_set))
+        ends = find_leaves(tree, training_set.columns, len(training_set))
         self._order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)

@@ -18,7 +18,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import ParameterError, shown
-from treewise.predict.predict import encoded, find_nodes, nodes_that_speak
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.train.true_labels import as_compared, with_levels_of
 from treewise.tree.arrays import Label
@@ -83,7 +83,7 @@ class TreeRegions(RegionModel):
     def at_nodes(self, nodes: Ints, classes: Sequence[Label]) -> GridAnswers:
         """Return what some nodes say."""
         tree = self.tree
-        speakers = nodes_that_speak(tree, nodes)
+        speakers = answering_nodes(tree, nodes)
         if tree.task == "regression":
             return GridAnswers.of_numbers(tree.arrays.value[speakers])
         own = np.array([places_of(classes)[key(label)] for label in tree.classes] + [-1], np.int64)
@@ -93,7 +93,7 @@ class TreeRegions(RegionModel):
 
     def nodes(self, table: Table) -> Ints:
         """Return where rows end."""
-        return find_nodes(self.tree, encoded(self.tree, table), len(table))
+        return find_leaves(self.tree, encode_columns(self.tree, table), len(table))
 
     def on_rows(self, table: Table, classes: Sequence[Label]) -> GridAnswers:
         """Walk the rows down the tree."""

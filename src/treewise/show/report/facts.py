@@ -19,8 +19,8 @@ from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
 from treewise.explain.rules.terminal_nodes import conditions, gaps_of
 from treewise.explain.trace import ColumnTrace, Trace
-from treewise.predict.leaf_probabilities import nodes_that_answer
-from treewise.predict.predict import encoded, find_nodes
+from treewise.predict.leaf_probabilities import nodes_with_counts
+from treewise.predict.predict import encode_columns, find_leaves
 from treewise.show.palette import HUES
 from treewise.show.text_tree.condition_text import ConditionText
 from treewise.tree.arrays import LEAF, STOPS
@@ -103,7 +103,7 @@ def node_facts(tree: Tree) -> dict[str, Any]:
         "stop": stops(tree),
         "words": words,
         "label": a.label.tolist() if tree.task == "classification" else [],
-        "speaks": nodes_that_answer(tree).tolist(),
+        "speaks": nodes_with_counts(tree).tolist(),
         "weight": a.weight.tolist(),
         **statistics(tree),
     }
@@ -228,13 +228,13 @@ def test_in_short(column: ColumnTrace) -> str:
 def row_facts(tree: Tree, table: Table, chosen: npt.NDArray[np.int64], sampled: bool) -> dict[str, Any]:
     """Return some rows of a table: their cells as text to be read, and as the tree sees them to be followed."""
     part = table.take(chosen)
-    arrays = encoded(tree, part)
+    arrays = encode_columns(tree, part)
     names = [name for name in (*tree.columns, tree.target.name) if name in table.columns]
     frame = part.to_polars()
     return {
         "columns": [safe(name) for name in names],
         "number": (chosen + 1).tolist(),
-        "node": find_nodes(tree, arrays, len(part)).tolist(),
+        "node": find_leaves(tree, arrays, len(part)).tolist(),
         "texts": [listed_once([cell_text(cell) for cell in frame[name].to_list()]) for name in names],
         "cells": {
             i: listed_once(seen(encoding, values))
