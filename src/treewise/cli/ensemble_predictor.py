@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treewise._lib.text import percent, plural, safe
+from treewise._lib.text import format_percent, plural, safe
 from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class EnsemblePredictor:
             said.append(sentence)
             if shares is not None:
                 each = zip(self.trees.classes, shares[i].tolist(), strict=True)
-                said.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in each))
+                said.append("  ".join(f"{safe(label)} {format_percent(share)} %" for label, share in each))
         return said
 
     def notes(self, table: Table) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treewise._lib.text import percent, plural, safe
+from treewise._lib.text import format_percent, plural, safe
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
 from treewise.errors import ColumnError, did_you_mean, listing
@@ -162,7 +162,7 @@ def how_sure(tree: Tree, node: int, asked: TypedRow) -> list[str]:
     """Say the probabilities of a node, and their intervals, where they are asked for."""
     import numpy as np
 
-    from treewise._lib.text import figure
+    from treewise._lib.text import format_rounded
     from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities
     from treewise.predict.predict import node_intervals
 
@@ -176,7 +176,7 @@ def how_sure(tree: Tree, node: int, asked: TypedRow) -> list[str]:
             return []
         known = np.isfinite(ends).all()
         return [
-            f"{sure} {figure(float(ends[0]))} to {figure(float(ends[1]))}"
+            f"{sure} {format_rounded(float(ends[0]))} to {format_rounded(float(ends[1]))}"
             if known
             else f"{sure}: a single row has none"
         ]
@@ -184,6 +184,6 @@ def how_sure(tree: Tree, node: int, asked: TypedRow) -> list[str]:
     for i, (label, share) in enumerate(
         zip(tree.classes, class_probabilities(tree, at, LeafProbabilities.of(asked.estimate))[0], strict=True)
     ):
-        between = "" if ends is None else f" ({sure} {percent(ends[i, 0])} to {percent(ends[i, 1])})"
-        said.append(f"{safe(label)} {percent(share)} %{between}")
+        between = "" if ends is None else f" ({sure} {format_percent(ends[i, 0])} to {format_percent(ends[i, 1])})"
+        said.append(f"{safe(label)} {format_percent(share)} %{between}")
     return ["  ".join(said)]

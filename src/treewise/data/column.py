@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.interruptible import run_in_threads, sort_interruptible
-from treewise._lib.text import number, safe
+from treewise._lib.text import format_exact, safe
 from treewise.errors import DataError
 
 Form = Literal["float", "int", "bool", "text", "category", "datetime"]
@@ -127,7 +127,7 @@ class Column:
             return "true" if self.values[row] else "false"
         if self.form == "datetime":
             return say_datetime(int(self.values[row]), self.unit)
-        return number(self.values[row].item())
+        return format_exact(self.values[row].item())
 
 
 class ColumnBuilder(Mapping[str, Column]):

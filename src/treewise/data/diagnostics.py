@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from treewise._lib.interruptible import run_interruptible
-from treewise._lib.text import count, plural, safe
+from treewise._lib.text import format_count, plural, safe
 from treewise.data.column import Array, Column, Mask, option
 from treewise.data.parse_cells import ParsedCells
 from treewise.errors import DataError
@@ -74,7 +74,7 @@ def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
     name, stray = safe(column.name), column.say(row)
     cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
     raise DataError(
-        f'column "{name}": {plural(n_numbers, "number")} and {count(n_strays)} {cells} {stray} in row'
+        f'column "{name}": {plural(n_numbers, "number")} and {format_count(n_strays)} {cells} {stray} in row'
         f" {row + 1:,}. If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}."
     )
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.interruptible import run_interruptible
-from treewise._lib.text import number, plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.data.column import WHAT, Column, brief, say_datetime
 from treewise.data.convert import (
     BOOLEANS,
@@ -108,7 +108,7 @@ class Encoding:
             return safe(value)
         if self.kind == "datetime":
             return say_datetime(int(value), self.unit)
-        return number(value)
+        return format_exact(value)
 
 
 @dataclass(frozen=True, eq=False)

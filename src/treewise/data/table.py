@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_interruptible
-from treewise._lib.text import number, plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.data.column import Column, ColumnBuilder, brief
 from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.parse_cells import blank
@@ -214,7 +214,7 @@ def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
             raise ParameterError(
                 f'na_values holds {shown(value)}: markers are text or numbers, such as na_values=["?"].'
             )
-    return tuple(value.strip() if isinstance(value, str) else number(value) for value in markers)
+    return tuple(value.strip() if isinstance(value, str) else format_exact(value) for value in markers)
 
 
 # -- files ---------------------------------------------------------------------------------------------------

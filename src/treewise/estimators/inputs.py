@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse  # type: ignore[import-untyped]
 from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
 
-from treewise._lib.text import number, plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import ColumnBuilder
 from treewise.data.table import Column, Table, read, read_markers
@@ -256,7 +256,8 @@ def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) ->
     odd = np.flatnonzero(there & ~whole)
     if len(odd):
         raise DataError(
-            f"y is a continuous target ({number(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), not classes."
+            f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
+            "not classes."
             f" Use {counterpart(who, 'Regressor')}, or make classes of it first."
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style
-from treewise._lib.text import display_width, figure, pad, plural, safe
+from treewise._lib.text import display_width, format_rounded, pad, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
@@ -119,11 +119,11 @@ class Paths(Displayable, Sequence[RowPath]):
                 line += f"   true: {say_answer(path.truth)}"
             yield line
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the rows, each with its way, and the truth where the table says it."""
         headings = (
-            ColumnSpec("row", "whole"),
-            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("row", "count"),
+            ColumnSpec("node", "count", formatter=str),
             ColumnSpec("path"),
             ColumnSpec("prediction", "label"),
             ColumnSpec("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
@@ -131,7 +131,7 @@ class Paths(Displayable, Sequence[RowPath]):
         )
         return ResultTable(f"Paths of {self._table.name}", headings, PathCells(self))
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return one line a row, all of them."""
         return "\n".join(self.lines())
 
@@ -221,4 +221,4 @@ def say_answer(value: Label | None) -> str:
     """Write a class or a number; a node of a hand-written tree may have no answer."""
     if value is None:
         return "no answer"
-    return figure(value) if isinstance(value, float) else safe(value)
+    return format_rounded(value) if isinstance(value, float) else safe(value)

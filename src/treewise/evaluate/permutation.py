@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.thread_pool import Progress, in_threads
+from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.evaluate import ComparedRows, PredictionComparison, compared, refuse_infinite, seen_before
@@ -163,7 +163,7 @@ class Shuffles:
             column, repeat = used[piece // self.repeats], piece % self.repeats
             return trial.shuffled(column, (self.random_state, column, repeat))
 
-        done = in_threads(work, len(used) * self.repeats, self.threads, self.progress)
+        done = map_in_threads(work, len(used) * self.repeats, self.threads, self.progress)
         rises = {column: rise(trial, before, islice(done, self.repeats), self.confidence) for column in used}
         none = (0.0,) * self.repeats  # never asked about: nothing can change
         return before, ranked(

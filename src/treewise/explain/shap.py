@@ -75,10 +75,10 @@ class ShapValues(Displayable):
         """Whether they are those of one row, which was not in a table."""
         return self.values.ndim == (2 if self.classes else 1)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every value, one line a row, class and column."""
         by_class = (ColumnSpec("class", "label"),) if self.classes else ()
-        number = () if self.single else (ColumnSpec("row", "whole"),)
+        number = () if self.single else (ColumnSpec("row", "count"),)
         return ResultTable(
             "", (*number, *by_class, ColumnSpec("column"), ColumnSpec("shap", "number")), list(self._lines())
         )
@@ -93,7 +93,7 @@ class ShapValues(Displayable):
                     label = (self.classes[c],) if self.classes else ()
                     yield (*number, *label, name, of_column[c])
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: a row's values, or how much columns add to the rows of a table on average."""
         base = np.atleast_1d(self.base)
         values = self.values if self.classes else self.values[..., None]
@@ -112,7 +112,7 @@ class ShapValues(Displayable):
             total = base + values.sum(axis=0)
             total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
-        return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, of="column"),)
+        return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, row_name="column"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: base, columns, classes, and the values as nested lists."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import number, safe
+from treewise._lib.text import format_exact, safe
 from treewise.errors import ParameterError, did_you_mean, listing, shown
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
@@ -100,7 +100,7 @@ class CostMatrix:
 
     def __str__(self) -> str:
         said = [
-            f"{safe(i)} taken for {safe(j)} costs {number(c)}"
+            f"{safe(i)} taken for {safe(j)} costs {format_exact(c)}"
             for i, row in self.to_dict().items()
             for j, c in row.items()
         ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import figure, plural
+from treewise._lib.text import format_rounded, plural
 from treewise.errors import ParameterError, listing, shown
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cp_table import from_folds
@@ -111,11 +111,12 @@ def read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints
 def error_in_words(tree: Tree, error: float, se: float, root: float) -> str:
     """Say a held-out error with its standard error, beside the root's: in percent of rows, as a cost, or as an RMSE."""
     if tree.criterion == "absolute_error":
-        return f"cross-validated mean absolute error {figure(error)} ± {figure(se)}; root alone {figure(root)}"
+        mae = f"{format_rounded(error)} ± {format_rounded(se)}"
+        return f"cross-validated mean absolute error {mae}; root alone {format_rounded(root)}"
     if tree.task == "regression":
         share = 100 * se / error if error > 0 else 0.0
-        rmse = figure(math.sqrt(error))
-        return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {figure(math.sqrt(root))}"
+        rmse = format_rounded(math.sqrt(error))
+        return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {format_rounded(math.sqrt(root))}"
     if cost_matrix_of(tree) is not None:
         return f"cross-validated cost {error:.3f} ± {se:.3f} a row; root alone {root:.3f}"
     return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}; root alone {100 * root:.1f} %"
@@ -140,7 +141,7 @@ def verdict(
         why=lambda node: "not worth the price" if cut[node] else "worth the price",
         options=options,
         facts=[
-            f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {figure(float(nested.alpha[-1]))}",
+            f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {format_rounded(float(nested.alpha[-1]))}",
             *(facts or []),
         ],
         more=more or {},

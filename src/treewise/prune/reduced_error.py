@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import count, figure, plural, rough_percent
+from treewise._lib.text import format_count, format_rounded, format_share, plural
 from treewise.errors import ParameterError
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.by_size import require_predictions
@@ -95,10 +95,10 @@ def pruned_error(tree: Tree, seen: ValidationCounts, cut: Bools) -> float:
 def error_in_words(tree: Tree, seen: ValidationCounts, error: float) -> str:
     """Say an error: a share of rows that are wrong, or a root mean square."""
     if tree.task == "regression":
-        return f"RMSE {figure((error / seen.total) ** 0.5)}"
+        return f"RMSE {format_rounded((error / seen.total) ** 0.5)}"
     if cost_matrix_of(tree) is not None:
-        return f"costs {count(error)} for {count(seen.total)} rows"
-    return f"{count(error)} of {count(seen.total)} wrong ({rough_percent(error / seen.total)} %)"
+        return f"costs {format_count(error)} for {format_count(seen.total)} rows"
+    return f"{format_count(error)} of {format_count(seen.total)} wrong ({format_share(error / seen.total)} %)"
 
 
 def unit(tree: Tree) -> str:

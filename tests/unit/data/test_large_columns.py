@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise._lib.interruptible import LONG
+from treewise._lib.interruptible import MIN_ROWS_FOR_THREAD
 from treewise.data import encoding as encode
 from treewise.data import objects
 from treewise.data.encoding import distinct, is_quantity
 from treewise.data.table import read
 from treewise.train.fixed_point import scale_weights
 
-N = LONG + 5000
+N = MIN_ROWS_FOR_THREAD + 5000
 
 
 class Colour(str, enum.Enum):  # noqa: UP042 (str() of a StrEnum would be its text anyway)

@@ -88,7 +88,7 @@ def show_many(model: LoadedModel, whole: bool, form: str) -> None:
     from treewise.cli.grow_ensemble import show_rounds
 
     if form == "json":
-        rounds = {"rounds": model.trees.rounds.sheet().records()} if model.trees.method == "adaboost" else {}
+        rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
         deliver(json_text({**summary_of(model), **rounds}), None)
     else:
         say(summary_text(model))

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style, aligned
-from treewise._lib.text import count, percent, plural, rough_percent, safe
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style, align_columns
+from treewise._lib.text import format_count, format_percent, format_share, plural, safe
 from treewise.evaluate.baselines.models import (
     BaselineModel,
     TreeModel,
@@ -121,16 +121,16 @@ class ModelComparison(Displayable):
         ]
         return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the models, the tree first."""
         in_percent = self.measure == "error"
-        written = rough_percent if in_percent else lambda value: f"{value:,.{self.decimals}f}"
+        written = format_share if in_percent else lambda value: f"{value:,.{self.decimals}f}"
         headings = (
             ColumnSpec("model"),
             ColumnSpec(self.measure, "number", "error %" if in_percent else None, written),
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
-            ColumnSpec("interval", "number", "95 % interval", str, only="words"),
+            ColumnSpec("interval", "number", "95 % interval", str, only="text"),
             ColumnSpec("fit_seconds", "number", "fit", seconds),
             ColumnSpec("predict_seconds", "number", "predict", seconds),
             ColumnSpec("bytes", "number", "size", memory),
@@ -141,15 +141,17 @@ class ModelComparison(Displayable):
             low, high = self.interval(o)
             between = f"{written(low)} to {written(high)}"
             rows.append((o.name, self.error(o), low, high, between, o.fit_seconds, o.predict_seconds, o.bytes, o.about))
-        return ResultTable(self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), of="model")
+        return ResultTable(
+            self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), row_name="model"
+        )
 
     @property
     def title(self) -> str:
         """What was compared on which rows."""
-        weighed = "" if self.weight is None else f" of weight {count(float(self.weight.sum()))}"
+        weighed = "" if self.weight is None else f" of weight {format_count(float(self.weight.sum()))}"
         return f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weighed}, {self.folds} folds"
 
-    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the models under each other, and who does better."""
         rows = [
             ["", {"error": "error %"}.get(self.measure, self.measure), "95 % interval", "fit", "predict", "size", ""]
@@ -157,14 +159,14 @@ class ModelComparison(Displayable):
         for o in self.outcomes:
             low, high = self.interval(o)
             if self.measure == "error":
-                said, between = rough_percent(self.error(o)), f"{percent(low)} to {percent(high)}"
+                said, between = format_share(self.error(o)), f"{format_percent(low)} to {format_percent(high)}"
             else:
                 digits = self.decimals
                 said, between = f"{self.error(o):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
-        table = aligned(rows, right=range(1, len(rows[0]) - 1), gap="   ")
-        return "\n".join([strong(self.title), table, *map(self._verdict, self.outcomes[1:])])
+        table = align_columns(rows, right=range(1, len(rows[0]) - 1), gap="   ")
+        return "\n".join([emphasis(self.title), table, *map(self._verdict, self.outcomes[1:])])
 
     @property
     def decimals(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, plural, safe
+from treewise._lib.text import format_rounded, plural, safe
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
@@ -251,6 +251,6 @@ def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str
     if about == ConstantModel.about and rows.target.task == "classification":
         said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(said))
-    low, high = figure(min(facts)), figure(max(facts))
+    low, high = format_rounded(min(facts)), format_rounded(max(facts))
     numbers = plural(sum(not encoding.categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)

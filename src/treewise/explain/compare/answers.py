@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import figure, percent, safe
+from treewise._lib.text import format_percent, format_rounded, safe
 from treewise.errors import ParameterError, listing
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
 from treewise.predict.predict import answering_nodes
@@ -59,9 +59,9 @@ class LeafAnswers:
             return "no answer"
         if isinstance(value, dict):
             most = list(value.items())[1:] if len(value) == 2 else [(k, v) for k, v in value.items() if v > 0]
-            return ", ".join(f"{safe(k)} {percent(v)} %" for k, v in most)
+            return ", ".join(f"{safe(k)} {format_percent(v)} %" for k, v in most)
         if not self.labels:
-            return figure(value)
+            return format_rounded(value)
         return safe(value)
 
 

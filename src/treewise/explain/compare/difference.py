@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treewise._lib.text import figure, plural, safe
+from treewise._lib.text import format_rounded, plural, safe
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Region, RegionTraversal
 from treewise.tree.splits import Multiway, Ordinal, Split, Threshold
@@ -108,7 +108,13 @@ class SubtreeShape:
     def said(self, node: int) -> str:
         """Say what a leaf predicts."""
         label = self.tree.prediction(node)
-        return "nothing" if label is None else figure(float(label)) if self.tree.task == "regression" else safe(label)
+        return (
+            "nothing"
+            if label is None
+            else format_rounded(float(label))
+            if self.tree.task == "regression"
+            else safe(label)
+        )
 
     def size(self, node: int) -> str:
         """Say how large a subtree is."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.result_table import plain as as_json
-from treewise._lib.text import figure, plural, rough_percent
+from treewise._lib.result_table import to_plain as as_json
+from treewise._lib.text import format_rounded, format_share, plural
 from treewise.explain.compare.difference import StructureChange
 from treewise.explain.compare.space import State
 from treewise.tree.regions.region import Cell, Region
@@ -34,7 +34,7 @@ class TreeError:
 def say_errors(one: TreeError, two: TreeError) -> str:
     """Say two errors beside each other."""
     if one.wrong is None or two.wrong is None:
-        return f"RMSE {figure(one.value)} against {figure(two.value)}"
+        return f"RMSE {format_rounded(one.value)} against {format_rounded(two.value)}"
     many = f"both {one.wrong:,}" if one.wrong == two.wrong else f"{one.wrong:,} against {two.wrong:,}"
     return f"{many} of {plural(one.rows, 'row')} wrong"
 
@@ -143,12 +143,12 @@ class TreeComparison(Displayable):
         if not self.equivalent and self.cases is not None and self.differ_on is not None:
             counted.append(f"on {self.differ_on:,} of the {plural(self.cases, 'possible case')}")
         if self.rows is not None and self.rows_differ is not None:
-            share = f" ({rough_percent(self.rows_differ / self.rows)} %)" if self.rows_differ else ""
+            share = f" ({format_share(self.rows_differ / self.rows)} %)" if self.rows_differ else ""
             counted.append(f"on {self.rows_differ:,} of the {plural(self.rows, 'row')}{share} of {self.table}")
         if counted:
             lines.append(f"differ {', '.join(counted)}")
         if self.distance is not None and self.distance.largest > 0:
-            far = figure(self.distance.mean), figure(self.distance.largest)
+            far = format_rounded(self.distance.mean), format_rounded(self.distance.largest)
             lines.append(f"over all rows of the table the answers lie {far[0]} apart on average, {far[1]} at most")
         if self.witness is not None:
             lines += self._say_witness()
@@ -172,15 +172,15 @@ class TreeComparison(Displayable):
 
     # -- forms ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the parts on which the trees differ, below the answer."""
         one, two = (side.name for side in self.sides)
         headings = (
             ColumnSpec("where"),
             ColumnSpec("first", title=one),
             ColumnSpec("second", title=two),
-            *([ColumnSpec("cases", "whole")] if self.cases is not None else []),
-            *([ColumnSpec("rows", "whole")] if self.rows is not None else []),
+            *([ColumnSpec("cases", "count")] if self.cases is not None else []),
+            *([ColumnSpec("rows", "count")] if self.rows is not None else []),
         )
         rows = [
             [
@@ -198,21 +198,23 @@ class TreeComparison(Displayable):
             below.append(
                 f"{many} where a value is missing or never seen; the places above are of rows without such values."
             )
-        return ResultTable(self.verdict, headings, rows, self.summary(), tuple(below), of="place", most=MOST_WHERE)
+        return ResultTable(
+            self.verdict, headings, rows, self.summary(), tuple(below), row_name="place", max_rows=MOST_WHERE
+        )
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the answer, and what changed in how the trees are built."""
         one, two = (side.name for side in self.sides)
         if not self.changes:
             if self.equivalent:
-                return (self.sheet(),)
+                return (self.result_table(),)
             said = "Both ask the same tests; they differ in where missing or never-seen values go, or in what is said."
-            return self.sheet(), ResultTable("", (), (), above=(said,))
+            return self.result_table(), ResultTable("", (), (), above=(said,))
         nodes = (ColumnSpec("first_node", title=f"{one} node"), ColumnSpec("second_node", title=f"{two} node"))
         headings = (ColumnSpec("where"), ColumnSpec("change"), *nodes)
         rows = [[c.where, c.words, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
         title = f"From {one} to {two}: {plural(len(rows), 'change')}"
-        return self.sheet(), ResultTable(title, headings, rows, of="change", most=MOST_CHANGES)
+        return self.result_table(), ResultTable(title, headings, rows, row_name="change", max_rows=MOST_CHANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

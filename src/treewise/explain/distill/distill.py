@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, rough_percent
+from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, shown
 from treewise.evaluate.baselines.compare_models import weights_of
@@ -65,20 +65,20 @@ class Distilled(Displayable):
         """The share of answers that agree, of numbers R²: on held-out rows, or where there are none on all."""
         return (self.held_out or self.training).agreement
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the figures, one line for each set of rows."""
         numbers = self.tree.task == "regression"
         figures = [each for each in (self.training, self.held_out) if each is not None]
         known = any(each.teacher_error is not None for each in figures)
-        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "write": rough_percent}
+        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "write": format_share}
         unit = "RMSE" if numbers else "error %"
         headings = (
             ColumnSpec("rows"),
-            ColumnSpec("n", "whole"),
+            ColumnSpec("n", "count"),
             ColumnSpec("agreement", title="R² of imitation" if numbers else "agreement %", **written),
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
-            ColumnSpec("interval", title="95 % interval", only="words"),
+            ColumnSpec("interval", title="95 % interval", only="text"),
             *([ColumnSpec("rmse", "number", "off the teacher")] if numbers else []),
             ColumnSpec("teacher_error", title=f"teacher's {unit}", only=None if known else "data", **written),
             ColumnSpec("student_error", title=f"student's {unit}", only=None if known else "data", **written),
@@ -86,10 +86,10 @@ class Distilled(Displayable):
         leaves = plural(self.tree.n_leaves, "leaf", "leaves")
         title = f"A tree of {leaves} imitates {self.teacher}"
         rows = [self._line(each, numbers) for each in figures]
-        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), of="line")
+        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), row_name="line")
 
     def _line(self, f: Fidelity, numbers: bool) -> list[Any]:
-        write = figure if numbers else rough_percent
+        write = format_rounded if numbers else format_share
         ends = None if f.low is None or f.high is None else f"{write(f.low)} to {write(f.high)}"
         off = [f.rmse] if numbers else []
         return [f.rows, f.n, f.agreement, f.low, f.high, ends, *off, f.teacher_error, f.student_error]
@@ -102,7 +102,7 @@ class Distilled(Displayable):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"teacher": self.teacher, "target": self.tree.target.name, "task": self.tree.task}
-        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.sheet().records()}
+        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.result_table().records()}
 
 
 def distill(

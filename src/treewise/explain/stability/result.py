@@ -85,13 +85,13 @@ class Stability(Displayable):
 
         return paragraph(self)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every question, as data."""
         from treewise.explain.stability.words import data_sheet
 
         return data_sheet(self)
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the paragraph, how often questions come back, and how near others came."""
         from treewise.explain.stability.words import sheets
 
@@ -109,7 +109,7 @@ class Stability(Displayable):
             "leaves": {"tree": self.tree.n_leaves, "resamples": self.leaves.tolist()},
             "depth": {"tree": self.tree.depth, "resamples": self.depths.tolist()},
             "first": [{"column": column, "resamples": times} for column, times in self.first.items()],
-            "nodes": self.sheet().records(),
+            "nodes": self.result_table().records(),
         }
 
 

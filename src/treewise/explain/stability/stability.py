@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.thread_pool import Progress, in_threads
+from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resamples import ReferenceTree, ResampledTree, drawn, one_resample
@@ -93,11 +93,11 @@ def stability_of(
 
     tally, measured = StabilityTally(reference), MarginFinder(tree, grown_on)
     pieces = resamples + len(measured)
-    for done, found in enumerate(in_threads(work, resamples, threads), 1):
+    for done, found in enumerate(map_in_threads(work, resamples, threads), 1):
         tally.add(found)
         tell(progress, done / pieces)
     known: dict[int, SplitMargin] = {}
-    for done, some in enumerate(in_threads(measured.piece, len(measured), threads), 1):
+    for done, some in enumerate(map_in_threads(measured.piece, len(measured), threads), 1):
         known |= some
         tell(progress, (resamples + done) / pieces)
     return tally.result(known)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import count, plural, safe
+from treewise._lib.text import format_count, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import brief
 from treewise.data.table import read
@@ -262,7 +262,10 @@ def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
         return ()
     if here == len(training_set):
         return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
-    return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
+    return (
+        f"the tree was grown with other weights: its rows weigh {format_count(grown)} in all, "
+        f"these {format_count(here)}",
+    )
 
 
 def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, ParseError, shown
 from treewise.formats.text_format.build_arrays import pack
@@ -151,7 +151,7 @@ def read_words(text: str, encodings: Sequence[Encoding], target: Target, were: M
 def _said_before(was: Mapping[str, Any], target: Target) -> str | None:
     """Return what a node predicted, as the words say it; None where nothing is known of it."""
     if target.task == "regression":
-        return figure(float(was["value"])) if "value" in was else None
+        return format_rounded(float(was["value"])) if "value" in was else None
     return write_label(target.classes[was["label"]]) if was.get("label", -1) >= 0 else None
 
 

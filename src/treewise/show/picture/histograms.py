@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.data import encoding as encode
 from treewise.formats.text_format.notation import write_level
 from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Fill, of_class, of_value
@@ -70,7 +70,7 @@ class NodeHistograms:
         return [
             *_stacks(many[:, None], [of_value(at)], place),
             *_mark(at, place),
-            *_below([figure(low), figure(high)], place),
+            *_below([format_rounded(low), format_rounded(high)], place),
         ]
 
     def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:

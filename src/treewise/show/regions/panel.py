@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, plural
+from treewise._lib.text import format_rounded, plural
 from treewise.data.table import Table
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, plain, said, title
@@ -131,7 +131,7 @@ def held_in_words(name: str, scene: RegionScene) -> str:
     value = scene.plane.held[name]
     if value is None:
         return f"{said(name)}{STAYS}missing"
-    return f"{said(name)}{STAYS}={STAYS}{said(figure(value) if isinstance(value, float) else value)}"
+    return f"{said(name)}{STAYS}={STAYS}{said(format_rounded(value) if isinstance(value, float) else value)}"
 
 
 def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> str:
@@ -144,7 +144,9 @@ def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> st
     off = of_rows.value - truth.value
     off = off[~np.isnan(off)]
     return (
-        f"rmse {figure(float(np.sqrt(np.mean(off**2))))}, {plural(len(off), 'row')} {of}" if len(off) else "no answers"
+        f"rmse {format_rounded(float(np.sqrt(np.mean(off**2))))}, {plural(len(off), 'row')} {of}"
+        if len(off)
+        else "no answers"
     )
 
 

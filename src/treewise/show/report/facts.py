@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, number, plural, safe
+from treewise._lib.text import format_exact, format_rounded, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
 from treewise.explain.rules.terminal_nodes import conditions, gaps_of
@@ -195,19 +195,17 @@ def computations(trace: Trace, tree: Tree, rows: bool) -> dict[int, dict[str, An
         lines = [
             {
                 "test": c.words if rows or c.name in asked else test_in_short(c),
-                "gain": figure(c.gain),
+                "gain": format_rounded(c.gain),
                 "won": c.name == chosen,
             }
             for c in best[:12]
         ]
-        said = (
-            f"{plural(at.tried, 'test')} tried in {plural(len(at.columns), 'column')}; impurity {figure(at.impurity)}."
-        )
+        said = f"{plural(at.tried, 'test')} tried in {plural(len(at.columns), 'column')}; impurity {format_rounded(at.impurity)}."
         if at.runner_up is not None and at.margin is not None:
             said += (
                 " The first two are equally good."
                 if at.tie
-                else f" {safe(at.runner_up)} is {figure(at.margin)} behind."
+                else f" {safe(at.runner_up)} is {format_rounded(at.margin)} behind."
             )
         found[node] = {"words": said, "candidates": lines}
     return found
@@ -285,7 +283,7 @@ def cell_text(cell: object) -> str | None:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return None if np.isnan(cell) else number(cell)
+        return None if np.isnan(cell) else format_exact(cell)
     return None if cell is None else safe(cell)
 
 
