@@ -70,7 +70,7 @@ class Distilled(Displayable):
         numbers = self.tree.task == "regression"
         figures = [each for each in (self.training, self.held_out) if each is not None]
         known = any(each.teacher_error is not None for each in figures)
-        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "write": format_share}
+        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "formatter": format_share}
         unit = "RMSE" if numbers else "error %"
         headings = (
             ColumnSpec("rows"),

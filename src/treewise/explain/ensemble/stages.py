@@ -84,7 +84,7 @@ class Stages(Displayable, Sequence[Stage]):
         """Return every stage."""
         percent = self.measure == "error"
         unit = "error %" if percent else "RMSE"
-        written: dict[str, Any] = {"kind": "share", "write": format_share} if percent else {"kind": "number"}
+        written: dict[str, Any] = {"kind": "share", "formatter": format_share} if percent else {"kind": "number"}
         tested: Any = None if self.test is not None else "data"
         bounded: Any = None if self.stages[0].bound is not None else "data"
         headings = (
