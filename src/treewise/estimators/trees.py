@@ -21,9 +21,8 @@ from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
 from treewise.predict import predict
-from treewise.prune.grow_and_prune import grow_and_prune
 from treewise.prune.tree_sequence import nested_trees
-from treewise.train.grow import PRUNING, grow, grow_training_set, pruning_for
+from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 
 
@@ -46,9 +45,7 @@ class TreeEstimator(Estimator):
         """Grow the tree, and prune it where that is asked for."""
         valid = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
-        if wanted is None:
-            return grow_training_set(given.training_set, n_jobs=self.n_jobs)
-        return grow_and_prune(given.training_set, wanted, self.n_jobs)
+        return grow_prepared(given.training_set, wanted, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the node each row ends at."""

@@ -96,13 +96,7 @@ def is_share(validation: Any) -> bool:
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
-def grow_and_prune(training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None) -> Tree:
-    """Grow a tree on a prepared training set, and prune it as asked."""
-    tree, held = grow_first(training_set, pruning, n_jobs)
-    return prune_grown(tree, training_set, pruning, held, n_jobs)
-
-
-def grow_first(
+def grow_unpruned(
     training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Tree, Bools | None]:
     """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""

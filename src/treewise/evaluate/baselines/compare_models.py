@@ -32,8 +32,7 @@ from treewise.evaluate.baselines.models import (
 )
 from treewise.predict.confidence_intervals import beta_share, wilson
 from treewise.predict.costs import CostMatrix
-from treewise.prune.grow_and_prune import grow_and_prune
-from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for
+from treewise.train.grow import PRUNING, grow_prepared, prepare, pruning_for
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
@@ -221,7 +220,7 @@ def compare_models(
     training_set = prepare(data, target, random_state=random_state, **options)
 
     def grow(rows: TrainingSet) -> Tree:
-        return grow_training_set(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+        return grow_prepared(rows, wanted, n_jobs)
 
     return score_models(
         training_set, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress

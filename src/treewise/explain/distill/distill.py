@@ -29,8 +29,8 @@ from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
 from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
-from treewise.prune.grow_and_prune import grow_and_prune, is_share
-from treewise.train.grow import PRUNING, grow_training_set, pruning_for
+from treewise.prune.grow_and_prune import is_share
+from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
 from treewise.train.settings import index
 from treewise.train.training_set import TrainingSet
@@ -163,7 +163,7 @@ def distill(
         return (
             grow_training_set(rows, None, n_jobs, keep_quartiles)
             if wanted is None
-            else grow_and_prune(rows, wanted, n_jobs)
+            else grow_prepared(rows, wanted, n_jobs)
         )
 
     steps = folds_for(folds, len(training_set), test)
