@@ -240,13 +240,13 @@ def test_compare_answers_the_question(officials, learned, applicants):
     assert (found.differ_on, found.cases) == (4, 36)
     assert (found.rows_differ, found.rows) == (0, 12)
     assert [officials.predict(found.witness), learned.predict(found.witness)] == ["N", "P"]
-    assert [(side.answer, side.node) for side in found.sides] == [("N", 4), ("P", 8)]
+    assert [(side.prediction, side.node) for side in found.sides] == [("N", 4), ("P", 8)]
     assert found.witness_needs == ()
     case = {"GPA": "4.0", "University": "top10", "Published": "yes", "Recommendation": "normal"}
     assert [w.region.contains(case) for w in found.where] == [True]
-    assert found.where[0].words == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
-    assert [change.words for change in found.changes] == [
-        "the test Recommendation = … (4 leaves below) is gone: a leaf predicts P"
+    assert found.where[0].text == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
+    assert [change.text for change in found.changes] == [
+        "the split Recommendation = … (4 leaves below) became a leaf: P"
     ]
 
 
