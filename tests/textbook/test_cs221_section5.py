@@ -36,7 +36,7 @@ def trace(learned, applicants):
 
 
 def path_in_words(tree, leaf):
-    return [tree.words(node) for node in tree.path(leaf)[1:]]
+    return [tree.condition(node) for node in tree.path(leaf)[1:]]
 
 
 # -- Question 1: the officials' tree categorises the twelve applicants correctly -----------------------
@@ -146,7 +146,7 @@ def test_gpa_wins_with_six_bits_to_spare(trace):
 
 
 def test_the_two_outer_grades_are_done(learned):
-    assert [learned.words(child) for child in learned[0].children] == ["GPA = 3.5", "GPA = 3.7", "GPA = 4.0"]
+    assert [learned.condition(child) for child in learned[0].children] == ["GPA = 3.5", "GPA = 3.7", "GPA = 4.0"]
     low, middle, high = (learned[child] for child in learned[0].children)
     assert (low.stop, low.counts) == ("pure", {"N": 4})
     assert (high.stop, high.counts) == ("pure", {"P": 3})
@@ -173,7 +173,7 @@ def test_among_the_unpublished_university_wins(trace):
 
 
 def test_the_learned_tree(learned, applicants, mistakes):
-    shown = [(learned.words(n.id), n.prediction if n.is_leaf else None) for n in learned]
+    shown = [(learned.condition(n.id), n.prediction if n.is_leaf else None) for n in learned]
     assert shown == [
         ("all rows", None),
         ("GPA = 3.5", "N"),

@@ -217,9 +217,9 @@ def in_words(tree: Tree) -> str:
     if tree.depth > 1 or len(branches) > MOST_BRANCHES:
         return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
-        test = in_a_cell(tree.words(branches[0]), split) if len(branches) == 2 else safe(split.column)
+        test = in_a_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)
         return f"always {answers.pop()} ({test} only tells how surely)"
-    said = [f"{in_a_cell(tree.words(node), split)} → {safe(tree.prediction(node))}" for node in branches]
+    said = [f"{in_a_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
     return ", ".join(said)

@@ -172,7 +172,7 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
         gone = rows[encode.is_missing(encoding, values[rows])]
         any_gone[gone] = True
         if len(gone):
-            words = split.words(split.missing, encoding)
+            words = split.condition(split.missing, encoding)
             told.append(f'"{words}" ({len(gone):,})')
     if not told:
         return ""

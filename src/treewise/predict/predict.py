@@ -92,7 +92,7 @@ def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
 
 def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
     """Return the low and the high end of what one node says: by class, or of its mean."""
-    ends = node_intervals(tree, np.array([tree.number(node)]), check_confidence(confidence))[0].tolist()
+    ends = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
     if tree.task == "regression":
         return ends[0], ends[1]
     return {label: (low, high) for label, (low, high) in zip(tree.classes, ends, strict=True)}

@@ -95,13 +95,13 @@ def follow_the_heavier(before: Tree, after: Tree) -> Tree:
 def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: Any = None) -> Tree:
     """Split a leaf by a condition in words, and re-estimate the tree on a table."""
     try:
-        node = tree.number(node)
+        node = tree.check_node(node)
     except (IndexError, TypeError) as error:
         raise ParameterError(f"{error}.") from None
     if not isinstance(condition, str):
         raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
     if tree.arrays.kind[node] != LEAF:
-        raise ParameterError(f"node {node} is split already ({tree.words(tree.children(node)[0])}). Name a leaf.")
+        raise ParameterError(f"node {node} is split already ({tree.condition(tree.children(node)[0])}). Name a leaf.")
     training_set = problem_again(tree, data, sample_weight)
     split, says_missing = read_condition(tree, condition)
     if not says_missing:

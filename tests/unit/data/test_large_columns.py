@@ -175,6 +175,6 @@ def test_a_column_of_very_many_categories_is_traced_and_said_in_short():
     trace = tree.trace(data)
     assert trace[0]["x"].tried == n - 1
     assert max(map(len, str(trace).splitlines())) < 300
-    assert tree.words(1).endswith(f", +{n // 2 - 10}}}")
+    assert tree.condition(1).endswith(f", +{n // 2 - 10}}}")
     one = tw.candidates(data, "y", categorical="one_value")["x"]
     assert one.tried == n

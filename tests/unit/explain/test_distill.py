@@ -169,7 +169,7 @@ def test_a_function_is_called_with_the_table_as_it_was_given(tmp_path):
     frame.write_csv(path)
     for data in (frame, frame.to_pandas(), frame.to_dict(as_series=False), str(path), path, tw.read(frame)):
         found = tw.distill(rule, data)
-        assert found.tree.words(1) == "x <= 2.5"
+        assert found.tree.condition(1) == "x <= 2.5"
         assert found.teacher == "the function rule"
     assert given == [pl.DataFrame, type(frame.to_pandas()), dict, pl.DataFrame, pl.DataFrame, pl.DataFrame]
     array = np.column_stack([[1, 2, 3, 4], [0, 1, 0, 1]])

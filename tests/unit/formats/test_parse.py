@@ -47,7 +47,7 @@ def test_the_officials_tree_of_st_nordaf() -> None:
         Encoding("Published", "nominal", ("no", "yes")),
     )
     assert tree.split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.5"))
-    assert [tree.words(i) for i in tree.path(4)] == [
+    assert [tree.condition(i) for i in tree.path(4)] == [
         "all rows",
         "GPA = 4.0",
         "Recommendation = normal",
@@ -159,13 +159,13 @@ def test_each_condition_stands_for_its_split(text: str, split: Split) -> None:
 
 def test_branches_are_put_in_their_order() -> None:
     tree = parse("x > 1 -> big\nx <= 1\n  c otherwise -> other\n  c = a -> a")
-    assert [tree.words(i) for i in range(5)] == ["all rows", "x <= 1", "c = a", "c otherwise", "x > 1"]
+    assert [tree.condition(i) for i in range(5)] == ["all rows", "x <= 1", "c = a", "c otherwise", "x > 1"]
     assert [tree.prediction(i) for i in (2, 3, 4)] == ["a", "other", "big"]
 
 
 def test_otherwise_stays_open_when_one_other_level_is_named_elsewhere() -> None:
     tree = parse("city = Rome -> a\ncity otherwise\n  city = Bari -> b\n  city otherwise -> c")
-    assert [tree.words(i) for i in range(1, 5)] == [
+    assert [tree.condition(i) for i in range(1, 5)] == [
         "city = Rome",
         "city otherwise",
         "city = Bari",

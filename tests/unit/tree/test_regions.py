@@ -133,7 +133,7 @@ def test_cells_are_read_as_predictions_read_them():
 
 def test_words_are_merged():
     def said(encoding, condition, **options):
-        return Region((encoding,), {0: condition}).words(**options)
+        return Region((encoding,), {0: condition}).describe(**options)
 
     assert said(AGE, Interval(3.2, 7.0)) == ("3.2 < age <= 7 or missing",)
     assert said(AGE, Interval(3.2, 7.0), or_missing=False) == ("3.2 < age <= 7",)

@@ -136,7 +136,7 @@ def nodes_of(tree: Tree) -> dict[str, Any]:
             "node": n.id,
             "parent": n.parent,
             "depth": n.depth,
-            "condition": tree.words(n.id),
+            "condition": tree.condition(n.id),
             "asks": n.split.column if n.split else None,
             "prediction": n.prediction,
             "rows": n.rows,

@@ -91,7 +91,7 @@ class _SubtreeIndex:
     def where(self, node: int) -> str:
         """Describe the rows that reach a node."""
         region = Region(self.tree.encodings, self.traversal.conditions_at(self.tree.path(node)))
-        conditions = region.words(or_missing=False, or_unseen=False)
+        conditions = region.describe(or_missing=False, or_unseen=False)
         if len(conditions) > _MOST_CONDITIONS:
             conditions = ("…", *conditions[-_MOST_CONDITIONS:])
         return " and ".join(conditions) or "all rows"
@@ -102,7 +102,7 @@ class _SubtreeIndex:
         assert split is not None
         if isinstance(split, Multiway):
             return f"{safe(split.column)} = …"
-        return split.words(0, self.tree.encoding_of(split.column))
+        return split.condition(0, self.tree.encoding_of(split.column))
 
     def prediction_text(self, node: int) -> str:
         label = self.tree.prediction(node)

@@ -144,10 +144,10 @@ def asked(tree: Tree, split: Split, to: int) -> str:
 
     >>> import treewise as tw
     >>> tree = tw.parse("c in {p, q} -> 1\\nc otherwise -> 2")
-    >>> tree.words(2), asked(tree, tree.split_at(0), 2)
+    >>> tree.condition(2), asked(tree, tree.split_at(0), 2)
     ('c otherwise', 'c not in {p, q}')
     """
-    said = tree.words(to)
+    said = tree.condition(to)
     rest = f"{safe(split.column)} otherwise"
     if not said.startswith(rest):
         return said

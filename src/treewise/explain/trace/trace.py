@@ -65,7 +65,7 @@ def trace(
     """
     if node is not None:
         try:
-            node = tree.number(node)
+            node = tree.check_node(node)
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
     view = check_view(TraceView(unit, per, column, top), tree.columns)
@@ -132,7 +132,7 @@ class Trace:
         return np.sort(self._order[self._start[node] : self._start[node + self._size[node]]])
 
     def __getitem__(self, node: int) -> NodeTrace:
-        node = self.tree.number(node)
+        node = self.tree.check_node(node)
         if node not in self._computed:
             while len(self._computed) >= REMEMBERED:
                 del self._computed[next(iter(self._computed))]
@@ -144,7 +144,7 @@ class Trace:
         split = tree.split_at(node)
         path = list(tree.path(node))
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
-        said = [tree.words(n) for n in path[1:][-SAID:]] or ["all rows"]
+        said = [tree.condition(n) for n in path[1:][-SAID:]] or ["all rows"]
         words = " and ".join(["…"] * (len(path) - 1 > SAID) + said)
         place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
         if split is None:

@@ -63,14 +63,14 @@ def answer_in_words(tree: Tree) -> str:
         if len(known) < 2:
             return first_question(tree)
         low, high = min(known, key=lambda i: a.value[i]), max(known, key=lambda i: a.value[i])
-        ends = [f"{format_rounded(float(a.value[node]))} where {tree.words(node)}" for node in (high, low)]
+        ends = [f"{format_rounded(float(a.value[node]))} where {tree.condition(node)}" for node in (high, low)]
         return f"{safe(tree.target.name)} is on average {', '.join(ends)}."
     if a.rows[0] == 0:
         return first_question(tree)
     if len(tree.classes) == 2:
         return two_classes_in_words(tree, [node for node in below if a.rows[node]])
     parts = [
-        f"where {tree.words(node)}, {how_often(tree, node)} {said(tree, node)}" for node in below[:3] if a.rows[node]
+        f"where {tree.condition(node)}, {how_often(tree, node)} {said(tree, node)}" for node in below[:3] if a.rows[node]
     ]
     more = f"; and {plural(len(below) - 3, 'branch', 'branches')} more" if len(below) > 3 else ""
     return f"{safe(tree.target.name)}: {'; '.join(parts)}{more}."
@@ -87,8 +87,8 @@ def two_classes_in_words(tree: Tree, below: Sequence[int]) -> str:
     rate = {node: float(tree.probabilities(node)[1]) for node in below}
     high, low = max(rate, key=lambda i: rate[i]), min(rate, key=lambda i: rate[i])
     most, least = rate[high], rate[low]
-    others = "of the others" if tree.words(low).endswith(" otherwise") else f"of those with {tree.words(low)}"
-    share = f"Of the rows with {tree.words(high)}, {format_share(most)} % are {positive}"
+    others = "of the others" if tree.condition(low).endswith(" otherwise") else f"of those with {tree.condition(low)}"
+    share = f"Of the rows with {tree.condition(high)}, {format_share(most)} % are {positive}"
     if least == 0:
         return f"{share}; {others}, none."
     if most / least < 1.15:

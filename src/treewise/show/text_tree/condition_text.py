@@ -165,9 +165,9 @@ class _Written:
         """Let the split say all its branches."""
         branches = range(split.n_branches)
         if self.plain:
-            return [split.words(branch, self.encoding) for branch in branches]
+            return [split.condition(branch, self.encoding) for branch in branches]
         disguised = self._disguise(split)
-        said = (disguised.words(branch, self.encoding) for branch in branches)
+        said = (disguised.condition(branch, self.encoding) for branch in branches)
         return [re.sub(r"⟦(\d+)⟧", lambda m: self.written[int(m[1])], words) for words in said]
 
     def _disguise(self, split: Split) -> Split:
