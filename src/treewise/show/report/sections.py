@@ -70,7 +70,9 @@ def answer_in_words(tree: Tree) -> str:
     if len(tree.classes) == 2:
         return two_classes_in_words(tree, [node for node in below if a.rows[node]])
     parts = [
-        f"where {tree.condition(node)}, {how_often(tree, node)} {said(tree, node)}" for node in below[:3] if a.rows[node]
+        f"where {tree.condition(node)}, {how_often(tree, node)} {said(tree, node)}"
+        for node in below[:3]
+        if a.rows[node]
     ]
     more = f"; and {plural(len(below) - 3, 'branch', 'branches')} more" if len(below) > 3 else ""
     return f"{safe(tree.target.name)}: {'; '.join(parts)}{more}."
