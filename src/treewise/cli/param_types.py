@@ -280,7 +280,7 @@ def in_options(message: str) -> str:
     'Use --criterion entropy, or --task regression.'
     """
     from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
-    from treewise.data.column import option
+    from treewise.data.column import shell_word
 
     names = {each.parameter: each.name for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
     names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | RENAMED
@@ -290,7 +290,7 @@ def in_options(message: str) -> str:
         if name not in names:
             return found[0]
         value = value.strip("[]").strip("\"'")
-        return names[name] if value in ("True", "…") else f"{names[name]} {option(value)}"
+        return names[name] if value in ("True", "…") else f"{names[name]} {shell_word(value)}"
 
     said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message.replace("tree.refit(data)", "treewise refit MODEL DATA")))
     said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)

@@ -207,7 +207,7 @@ def trial_of(here: PredictionComparison, measure: str | None, way: LeafProbabili
     truth: npt.NDArray[Any]
     unit = 1.0
     if tree.task == "regression":
-        truth = encode.numbers(here.column)
+        truth = encode.encode_numbers(here.column)
         refuse_infinite(truth, here)
         unit = size_of_numbers(truth)
     else:

@@ -273,7 +273,7 @@ def encode_used_columns(
                 f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
                 " (Extra columns are fine; order does not matter.)"
             )
-        values = encode.apply(encoding, table[encoding.name], table.name)
+        values = encode.encode_column(encoding, table[encoding.name], table.name)
         if refusing:
             gone = np.flatnonzero(encode.is_missing(encoding, values))
             if len(gone):

@@ -14,7 +14,7 @@ from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
 from treewise.prune.decision import Bools, Ints, PruneDecision, inner
 from treewise.prune.training_table import own_problem
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers
 from treewise.train.settings import within
@@ -57,7 +57,7 @@ def decide(
             f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds. Leave one of them out."
         )
     price = read_price(ccp_alpha)
-    nested = nested_trees(tree, risk or "impurity")
+    nested = find_nested_trees(tree, risk or "impurity")
     cut = nested.leaf_from <= nested.alpha[nested.find(price)]
     return verdict(tree, nested, cut, {"ccp_alpha": price, "risk": nested.risk_name})
 
@@ -80,7 +80,7 @@ def by_folds(
     progress: Progress | None = None,
 ) -> PruneDecision:
     """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
-    nested = nested_trees(tree, risk)
+    nested = find_nested_trees(tree, risk)
     numbers = read_folds(training_set, folds, random_state)
     held = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
     chosen = held.best if rule == "best" else held.within_one_se

@@ -19,13 +19,13 @@ from treewise.prune.decision import Bools
 from treewise.prune.methods import METHODS
 from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.reduced_error import judged
-from treewise.prune.validation_counts import count
+from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import held_out, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-BY_FOLDS = ("risk", "folds", "rule")
+CV_OPTIONS = ("risk", "folds", "rule")
 BY_PRICE = ("risk", "ccp_alpha")
 
 
@@ -84,7 +84,7 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
         check_words(options)
     else:
         check_options(method, METHODS[method], options)
-    taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
+    taken = {"cv": CV_OPTIONS, "cost_complexity": BY_PRICE}.get(method)
     for name in options:
         if (taken and name not in taken) or name in ("data", "validation"):
             raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, taken or ())}')
@@ -147,5 +147,7 @@ def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: P
     )
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     name = f"{100 * float(pruning.validation):g} % of {training_set.table_name}"
-    verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
+    verdict = judged(
+        tree, count_validation_rows(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up")
+    )
     return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))

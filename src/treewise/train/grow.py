@@ -17,7 +17,7 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.data.column import brief, option
+from treewise.data.column import shell_word, truncate
 from treewise.data.table import KindSpec
 from treewise.errors import ParameterError, refuse_unknown, shown
 from treewise.predict.costs import CostMatrix, with_cost_labels
@@ -214,7 +214,7 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     preset, cost = options.pop("preset", None), options.pop("cost", None)
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
-        marker = brief(roles["na_values"])
+        marker = truncate(roles["na_values"])
         raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
     training_set = build_training_set(data, asked, Settings.of(preset, **options))
@@ -309,7 +309,7 @@ def notes_on(tree: Tree) -> list[str]:
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [
         f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
-        f' ignore=["{column}"] (--ignore {option(column)})'
+        f' ignore=["{column}"] (--ignore {shell_word(column)})'
     ]
 
 

@@ -34,7 +34,7 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     if given is None:
         return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
     column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
-    weight = encode.numbers(column)
+    weight = encode.encode_numbers(column)
     for fault, rows in (
         ("missing", np.flatnonzero(np.isnan(weight))),
         ("infinite", np.flatnonzero(np.isinf(weight))),

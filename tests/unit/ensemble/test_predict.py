@@ -252,7 +252,7 @@ def test_numbers_that_a_test_has_no_room_for():
         members, encodings = ensemble.members, ensemble.encodings
         nodes, labels, said = derived_answers(ensemble)
         cramped = _core.Voter(
-            vars(members), [len(e.levels) if e.categorical else -1 for e in encodings],
+            vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
             nodes, labels, said.ravel(), most=3,
         )  # fmt: skip
@@ -367,7 +367,7 @@ def test_arrays_that_are_no_trees_are_refused():
     ensemble = ENSEMBLES["numbers"]
     good = vars(ensemble.members)
     whole = (
-        [len(e.levels) if e.categorical else -1 for e in ensemble.encodings],
+        [len(e.levels) if e.is_categorical else -1 for e in ensemble.encodings],
         [e.kind in ("integer", "datetime") for e in ensemble.encodings],
         np.ones(len(ensemble)), 0, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0),
     )  # fmt: skip

@@ -74,7 +74,7 @@ def values_of(name, trees):
     """Everything that may matter in a column: (cell, its code in either tree)."""
     encodings = [next(e for e in t.encodings if e.name == name) for t in trees]
     kind = encodings[0].kind
-    if encodings[0].categorical:
+    if encodings[0].is_categorical:
         texts = dict.fromkeys([*encodings[0].levels, *encodings[1].levels])
         more = [(None, (-1, -1)), *([("new", (-2, -2))] if kind != "boolean" else [])]
         return [*((t, tuple(e.levels.index(t) if t in e.levels else -2 for e in encodings)) for t in texts), *more]
@@ -151,7 +151,7 @@ def check_boxes(comparer, grid, differ):
 
 
 def code_in(axis, cell):
-    if not axis.categorical or cell is None:
+    if not axis.is_categorical or cell is None:
         return cell
     return axis.encoding.levels.index(cell) if cell in axis.encoding.levels else -2
 

@@ -27,7 +27,7 @@ def values_of(tree, column):
     """What may stand in a column: its cuts, their neighbours, the ends of the line, levels, never-seen and missing."""
     encoding = tree.encodings[column]
     at = np.flatnonzero((tree.arrays.column == column) & (tree.arrays.kind != LEAF))
-    if encoding.categorical:
+    if encoding.is_categorical:
         return np.array([*range(-2 if encoding.kind != "boolean" else -1, len(encoding.levels))], np.int32)
     if encoding.kind == "number":
         cuts = tree.arrays.cut[at]
@@ -45,7 +45,7 @@ def draw_rows(tree, n, seed):
 
 
 def as_value(encoding, value):
-    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.categorical else INT64_MIN)
+    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.is_categorical else INT64_MIN)
     return None if gone else value
 
 
@@ -84,14 +84,14 @@ def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree)
             cell = None if condition is None else region.member()[encoding.name]
             if encoding.kind == "datetime" and cell is not None:
                 code = np.datetime64(cell.replace(" ", "T"), encoding.unit).astype(np.int64).item()
-            elif encoding.categorical and cell is not None:
+            elif encoding.is_categorical and cell is not None:
                 text = str(cell).lower() if encoding.kind == "boolean" else cell
                 code = encoding.levels.index(text) if text in encoding.levels else -2
             else:
                 code = cell
             assert condition is None or condition.holds(code)
-            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.categorical else np.int64)
-            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.categorical else INT64_MIN)
+            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.is_categorical else np.int64)
+            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.is_categorical else INT64_MIN)
             columns.append(np.array([gone if code is None else code], kind))
         assert find_leaves(tree, columns, 1).tolist() == [end]
 

@@ -209,7 +209,7 @@ MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
 }
 
 
-def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
+def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Find the models by name; one of the other task is refused."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
@@ -252,5 +252,5 @@ def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str
         said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(said))
     low, high = format_rounded(min(facts)), format_rounded(max(facts))
-    numbers = plural(sum(not encoding.categorical for encoding in rows.encodings), "number")
+    numbers = plural(sum(not encoding.is_categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)

@@ -24,7 +24,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, shown
-from treewise.evaluate.baselines.compare_models import weights_of
+from treewise.evaluate.baselines.compare_models import row_weights
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
 from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
@@ -219,7 +219,9 @@ def answered(training_set: TrainingSet, said: Said, given: TeacherDataset, tree:
     """Put side by side what teacher and student say of the rows of a training set."""
     teacher = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.int64)
     truth = given.true_answers(tree)
-    return FidelityAnswers(teacher, said, None if truth is None else truth[training_set.rows], weights_of(training_set))
+    return FidelityAnswers(
+        teacher, said, None if truth is None else truth[training_set.rows], row_weights(training_set)
+    )
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:

@@ -16,7 +16,7 @@ import numpy as np
 
 from treewise._lib.text import format_count, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import read
 from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
 from treewise.explain.trace.display import displayed
@@ -212,7 +212,7 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
+        said = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
         raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
     return view
@@ -272,7 +272,7 @@ def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, .
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
     columns, notes = list(training_set.columns), []
     for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):
-        if encoding.categorical and (unseen := values == encode.UNSEEN).any():
+        if encoding.is_categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
             many = plural(int(unseen.sum()), "row")
             notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")

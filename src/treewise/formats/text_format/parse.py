@@ -27,8 +27,8 @@ from treewise.formats.text_format.notation import (
     UNKNOWN,
     are_values,
     is_share,
-    label_order,
     read_labels,
+    sort_labels,
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
@@ -172,11 +172,11 @@ def _families(outline: Outline) -> list[list[Condition]]:
 
 def _columns_of(data: Any) -> dict[str, Encoding]:
     """Return what the columns of a table are."""
-    from treewise.data.encoding import learn
+    from treewise.data.encoding import fit_encoding
     from treewise.data.table import read as read_table
 
     table = read_table(data)
-    return {name: learn(table[name], table.kinds.get(name)).encoding for name in table.columns}
+    return {name: fit_encoding(table[name], table.kinds.get(name)).encoding for name in table.columns}
 
 
 def _nodes(
@@ -246,7 +246,7 @@ class _Predictions:
         counted = [labels[word] for word in self.positive]
         if counted and not is_share(self.headings[-1]):
             return tuple(dict.fromkeys(counted))
-        others = label_order(set(labels.values()) - set(counted))
+        others = sort_labels(set(labels.values()) - set(counted))
         return (*others, *counted)  # of two classes the positive one has the column, and it comes last
 
     def facts(self, entry: OutlineEntry) -> dict[str, Any]:

@@ -179,11 +179,11 @@ class PredictorRegions(RegionModel):
     def as_fitted(self, table: Table) -> Any:
         """Return rows as a dataframe, where the model knows names or a column is text; else as an array."""
         plain = [table[name] for name in self.columns]
-        if hasattr(self.model, "feature_names_in_") or any(column.coded for column in plain):
+        if hasattr(self.model, "feature_names_in_") or any(column.is_coded for column in plain):
             from treewise.data.table import read
 
             return read(table, columns=self.columns).to_pandas()
-        return np.column_stack([encode.numbers(column) for column in plain])
+        return np.column_stack([encode.encode_numbers(column) for column in plain])
 
 
 def drawn(model: Any, title: str, x: str, y: str, columns: Sequence[str] | None) -> RegionModel:
@@ -210,7 +210,7 @@ def are_shares(said: Floats) -> bool:
 
 def centres(axis: PlaneAxis) -> Floats:
     """Return the middles of the cells along an axis."""
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         return np.arange(len(axis.encoding.levels), dtype=np.float64)
     step = (axis.high - axis.low) / FINENESS
     return np.asarray(axis.low + step * (np.arange(FINENESS) + 0.5), np.float64)
@@ -219,7 +219,7 @@ def centres(axis: PlaneAxis) -> Floats:
 def axis_cells(axis: PlaneAxis, places: Floats) -> Any:
     """Return places on an axis as cells of its column."""
     flat = places.ravel()
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         words = np.array(axis.encoding.levels, object)
         return [word == "true" if axis.encoding.kind == "boolean" else word for word in words[flat.astype(int)]]
     if axis.encoding.kind == "number":
