@@ -1,4 +1,4 @@
-"""What the C++ core offers (bindings.cpp and bind_*.cpp)."""
+"""What the C++ core offers (bind/module.cpp and bind_*.cpp)."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum

@@ -3,7 +3,7 @@
 The lists (``core.txt``, ``learner.txt``, ``loader.txt``) hold one paragraph a fault: what it breaks, a passage of the
 source with ⟦ ⟧ around what is replaced, and what stands there instead:
 
-    # core/best.hpp
+    # core/search/best_split.hpp
 
     the later of two equals wins
         if (⟦o.merit > best_.merit + slack⟧) return true;

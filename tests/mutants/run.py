@@ -149,7 +149,7 @@ def build(folder: Path, mutants: list[Mutant]) -> None:
     """Compile the core with all its mutants in it, unless the folder holds just that, and put it with the Python."""
     mutate_core(folder / "src", mutants)
     made, stamp = folder / "build", folder / "built"
-    texts = [path.read_bytes() for path in sorted((folder / "src" / "core").iterdir())]
+    texts = [path.read_bytes() for path in sorted((folder / "src" / "core").glob("*/*"))]
     wanted = hashlib.sha256(b"".join(texts)).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
         say(f"building the core with {len(mutants)} mutants")

@@ -63,7 +63,7 @@ def test_core_mutants_do_not_overlap():
 
 
 def test_how_a_mutant_is_written():
-    plain = Mutant("core/best.hpp", "", "if (⟦a < b⟧) return;", "a <= b")
+    plain = Mutant("core/search/best_split.hpp", "", "if (⟦a < b⟧) return;", "a <= b")
     assert plain.span("  if (a <\n   b)   return;") == (6, 14)
     assert choice("a < b", [(1, plain)]) == "(treewise_mutant() == 1 ? (a <= b) : (a < b))"
     assert choice("x = 1;", [(2, Mutant("", "", "", ";"))]) == "if (treewise_mutant() == 2) { ; } else { x = 1; }"

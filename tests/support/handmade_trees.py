@@ -188,7 +188,7 @@ def splits(draw: Any, encoding: Encoding) -> Split:
     if encoding.kind == "number":
         cut: Any = draw(st.one_of(st.floats(allow_nan=False), st.integers(-9, 9).map(float), st.just(math.inf))) + 0.0
         found: Split = Threshold(name, cut)
-    elif not encoding.categorical:
+    elif not encoding.is_categorical:
         wide = st.one_of(st.integers(-(2**63) + 1, INT64_MAX), st.just(INT64_MAX), st.integers(-99, 99))
         found = Threshold(name, draw(wide))
     else:

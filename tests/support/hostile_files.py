@@ -21,7 +21,7 @@ import numpy as np
 
 import treewise as tw
 from treewise.data.encoding import INT64_MIN
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
@@ -269,7 +269,7 @@ def check_node(tree: Tree, i: int, children: list[int]) -> None:
     encoding = tree.encodings[a.column[i]]
     assert len(children) == split.n_branches
     assert 0 <= split.missing <= split.own_branches
-    assert encoding.categorical == (split.kind != "threshold")
+    assert encoding.is_categorical == (split.kind != "threshold")
     levels = getattr(split, "levels", ())
     assert len(set(levels)) == len(levels)
     if split.kind == "threshold":
@@ -315,7 +315,7 @@ def check_answers(tree: Tree) -> None:
         columns.append(array)
         cells.append((encoding, values))
     rows = 12
-    nodes = find_nodes(tree, columns, rows).tolist()
+    nodes = find_leaves(tree, columns, rows).tolist()
     for row in range(rows):
         at = 0
         while (split := tree.split_at(at)) is not None:
@@ -339,7 +339,7 @@ def probes(tree: Tree, i: int) -> tuple[np.ndarray, list[Any]]:
         near = [value for cut in cuts for value in (cut, math.nextafter(cut, math.inf))]
         numbers = [*near, math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, 0.5, 2.0, 3.0][:12]
         return np.array(numbers), [None if math.isnan(x) else x for x in numbers]
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         cuts = tree.arrays.cut_int[at].tolist()[:6]
         near = [value for cut in cuts for value in (cut, min(cut + 1, 2**63 - 1))]
         whole = [*near, INT64_MIN, 2**63 - 1, INT64_MIN + 1, 0, 1, -1, 2, 3, 4, 5, 6, 7][:12]

@@ -27,7 +27,7 @@ def test_if_x3_is_true_and_x5_at_most_32_then_y_is_1():
     tree = tw.grow(MIXED, "y")
     assert tree.classes == (-1, 1)
     yes = [node for node in tree if node.is_leaf and node.prediction == 1]
-    assert [[tree.words(i) for i in tree.path(node.id)[1:]] for node in yes] == [["x3 is true", "x5 <= 3.2"]]
+    assert [[tree.condition(i) for i in tree.path(node.id)[1:]] for node in yes] == [["x3 is true", "x5 <= 3.2"]]
     assert tree.predict(MIXED).tolist() == MIXED["y"]
 
 
@@ -103,8 +103,8 @@ def test_recursion_grows_on_each_part_what_the_part_alone_would_grow(cells):
     tree = tw.grow(data, "Class", preset="id3")
     middle = np.array([i for i, gpa in enumerate(cells(data, "GPA")) if gpa == "3.7"])
     alone = tw.grow(data.take(middle), "Class", preset="id3")
-    part = [(tree.words(i), tree[i].counts) for i in range(3, 8)]
-    assert [(alone.words(i), alone[i].counts) for i in range(1, len(alone))] == part
+    part = [(tree.condition(i), tree[i].counts) for i in range(3, 8)]
+    assert [(alone.condition(i), alone[i].counts) for i in range(1, len(alone))] == part
 
 
 # -- Controlling the capacity --------------------------------------------------------------------------

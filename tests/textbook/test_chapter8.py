@@ -106,7 +106,7 @@ def test_best_prediction_of_a_number_is_the_mean():
     data = {"x": [1, 2, 3, 4], "y": [1.0, 1.5, 5.0, 7.5]}
     stump = tw.grow(data, "y", max_depth=1)
     assert stump.task == "regression"
-    assert stump.words(1) == "x <= 2.5"
+    assert stump.condition(1) == "x <= 2.5"
     assert stump.predict(data).tolist() == [1.25, 1.25, 6.25, 6.25]
 
 
@@ -132,7 +132,7 @@ def test_find_best_split_minimises_the_entropy_left_over():
     tests = [test for column in root.candidates.values() for test in column.tests]
     left_over = [tw.conditional_entropy([list(b) for b in test.branches], given="rows") for test in tests]
     best = tests[int(np.argmin(left_over))]
-    assert best.words == "x1 <= 4" == tw.grow(points, "y", max_depth=1).words(1)
+    assert best.words == "x1 <= 4" == tw.grow(points, "y", max_depth=1).condition(1)
 
 
 # -- Accuracy as a score: no guidance, or too specialised ----------------------------------------------
@@ -199,7 +199,7 @@ def test_example_8_2_information_gain(example):
     assert root["X1"].gain == pytest.approx(0.128, abs=5e-4)
     assert root["X2"].gain == root["X3"].gain == pytest.approx(0.0202, abs=5e-5)
     assert root.winner == "X1"
-    assert tw.grow(example, "Y").words(1) == "X1 <= 0.5"
+    assert tw.grow(example, "Y").condition(1) == "X1 <= 0.5"
 
 
 def test_example_8_2_by_hand():
@@ -286,7 +286,7 @@ def test_a_max_of_leaves_is_given_to_the_best_splits_first(points):
     for most in range(1, full.n_leaves + 1):
         assert tw.grow(points, "y", max_leaf_nodes=most).n_leaves == most
     two = tw.grow(points, "y", max_leaf_nodes=2)
-    assert two.words(1) == full.words(1)
+    assert two.condition(1) == full.condition(1)
     assert [leaf.stop for leaf in leaves(two)] == ["pure", "max_leaf_nodes"]
 
 

@@ -42,7 +42,7 @@ def test_figure_1_says_yes_to_a_liked_food_when_hungry():
     x = {"Hunger": "hungry", "Like": "y", "Healthy": "y", "Price": "cheap"}
     assert figure.predict([x]).tolist() == ["Yes"]
     leaf = int(figure.apply([x])[0])
-    assert [figure.words(node) for node in figure.path(leaf)] == ["all rows", "Hunger = hungry", "Like = y"]
+    assert [figure.condition(node) for node in figure.path(leaf)] == ["all rows", "Hunger = hungry", "Like = y"]
 
 
 # -- 1.1 Assigning probabilities to leaves -------------------------------------------------------------
@@ -58,7 +58,7 @@ def test_root_leaf_is_the_share_of_positives(food):
 
 def test_leaf_probabilities_of_a_tree_on_hunger(food):
     tree = tw.grow(food, "Eat", preset="id3", columns=["Hunger"])
-    eats = {tree.words(n.id): tree.probabilities(n.id)[1] for n in tree if n.is_leaf and n.rows}
+    eats = {tree.condition(n.id): tree.probabilities(n.id)[1] for n in tree if n.is_leaf and n.rows}
     assert eats == {
         "Hunger = full": 0.0,
         "Hunger = starving": 1.0,
@@ -234,5 +234,5 @@ def test_a_leaf_discovers_a_class_of_high_risk_nobody_named():
     }
     tree = tw.grow(data, "emergency", max_depth=2)
     found = max((n for n in tree if n.is_leaf), key=lambda n: tree.probabilities(n.id)[1])
-    assert {tree.words(i) for i in tree.path(found.id)[1:]} == {"week > 41", "height = small"}
+    assert {tree.condition(i) for i in tree.path(found.id)[1:]} == {"week > 41", "height = small"}
     assert tree.probabilities(found.id)[1] == pytest.approx(0.7)

@@ -36,7 +36,7 @@ def trace(learned, applicants):
 
 
 def path_in_words(tree, leaf):
-    return [tree.words(node) for node in tree.path(leaf)[1:]]
+    return [tree.condition(node) for node in tree.path(leaf)[1:]]
 
 
 # -- Question 1: the officials' tree categorises the twelve applicants correctly -----------------------
@@ -146,7 +146,7 @@ def test_gpa_wins_with_six_bits_to_spare(trace):
 
 
 def test_the_two_outer_grades_are_done(learned):
-    assert [learned.words(child) for child in learned[0].children] == ["GPA = 3.5", "GPA = 3.7", "GPA = 4.0"]
+    assert [learned.condition(child) for child in learned[0].children] == ["GPA = 3.5", "GPA = 3.7", "GPA = 4.0"]
     low, middle, high = (learned[child] for child in learned[0].children)
     assert (low.stop, low.counts) == ("pure", {"N": 4})
     assert (high.stop, high.counts) == ("pure", {"P": 3})
@@ -173,7 +173,7 @@ def test_among_the_unpublished_university_wins(trace):
 
 
 def test_the_learned_tree(learned, applicants, mistakes):
-    shown = [(learned.words(n.id), n.prediction if n.is_leaf else None) for n in learned]
+    shown = [(learned.condition(n.id), n.prediction if n.is_leaf else None) for n in learned]
     assert shown == [
         ("all rows", None),
         ("GPA = 3.5", "N"),
@@ -240,13 +240,13 @@ def test_compare_answers_the_question(officials, learned, applicants):
     assert (found.differ_on, found.cases) == (4, 36)
     assert (found.rows_differ, found.rows) == (0, 12)
     assert [officials.predict(found.witness), learned.predict(found.witness)] == ["N", "P"]
-    assert [(side.answer, side.node) for side in found.sides] == [("N", 4), ("P", 8)]
+    assert [(side.prediction, side.node) for side in found.sides] == [("N", 4), ("P", 8)]
     assert found.witness_needs == ()
     case = {"GPA": "4.0", "University": "top10", "Published": "yes", "Recommendation": "normal"}
     assert [w.region.contains(case) for w in found.where] == [True]
-    assert found.where[0].words == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
-    assert [change.words for change in found.changes] == [
-        "the test Recommendation = … (4 leaves below) is gone: a leaf predicts P"
+    assert found.where[0].text == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
+    assert [change.text for change in found.changes] == [
+        "the split Recommendation = … (4 leaves below) became a leaf: P"
     ]
 
 

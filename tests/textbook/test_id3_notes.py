@@ -19,7 +19,7 @@ LOG2, LOG3 = math.log(2), math.log(3)
 
 def asked(tree):
     """Return what each inner node asks, in words."""
-    return [tree.words(node.children[0]) for node in tree if not node.is_leaf]
+    return [tree.condition(node.children[0]) for node in tree if not node.is_leaf]
 
 
 # -- Rules as trees ------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_the_small_example_split_by_hand(rules, mistakes):
     assert [node.prediction for node in tree if node.is_leaf] == [1, 0, 0]
     assert mistakes(tree, points) == 0
     grown = tw.grow(points, "y")
-    assert [(tree.words(n.id), n.counts) for n in tree] == [(grown.words(n.id), n.counts) for n in grown]
+    assert [(tree.condition(n.id), n.counts) for n in tree] == [(grown.condition(n.id), n.counts) for n in grown]
 
 
 labelled_points = st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), st.booleans(), min_size=2)

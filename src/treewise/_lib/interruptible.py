@@ -1,14 +1,13 @@
-"""Living with native code that neither waits nor forgives: how polars and long NumPy calls are used.
+"""Run long native calls so that Ctrl-C works; avoid polars after a fork and under a memory limit.
 
-Stands at the bottom of ``table``.
+polars sorts ten million strings or parses a gigabyte of CSV in one call that never checks for Ctrl-C.
+``run_interruptible`` makes such a call in a worker thread while the main thread waits, and waiting can be interrupted.
+The call then finishes in the background, and its result is dropped. (In the main thread polars also handles Ctrl-C
+itself, and one key press raises two KeyboardInterrupts.)
 
-``patiently``: polars sorts ten million strings or cuts a gigabyte of CSV in one call that never looks whether someone
-pressed Ctrl-C. Such a call is made in a thread of its own while the main thread waits, and waiting can be interrupted.
-The call then runs to its end in the background; what it returns is dropped. (In the main thread polars also answers
-Ctrl-C itself, and one key gives two KeyboardInterrupts.)
-
-``polars_is_safe``: polars' threads do not survive a fork, so a child of a process that used it would wait for ever;
-and where memory runs out, polars ends the process. There, plain Python reads text and CSV: slower, and it only raises.
+``polars_is_safe``: the threads of polars do not survive a fork, so that a child of a process that used it would hang;
+and when memory runs out, polars aborts the process. In both cases plain Python reads text and CSV: it is slower, and
+raises MemoryError.
 """
 
 from __future__ import annotations
@@ -22,36 +21,36 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONG = 20_000  # rows; below, a call is over before anyone could want to stop it
-RUN = 250_000  # words that are sorted in one go
-ROOM = 1 << 29  # bytes that polars' threads may ask for beside the data
-TIMES = 32  # copies of the data that reading it may need on the way
+MIN_ROWS_FOR_THREAD = 20_000  # with fewer, a call returns before anyone could interrupt it
+_SORT_RUN = 250_000  # strings sorted in one uninterruptible call
+_POLARS_OVERHEAD = 1 << 29  # bytes that the threads of polars may allocate besides the data
+_COPIES_WHILE_READING = 32  # upper bound of the copies of the data that reading it needs
 
 polars_before_fork: list[bool] = []  # not empty in a child whose parent had polars loaded
 
 
-def note_fork() -> None:
-    """Remember, in a new child, that polars' threads stayed behind."""
+def _note_fork() -> None:
     if "polars" in sys.modules:
         polars_before_fork.append(True)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=note_fork)
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 def polars_is_safe(size: int) -> bool:
-    """Tell whether polars may be given so many bytes of data here.
+    """Return whether polars may process this many bytes in this process.
 
     >>> polars_is_safe(1000)
     True
     """
-    room = memory_left()
-    return not polars_before_fork and (room is None or room > ROOM + TIMES * size)
+    available = memory_left()
+    required = _POLARS_OVERHEAD + _COPIES_WHILE_READING * size
+    return not polars_before_fork and (available is None or available > required)
 
 
 def memory_left() -> int | None:
-    """Return how many bytes this process may still ask for; None where there is no limit (``ulimit -v``)."""
+    """Return how many bytes this process may still allocate; None without a limit (``ulimit -v``)."""
     try:
         import resource
 
@@ -65,12 +64,12 @@ def memory_left() -> int | None:
 
 
 def run_interruptible(work: Callable[[], T], rows: int) -> T:
-    """Do native work that lets go of Python's lock; if it is much, so that it can be interrupted.
+    """Call native code that releases the GIL; with many rows in a thread, so that Ctrl-C interrupts the wait.
 
     >>> run_interruptible(lambda: 6 * 7, rows=10**6)
     42
     """
-    if rows < LONG or threading.current_thread() is not threading.main_thread():
+    if rows < MIN_ROWS_FOR_THREAD or threading.current_thread() is not threading.main_thread():
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -82,8 +81,8 @@ def run_interruptible(work: Callable[[], T], rows: int) -> T:
             errors.append(error)
 
     try:
-        wait_for([start(run)])  # Ctrl-C ends this, and leaves the thread to finish
-    except RuntimeError:  # no room for a thread
+        _wait_for([_start(run)])  # Ctrl-C ends the wait and leaves the thread to finish
+    except RuntimeError:  # a thread cannot be started
         return work()
     if errors:
         raise errors[0]
@@ -91,62 +90,62 @@ def run_interruptible(work: Callable[[], T], rows: int) -> T:
 
 
 def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
-    """Do several pieces of work in threads, as far as they let go of Python's lock; errors and results are dropped.
+    """Call functions that release the GIL in threads, ahead of time; errors and results are dropped.
 
-    Ctrl-C ends the waiting; pieces already begun run to their end in the background.
+    Ctrl-C ends the wait; calls already begun finish in the background.
     """
-    threads = min(len(work), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    if rows < LONG or threads < 2 or threading.current_thread() is not threading.main_thread():
+    n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_threads = min(len(work), n_cpus)
+    if rows < MIN_ROWS_FOR_THREAD or n_threads < 2 or threading.current_thread() is not threading.main_thread():
         return
     todo = iter(work)
-    stopped: list[bool] = []
+    stopped = threading.Event()
 
     def run() -> None:
-        while not stopped and (piece := next(todo, None)) is not None:
+        while not stopped.is_set() and (piece := next(todo, None)) is not None:
             with suppress(BaseException):
                 piece()
 
-    helpers = []
+    threads = []
     try:
-        with suppress(RuntimeError):  # no room for a thread: the others do more, or whoever asks next does all
-            for _ in range(threads):
-                helpers.append(start(run))
-        wait_for(helpers)
+        with suppress(RuntimeError):  # a thread cannot be started: the others do more, or the caller does all of it
+            for _ in range(n_threads):
+                threads.append(_start(run))
+        _wait_for(threads)
     finally:
-        stopped.append(True)
+        stopped.set()
 
 
-def start(run: Callable[[], None]) -> tuple[threading.Thread, threading.Event]:
-    """Start a thread, and return it with the event that says it is done."""
+def _start(run: Callable[[], None]) -> tuple[threading.Thread, threading.Event]:
     done = threading.Event()
 
-    def run_and_say() -> None:
+    def run_and_signal() -> None:
         try:
             run()
         finally:
             done.set()
 
-    thread = threading.Thread(target=run_and_say, name="treewise-native")
+    thread = threading.Thread(target=run_and_signal, name="treewise-native")
     thread.start()
     return thread, done
 
 
-def wait_for(helpers: Sequence[tuple[threading.Thread, threading.Event]]) -> None:
-    """Wait until threads are done. Before Python 3.13, Ctrl-C in ``join`` itself makes a running thread seem ended."""
-    for thread, done in helpers:
+def _wait_for(threads: Sequence[tuple[threading.Thread, threading.Event]]) -> None:
+    # Before Python 3.13, Ctrl-C inside ``join`` makes a running thread look finished; hence the events.
+    for thread, done in threads:
         while not done.wait(0.05):
             pass
         thread.join()
 
 
-def sort_interruptible(words: list[str]) -> list[str]:
-    """Sort text so that Ctrl-C is answered between short steps: runs first, then neighbouring runs merged.
+def sort_interruptible(texts: list[str]) -> list[str]:
+    """Sort strings in short steps between which Ctrl-C is handled: sorted runs, then merges of neighbouring runs.
 
     >>> sort_interruptible(["b", "c", "a"])
     ['a', 'b', 'c']
     """
-    runs = [sorted(words[i : i + RUN]) for i in range(0, max(len(words), 1), RUN)]
+    runs = [sorted(texts[i : i + _SORT_RUN]) for i in range(0, max(len(texts), 1), _SORT_RUN)]
     while len(runs) > 1:
-        # Python's sort sees two sorted runs and merges them in one pass.
+        # Python's sort recognises two sorted runs and merges them in one pass.
         runs = [sorted(runs[i] + runs[i + 1]) if i + 1 < len(runs) else runs[i] for i in range(0, len(runs), 2)]
     return runs[0]

@@ -1,9 +1,8 @@
-"""How a table of results is shown: one value, and every form of it.
+"""Tables of results: one value, rendered as text, Markdown, HTML, CSV, a dataframe or JSON.
 
-Stands just above ``table``, below everything that has results: rules, explanations and comparisons describe what they
-found as a ``Sheet`` (words above, rows of plain values under headings, words below), and inherit ``Shown``, which makes
-of it aligned text, Markdown, CSV, a dataframe, plain values for JSON, and what a notebook displays. Every text passes
-``wording.safe`` and the escapes of its form here, so that names and labels stay data wherever they are printed.
+Rules, explanations, comparisons and evaluations describe what they found as a ``ResultTable`` (paragraphs above, rows
+of plain values in typed columns, paragraphs below) and inherit ``Displayable``, which renders it in every format and in
+notebooks. Escaping happens here, once per format, so that names and labels stay data wherever they are printed.
 """
 
 from __future__ import annotations
@@ -17,332 +16,339 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from treewise._lib.text import count, display_width, escape_markdown, figure, number, plural, rough_percent, safe
+from treewise._lib.text import (
+    display_width,
+    escape_markdown,
+    format_count,
+    format_exact,
+    format_rounded,
+    format_share,
+    plural,
+    safe,
+)
 from treewise._lib.text_columns import (
-    NARROWEST,
-    TALL,
+    MAX_CELL_LINES,
+    MIN_TEXT_WIDTH,
     Style,
-    aligned,
-    fitted,
-    laid_out,
-    stacked,
-    with_last_below,
-    wrapped,
+    align_columns,
+    fit_widths,
+    layout_row,
+    layout_stacked,
+    layout_with_last_below,
+    wrap_text,
 )
 
-__all__ = ["WIDTH", "ColumnSpec", "Displayable", "ResultTable", "Style", "aligned"]
+__all__ = ["WIDTH", "ColumnSpec", "Displayable", "ResultTable", "Style", "align_columns"]
 
 if TYPE_CHECKING:
     from treewise.data.to_frame import Frame
 
-Kind = Literal["text", "label", "whole", "number", "share", "flag"]
+Kind = Literal["text", "label", "count", "number", "share", "flag"]
 
-WIDTH = 100  # columns of text where nobody says how wide a line may be
-MOST = 50  # rows that are printed; data has them all
-LEFT_OUT = "…"  # stands for the rows between the first and the last ones
+WIDTH = 100  # default line width
+_MAX_ROWS = 50  # rows rendered for readers by default; CSV, dataframes and JSON hold all
+_ELLIPSIS = "…"  # stands for the rows between the first and the last ones
 
-CELLS = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
-QUOTED = re.compile(r'[",\r\n]')
-TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;"
+_CELL_STYLE = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
+_TABLE_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;"
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
-
-def yes(value: object) -> str:
-    """Write a flag: what is not so stays blank."""
-    return "yes" if value else ""
-
-
-WRITERS: dict[Kind, Callable[[Any], str]] = {
+_FORMATTERS: dict[Kind, Callable[[Any], str]] = {
     "text": str,
-    "label": lambda value: figure(value) if isinstance(value, float) else str(value),
-    "whole": count,
-    "number": figure,
-    "share": rough_percent,  # of 1, written in percent: the title says so
-    "flag": yes,
+    "label": lambda value: format_rounded(value) if isinstance(value, float) else str(value),
+    "count": format_count,
+    "number": format_rounded,
+    "share": format_share,
+    "flag": lambda value: "yes" if value else "",
 }
 
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """One column: its name as data, its title for readers, and how a cell is written.
+    """One column: its name as data, its title for readers, and how a cell is formatted.
 
-    ``kind`` says what the values are: ``text`` (wrapped where it is long), a ``label`` of the target, ``whole``
-    (counts), ``number``, ``share`` (of 1; written in percent) or ``flag``. ``write`` writes a cell its own way.
-    ``only`` is ``"words"`` for a column made for readers alone (an interval in one cell), ``"data"`` for one they do
-    without. ``joint`` is where a text is broken first (" AND " between conditions).
+    ``kind`` is the type of the values: ``text`` (wrapped where it is long), a ``label`` of the target, ``count``,
+    ``number``, ``share`` (of 1; formatted in percent) or ``flag``; ``formatter`` overrides the formatting of the kind.
+    ``only="text"`` marks a column for readers alone (an interval in one cell), ``only="data"`` one that readers do
+    without. A long text is broken at ``break_at`` first (" AND " between conditions).
     """
 
     name: str
     kind: Kind = "text"
     title: str | None = None
-    write: Callable[[Any], str] | None = None
-    only: Literal["words", "data"] | None = None
-    joint: str | None = None
+    formatter: Callable[[Any], str] | None = None
+    only: Literal["text", "data"] | None = None
+    break_at: str | None = None
 
     @property
-    def right(self) -> bool:
-        """Whether cells stand to the right, as numbers do."""
-        return self.kind in ("whole", "number", "share")
-
-    def said(self, value: Any) -> str:
-        """Write one cell; nothing for None."""
-        return "" if value is None else safe((self.write or WRITERS[self.kind])(value))
+    def is_right_aligned(self) -> bool:
+        """Whether cells are aligned to the right, as numbers are."""
+        return self.kind in ("count", "number", "share")
 
     @property
-    def head(self) -> str:
-        """The title, for readers."""
+    def heading(self) -> str:
+        """The title for readers."""
         return safe(self.name if self.title is None else self.title)
+
+    def format_cell(self, value: Any) -> str:
+        """Format one cell; None is blank."""
+        return "" if value is None else safe((self.formatter or _FORMATTERS[self.kind])(value))
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows of plain values under headings, with a title, and paragraphs of words above and below.
+    """Rows of plain values in typed columns, with a title and paragraphs above and below.
 
-    ``of`` is what a row is called ("rule"); ``most`` is how many rows readers are shown (None: all), of which ``last``
-    are the last ones.
+    ``row_name`` is what a row is called ("rule"). Readers are shown ``max_rows`` rows (None: all), of which
+    ``last_rows`` come from the end.
 
-    >>> sheet = ResultTable("Two towns", (ColumnSpec("town"), ColumnSpec("rows", "whole")), [("Rome", 2100), ("Bari", 9)])
-    >>> print(sheet.text())
+    >>> columns = ColumnSpec("town"), ColumnSpec("rows", "count")
+    >>> towns = ResultTable("Two towns", columns, [("Rome", 2100), ("Bari", 9)])
+    >>> print(towns.to_text())
     Two towns
     town   rows
     Rome  2,100
     Bari      9
-    >>> sheet.csv()
+    >>> towns.to_csv()
     'town,rows\\nRome,2100\\nBari,9\\n'
-    >>> sheet.frame().rows()
+    >>> towns.to_frame().rows()
     [('Rome', 2100), ('Bari', 9)]
     """
 
     title: str
-    headings: tuple[ColumnSpec, ...]
+    columns: tuple[ColumnSpec, ...]
     rows: Sequence[Sequence[Any]]
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
-    of: str = "row"
-    most: int | None = MOST
-    last: int = 0
+    row_name: str = "row"
+    max_rows: int | None = _MAX_ROWS
+    last_rows: int = 0
 
     # -- for readers ------------------------------------------------------------------------------------------
 
-    def text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
-        """Return aligned text of lines no wider than this; ``strong`` marks title and headings, as by a colour."""
-        before = [*([self.title] if self.title else []), *self.above]
-        after = [*self._more(most), *self.below]
-        lines = [part for said in before for part in wrapped(safe(said), width)]
-        if self.title:
-            first = len(wrapped(safe(self.title), width))
-            lines[:first] = map(strong, lines[:first])
-        lines += self._table(width, most, strong)
-        return "\n".join([*lines, *(part for said in after for part in wrapped(safe(said), width))])
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
+        """Return aligned text within a line width; ``emphasis`` styles the title and the headings."""
+        title_lines = wrap_text(safe(self.title), width) if self.title else []
+        lines = [*map(emphasis, title_lines), *(part for text in self.above for part in wrap_text(safe(text), width))]
+        lines += self._layout(width, max_rows, emphasis)
+        after = [*self._omission(max_rows), *self.below]
+        return "\n".join([*lines, *(part for text in after for part in wrap_text(safe(text), width))])
 
-    def markdown(self, most: int | None = None) -> str:
-        """Return a Markdown table (GitHub's form), with the words as paragraphs around it."""
-        shown = self._shown()
-        parts = [f"**{in_markdown(self.title)}**"] if self.title else []
-        parts += map(in_markdown, self.above)
+    def to_markdown(self, max_rows: int | None = None) -> str:
+        """Return a Markdown table (GitHub's dialect) with the paragraphs around it."""
+        columns = self._reader_columns()
+        parts = [f"**{_markdown(self.title)}**"] if self.title else []
+        parts += map(_markdown, self.above)
         if self.rows:
-            lines = [[in_markdown(h.head) for h in shown], ["---:" if h.right else "---" for h in shown]]
-            lines += [list(map(in_markdown, cells)) for cells in self._cells(most)]
+            lines = [
+                [_markdown(column.heading) for column in columns],
+                ["---:" if column.is_right_aligned else "---" for column in columns],
+            ]
+            lines += [list(map(_markdown, cells)) for cells in self._cells(max_rows)]
             parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
-        parts += [in_markdown(said) for said in [*self._more(most), *self.below]]
+        parts += map(_markdown, [*self._omission(max_rows), *self.below])
         return "\n\n".join(parts) + "\n"
 
-    def html(self, most: int | None = None) -> str:
+    def to_html(self, max_rows: int | None = None) -> str:
         """Return an HTML fragment: a table and paragraphs, escaped, with inline style and no script."""
-        shown = self._shown()
-        styles = [f"{CELLS}text-align:{'right' if h.right else 'left'};" for h in shown]
+        columns = self._reader_columns()
+        styles = [f"{_CELL_STYLE}text-align:{'right' if column.is_right_aligned else 'left'};" for column in columns]
 
-        def line(tag: str, cells: Sequence[str]) -> str:
-            made = (
-                f'<{tag} style="{style}">{in_html(cell)}</{tag}>' for style, cell in zip(styles, cells, strict=True)
-            )
-            return f"<tr>{''.join(made)}</tr>"
+        def table_row(tag: str, cells: Sequence[str]) -> str:
+            pairs = zip(styles, cells, strict=True)
+            row = "".join(f'<{tag} style="{style}">{escape_html(cell)}</{tag}>' for style, cell in pairs)
+            return f"<tr>{row}</tr>"
 
-        parts = [f"<p><strong>{in_html(self.title)}</strong></p>"] if self.title else []
-        parts += [f"<p>{in_html(said)}</p>" for said in self.above]
+        parts = [f"<p><strong>{escape_html(self.title)}</strong></p>"] if self.title else []
+        parts += [f"<p>{escape_html(text)}</p>" for text in self.above]
         if self.rows:
-            body = "\n".join(line("td", cells) for cells in self._cells(most))
-            head = line("th", [h.head for h in shown])
-            parts.append(f'<table style="{TABLE}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>')
-        parts += [f"<p>{in_html(said)}</p>" for said in [*self._more(most), *self.below]]
+            body = "\n".join(table_row("td", cells) for cells in self._cells(max_rows))
+            head = table_row("th", [column.heading for column in columns])
+            parts.append(f'<table style="{_TABLE_STYLE}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>')
+        parts += [f"<p>{escape_html(text)}</p>" for text in [*self._omission(max_rows), *self.below]]
         return "<div>\n" + "\n".join(parts) + "\n</div>\n"
 
     # -- for programs -----------------------------------------------------------------------------------------
 
     def records(self) -> list[dict[str, Any]]:
         """Return every row as a dict of plain values that JSON can hold."""
-        kept = self._kept()
-        return [{self.headings[i].name: plain(row[i]) for i in kept} for row in self.rows]
-
-    def csv(self) -> str:
-        """Return every row as CSV: values as they are, not as they are written for readers.
-
-        Cells are never altered: one that begins with ``=`` stays so, for a guard against spreadsheet formulas would
-        change values silently. Import such a file as text.
-        """
-        kept = self._kept()
-        return csv_text([[self.headings[i].name for i in kept], *([raw(row[i]) for i in kept] for row in self.rows)])
-
-    def frame(self) -> Frame:
-        """Return every row as a polars dataframe."""
-        from treewise.data.to_frame import to_frame
-
-        rows = list(self.rows)  # which may be made as they are looked at
-        return to_frame(
-            {self.headings[i].name: (self.headings[i].kind, [plain(r[i]) for r in rows]) for i in self._kept()}
-        )
-
-    # -- the pieces -------------------------------------------------------------------------------------------
-
-    def _kept(self) -> list[int]:
-        return [i for i, heading in enumerate(self.headings) if heading.only != "words"]
-
-    def _shown(self) -> list[ColumnSpec]:
-        return [heading for heading in self.headings if heading.only != "data"]
-
-    def _limit(self, most: int | None) -> int:
-        limit = self.most if most is None else most
-        return len(self.rows) if limit is None else min(limit, len(self.rows))
-
-    def _more(self, most: int | None) -> list[str]:
-        left = len(self.rows) - self._limit(most)
-        return [f"… {plural(left, f'more {self.of}')}"] if left else []
-
-    def _cells(self, most: int | None) -> Iterator[list[str]]:
-        places = [i for i, heading in enumerate(self.headings) if heading.only != "data"]
-        limit, many = self._limit(most), len(self.rows)
-        last = min(self.last, limit) if limit < many else 0
-        for row in self.rows[: limit - last]:
-            yield [self.headings[i].said(row[i]) for i in places]
-        if last:
-            yield [LEFT_OUT, *[""] * (len(places) - 1)]
-            for row in self.rows[many - last :]:
-                yield [self.headings[i].said(row[i]) for i in places]
-
-    def _table(self, width: int | None, most: int | None, strong: Style) -> list[str]:
-        """Lay the rows out below their headings, words wrapped; one below the other where a line is too narrow."""
-        shown, cells = self._shown(), list(self._cells(most))
-        if not cells:
-            return []
-        heads = [h.head for h in shown]
-        wide = [max(map(display_width, column)) for column in zip(heads, *cells, strict=True)]
-        least = [max(NARROWEST, display_width(h.head)) if not h.right else 0 for h in shown]
-        right, joints = [h.right for h in shown], [h.joint for h in shown]
-        widths = fitted(wide, least, width)
-        tall = widths is None or any(len(wrapped(row[-1], widths[-1], joints[-1])) > TALL for row in cells)
-        long = not right[-1] and (joints[-1] is not None or wide[-1] == max(wide))
-        if tall and long and (others := fitted(wide[:-1], least[:-1], width)):
-            return with_last_below(heads, cells, others, right, joints, width or WIDTH, strong)
-        if widths is None:  # titles of numbers give way too, before rows are written one below the other
-            words = [[*head.split(), *column] for head, *column in zip(heads, *cells, strict=True)]
-            least = [room or max(map(display_width, each)) for room, each in zip(least, words, strict=True)]
-            widths = fitted(wide, least, width)
-        if widths is None:
-            return stacked(heads, cells, width or WIDTH, strong)
-        head = [strong(line) for line in laid_out(heads, widths, right)]
-        return [*head, *(line for row in cells for line in laid_out(row, widths, right, joints))]
-
-
-class Displayable(ABC):
-    """What every result inherits that is shown as a sheet: ``print`` it, or take it in another form.
-
-    A subclass (a dataclass with ``repr=False``) has ``sheet()``; one with more than one table has ``sheets()`` too, the
-    first of which is what CSV and the dataframe hold.
-    """
-
-    @abstractmethod
-    def sheet(self) -> ResultTable:
-        """Return what is shown."""
-
-    def sheets(self) -> tuple[ResultTable, ...]:
-        """Return all that readers are shown."""
-        return (self.sheet(),)
-
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
-        """Return aligned text, as ``print`` writes it, within a width (None: as wide as it is)."""
-        return "\n\n".join(sheet.text(width, most, strong) for sheet in self.sheets())
-
-    def to_markdown(self, most: int | None = None) -> str:
-        """Return Markdown: words, and GitHub's form of a table."""
-        return "\n".join(sheet.markdown(most) for sheet in self.sheets())
-
-    def to_html(self, most: int | None = None) -> str:
-        """Return an HTML fragment with inline style and no script; names and labels are escaped."""
-        return "".join(sheet.html(most) for sheet in self.sheets())
+        kept = self._data_columns()
+        return [{self.columns[i].name: to_plain(row[i]) for i in kept} for row in self.rows]
 
     def to_csv(self) -> str:
-        """Return every row as CSV, with values as they are."""
-        return self.sheet().csv()
+        """Return every row as CSV, with exact values.
+
+        Cells are never altered: one that begins with ``=`` stays so, because a guard against spreadsheet formulas
+        would change values silently. Import such a file as text.
+        """
+        kept = self._data_columns()
+        return write_csv(
+            [[self.columns[i].name for i in kept], *([_csv_cell(row[i]) for i in kept] for row in self.rows)]
+        )
 
     def to_frame(self) -> Frame:
         """Return every row as a polars dataframe."""
-        return self.sheet().frame()
+        from treewise.data.to_frame import to_frame
+
+        rows = list(self.rows)  # which may be computed on access
+        return to_frame(
+            {
+                self.columns[i].name: (self.columns[i].kind, [to_plain(row[i]) for row in rows])
+                for i in self._data_columns()
+            }
+        )
+
+    # -- selection and layout ---------------------------------------------------------------------------------
+
+    def _data_columns(self) -> list[int]:
+        return [i for i, column in enumerate(self.columns) if column.only != "text"]
+
+    def _reader_columns(self) -> list[ColumnSpec]:
+        return [column for column in self.columns if column.only != "data"]
+
+    def _n_shown(self, max_rows: int | None) -> int:
+        limit = self.max_rows if max_rows is None else max_rows
+        return len(self.rows) if limit is None else min(limit, len(self.rows))
+
+    def _omission(self, max_rows: int | None) -> list[str]:
+        n_left = len(self.rows) - self._n_shown(max_rows)
+        return [f"{_ELLIPSIS} {plural(n_left, f'more {self.row_name}')}"] if n_left else []
+
+    def _cells(self, max_rows: int | None) -> Iterator[list[str]]:
+        places = [i for i, column in enumerate(self.columns) if column.only != "data"]
+        n_shown, n_rows = self._n_shown(max_rows), len(self.rows)
+        n_last = min(self.last_rows, n_shown) if n_shown < n_rows else 0
+        for row in self.rows[: n_shown - n_last]:
+            yield [self.columns[i].format_cell(row[i]) for i in places]
+        if n_last:
+            yield [_ELLIPSIS, *[""] * (len(places) - 1)]
+            for row in self.rows[n_rows - n_last :]:
+                yield [self.columns[i].format_cell(row[i]) for i in places]
+
+    def _layout(self, width: int | None, max_rows: int | None, emphasis: Style) -> list[str]:
+        """Lay out headings and rows side by side, text wrapped; stacked where lines are too narrow for that."""
+        columns, cells = self._reader_columns(), list(self._cells(max_rows))
+        if not cells:
+            return []
+        headings = [column.heading for column in columns]
+        natural = [max(map(display_width, column)) for column in zip(headings, *cells, strict=True)]
+        least = [
+            0 if column.is_right_aligned else max(MIN_TEXT_WIDTH, display_width(column.heading)) for column in columns
+        ]
+        right = [column.is_right_aligned for column in columns]
+        breaks = [column.break_at for column in columns]
+        widths = fit_widths(natural, least, width)
+        is_tall = widths is None or any(
+            len(wrap_text(row[-1], widths[-1], breaks[-1])) > MAX_CELL_LINES for row in cells
+        )
+        is_long_text = not right[-1] and (breaks[-1] is not None or natural[-1] == max(natural))
+        if is_tall and is_long_text and (others := fit_widths(natural[:-1], least[:-1], width)):
+            return layout_with_last_below(headings, cells, others, right, breaks, width or WIDTH, emphasis)
+        if widths is None:  # wrap the titles of numbers too, before rows are stacked
+            words = [[*heading.split(), *column] for heading, *column in zip(headings, *cells, strict=True)]
+            least = [room or max(map(display_width, each)) for room, each in zip(least, words, strict=True)]
+            widths = fit_widths(natural, least, width)
+        if widths is None:
+            return layout_stacked(headings, cells, width or WIDTH, emphasis)
+        heading_lines = map(emphasis, layout_row(headings, widths, right))
+        return [*heading_lines, *(line for row in cells for line in layout_row(row, widths, right, breaks))]
+
+
+class Displayable(ABC):
+    """Base class of results: ``print`` them, or convert them to another format.
+
+    A subclass (a dataclass with ``repr=False``) has ``result_table()``; one with more than one table for readers also
+    has ``result_tables()``. CSV, dataframe and JSON hold ``result_table()``.
+    """
+
+    @abstractmethod
+    def result_table(self) -> ResultTable:
+        """Return the result as a table."""
+
+    def result_tables(self) -> tuple[ResultTable, ...]:
+        """Return all tables that readers are shown."""
+        return (self.result_table(),)
+
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
+        """Return aligned text, as ``print`` shows it, within a line width (None: unlimited)."""
+        return "\n\n".join(table.to_text(width, max_rows, emphasis) for table in self.result_tables())
+
+    def to_markdown(self, max_rows: int | None = None) -> str:
+        """Return Markdown: paragraphs and a table in GitHub's dialect."""
+        return "\n".join(table.to_markdown(max_rows) for table in self.result_tables())
+
+    def to_html(self, max_rows: int | None = None) -> str:
+        """Return an HTML fragment with inline style and no script; names and labels are escaped."""
+        return "".join(table.to_html(max_rows) for table in self.result_tables())
+
+    def to_csv(self) -> str:
+        """Return every row as CSV, with exact values."""
+        return self.result_table().to_csv()
+
+    def to_frame(self) -> Frame:
+        """Return every row as a polars dataframe."""
+        return self.result_table().to_frame()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        sheet = self.sheet()
-        return {"title": sheet.title, "rows": sheet.records()}
+        table = self.result_table()
+        return {"title": table.title, "rows": table.records()}
 
     def __str__(self) -> str:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return str(self)  # what a notebook and a prompt show
+        return str(self)  # what an interactive prompt shows
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self.to_html(), "text/markdown": self.to_markdown()}
 
 
-# -- the escapes of each form ---------------------------------------------------------------------------------
+# -- escaping and plain values ----------------------------------------------------------------------------------
 
 
-def in_markdown(text: str) -> str:
-    """Write a text so that Markdown shows it as it is, within a cell of a table too."""
+def _markdown(text: str) -> str:
     return escape_markdown(safe(text))
 
 
-def in_html(text: str) -> str:
-    """Write a text so that a browser shows it as it is."""
+def escape_html(text: str) -> str:
+    """Escape a text for HTML; control characters are made visible."""
     return html.escape(safe(text))
 
 
-def csv_text(rows: Iterable[Sequence[str]]) -> str:
-    r"""Write CSV: a cell with a comma, a quote or any line break stands in quotes.
+def write_csv(rows: Iterable[Sequence[str]]) -> str:
+    r"""Write CSV: a cell with a comma, a quote or any line break is quoted.
 
     Python's own writer leaves a lone carriage return bare where lines end with a newline (before 3.13), and readers
     then see two lines.
 
-    >>> csv_text([["a", "b"], ["1,5", 'a "b" c'], ["two\rlines", ""]])
+    >>> write_csv([["a", "b"], ["1,5", 'a "b" c'], ["two\rlines", ""]])
     'a,b\n"1,5","a ""b"" c"\n"two\rlines",\n'
     """
 
-    def written(cell: str) -> str:
-        return '"' + cell.replace('"', '""') + '"' if QUOTED.search(cell) else cell
+    def quote(cell: str) -> str:
+        return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell
 
-    return "".join(",".join(map(written, row)) + "\n" if list(row) != [""] else '""\n' for row in rows)
+    return "".join(",".join(map(quote, row)) + "\n" if list(row) != [""] else '""\n' for row in rows)
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: NumPy's numbers as Python's, tuples as lists, None for NaN."""
+def to_plain(value: Any) -> Any:
+    """Convert a value to what JSON can hold: NumPy scalars to Python's, tuples to lists, NaN and infinity to None."""
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, (list, tuple, set, frozenset)) else value
+        return {str(key): to_plain(part) for key, part in value.items()}
+    return [to_plain(part) for part in value] if isinstance(value, (list, tuple, set, frozenset)) else value
 
 
-def raw(value: Any) -> str:
-    """Write a value into a CSV cell, whole.
-
-    >>> raw(0.1), raw(None), raw(True), raw([1, "a"])
-    ('0.1', '', 'true', '[1, "a"]')
-    """
+def _csv_cell(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
-        return number(value)
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+        return format_exact(value)
+    return value if isinstance(value, str) else json.dumps(to_plain(value), ensure_ascii=False)

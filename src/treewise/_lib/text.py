@@ -1,7 +1,7 @@
-"""How numbers, counts and names are written, the same in every outlet.
+"""Formatting of numbers, counts and names for every kind of output.
 
-Stands at the bottom of the flow beside ``errors.py``: text trees, traces, errors and exports all quote from here,
-so that 42.35 is never once ``42.349999999999994``, and no name can smuggle a newline or an escape code into a terminal.
+Text trees, traces, errors and exports all use these functions, so that a number looks the same everywhere and no name
+can smuggle a newline or an escape code into a terminal.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 import re
 import unicodedata
 
-NOT_ONE_WIDE = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]")
+_NOT_SINGLE_WIDTH = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]")
 
 
-def number(value: float) -> str:
-    """Write a number as short as it can be without changing it.
+def format_exact(value: float) -> str:
+    """Format a number as short as possible without losing any digit.
 
     >>> number(42.35), number(4325.0), number(1e15), number(1e-7), number(-0.0), number(float("inf"))
     ('42.35', '4325', '1000000000000000', '1e-07', '0', 'inf')
@@ -26,8 +26,8 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
-def count(value: float) -> str:
-    """Write how many: whole numbers with thousands separators, weights to four significant digits.
+def format_count(value: float) -> str:
+    """Format a count with thousands separators, a fractional weight to four significant digits.
 
     >>> count(32561), count(12.0), count(0.25), count(1234.5678)
     ('32,561', '12', '0.25', '1,234.57')
@@ -37,8 +37,8 @@ def count(value: float) -> str:
     return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage with one decimal, without the sign.
+def format_percent(share: float) -> str:
+    """Format a share of 1 in percent with one decimal, without the sign.
 
     >>> percent(1 / 3), percent(1.0)
     ('33.3', '100.0')
@@ -46,29 +46,29 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def rough_percent(share: float) -> str:
-    """Write a percentage that never says none or all where there are some, or some are missing.
+def format_share(share: float) -> str:
+    """Format a share of 1 in percent; only exactly 0 and 1 become 0.0 and 100.0.
 
     >>> rough_percent(0.0), rough_percent(4 / 8124), rough_percent(1 / 3), rough_percent(8120 / 8124)
     ('0.0', '<0.1', '33.3', '>99.9')
     """
-    said = percent(share)
-    if said == "0.0" and share > 0:
+    text = format_percent(share)
+    if text == "0.0" and share > 0:
         return "<0.1"
-    return ">99.9" if said == "100.0" and share < 1 else said
+    return ">99.9" if text == "100.0" and share < 1 else text
 
 
-def plural(n: int, word: str, many: str | None = None) -> str:
-    """Write a counted noun.
+def plural(n: int, singular: str, several: str | None = None) -> str:
+    """Format a count with its noun.
 
     >>> plural(1, "leaf", "leaves"), plural(1200, "row")
     ('1 leaf', '1,200 rows')
     """
-    return f"{n:,} {word if n == 1 else many or word + 's'}"
+    return f"{n:,} {singular if n == 1 else several or singular + 's'}"
 
 
 def safe(name: object) -> str:
-    r"""Make a name printable on one line: control, format and separator characters are written as escapes.
+    r"""Make a name printable on one line: control, format and separator characters become escapes.
 
     >>> safe("a\nb"), safe("\x1b[31mred"), safe("naïve ☃")
     ('a\\nb', '\\x1b[31mred', 'naïve ☃')
@@ -83,19 +83,19 @@ def safe(name: object) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return how many terminal columns a text takes: East Asian wide letters two, combining marks none.
+    """Return the width of a text in terminal columns: two for East Asian wide letters, none for combining marks.
 
     >>> display_width("Rome"), display_width("東京"), display_width("e\u0301")
     (4, 4, 1)
     """
-    if not NOT_ONE_WIDE.search(text):
+    if not _NOT_SINGLE_WIDTH.search(text):
         return len(text)
     wide = sum(unicodedata.east_asian_width(ch) in "WF" for ch in text)
     return len(text) + wide - sum(unicodedata.category(ch) in ("Mn", "Me") for ch in text)
 
 
 def pad(text: str, width: int) -> str:
-    """Fill up with spaces to a display width.
+    """Pad with spaces to a display width.
 
     >>> pad("東京", 6) + "|"
     '東京  |'
@@ -103,38 +103,38 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - display_width(text))
 
 
-def clip(text: str, width: int, dots: str = "…") -> str:
-    """Cut a text to a display width, marking the cut.
+def clip(text: str, width: int, ellipsis: str = "…") -> str:
+    """Truncate a text to a display width, with an ellipsis at the cut.
 
     >>> clip("flipper_length_mm <= 206.5", 12), clip("short", 12)
     ('flipper_len…', 'short')
     """
     if display_width(text) <= width:
         return text
-    kept, left = [], width - len(dots)
+    kept, left = [], width - len(ellipsis)
     for ch in text:
         left -= display_width(ch)
         if left < 0:
             break
         kept.append(ch)
-    return "".join(kept) + dots
+    return "".join(kept) + ellipsis
 
 
-def figure(value: float) -> str:
-    """Write a mean or a spread to five significant digits, whole numbers whole.
+def format_rounded(value: float) -> str:
+    """Format a measured number (a mean, a spread) to five significant digits.
 
     >>> figure(3932.7997), figure(1234567.8), figure(0.000123456), figure(4.0), figure(1 / 3)
     ('3,932.8', '1,234,568', '0.00012346', '4', '0.33333')
     """
     if value == 0 or not 1e-4 <= abs(value) < 1e15:
-        return number(float(f"{value:.5g}"))
+        return format_exact(float(f"{value:.5g}"))
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.5g}"
 
 
-def escape_markdown(said: str) -> str:
-    r"""Put a backslash before whatever Markdown could take for a mark.
+def escape_markdown(text: str) -> str:
+    r"""Escape the characters that have a meaning in Markdown.
 
     >>> print(escape_markdown("a|b *c* _d <e>"))
     a\|b \*c\* \_d \<e\>
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", said)
+    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", text)

@@ -1,6 +1,6 @@
-"""Cells laid out as lines of text: columns under each other, words wrapped, within a width.
+"""Layout of cells as lines of text: aligned columns, wrapped within a line width.
 
-The part of ``sheet`` that knows how wide letters are; it knows nothing of what the cells mean.
+Used by ``result_table`` and by front ends that align a few columns; knows display widths, not what cells mean.
 """
 
 from __future__ import annotations
@@ -12,130 +12,128 @@ from treewise._lib.text import clip, display_width, pad
 
 Style = Callable[[str], str]
 
-NARROWEST = 20  # a column of words is not made narrower than this; the rows are then written one below the other
-LABEL = 24  # of rows written one below the other: how wide a heading may be
-TALL = 3  # lines of a last column, above which it is written below its row, from margin to margin
-GAP = "  "
+MIN_TEXT_WIDTH = 20  # a text column is never narrower; rows are stacked instead
+MAX_CELL_LINES = 3  # a taller cell in the last column is moved below its row, across the full width
+_MAX_LABEL_WIDTH = 24  # of headings beside stacked cells
+_GAP = "  "
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = GAP) -> str:
-    """Put columns of cells under each other, as wide as they are.
+def align_columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = _GAP) -> str:
+    """Align cells in columns of their natural width; the columns in ``right`` are aligned to the right.
 
-    >>> print(aligned([["name", "rows"], ["food", "6"]], right=(1,)))
+    >>> print(align_columns([["name", "rows"], ["food", "6"]], right=(1,)))
     name  rows
     food     6
     """
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    on_the_right = [i in right for i in range(len(widths))]
-    return "\n".join(line for row in rows for line in laid_out(row, widths, on_the_right, gap=gap))
+    is_right = [i in right for i in range(len(widths))]
+    return "\n".join(line for row in rows for line in layout_row(row, widths, is_right, gap=gap))
 
 
-def fitted(wide: list[int], least: list[int], width: int | None) -> list[int] | None:
-    """Return how wide each column is within a line: words (those with a ``least``) give way, the widest first.
+def fit_widths(natural: list[int], least: list[int], width: int | None) -> list[int] | None:
+    """Return column widths that fit a line, or None: text columns (with a ``least`` width) shrink, the widest first.
 
-    >>> fitted([40, 5, 30], [20, 0, 20], 60)
+    >>> fit_widths([40, 5, 30], [20, 0, 20], 60)
     [25, 5, 26]
-    >>> fitted([40, 5, 30], [20, 0, 20], 40) is None
+    >>> fit_widths([40, 5, 30], [20, 0, 20], 40) is None
     True
     """
-    widths = list(wide)
-    over = sum(wide) + len(GAP) * (len(wide) - 1) - (width or math.inf)
-    while over > 0:
-        yielding = [i for i, room in enumerate(least) if room and widths[i] > room]
-        if not yielding:
+    widths = list(natural)
+    excess = sum(natural) + len(_GAP) * (len(natural) - 1) - (width or math.inf)
+    while excess > 0:
+        shrinkable = [i for i, minimum in enumerate(least) if minimum and widths[i] > minimum]
+        if not shrinkable:
             return None
-        widest = max(yielding, key=lambda i: widths[i])
-        widths[widest] -= 1
-        over -= 1
+        widths[max(shrinkable, key=lambda i: widths[i])] -= 1
+        excess -= 1
     return widths
 
 
-def laid_out(
+def layout_row(
     cells: Sequence[str],
     widths: Sequence[int],
     right: Sequence[bool],
-    joints: Sequence[str | None] | None = None,
-    gap: str = GAP,
+    breaks: Sequence[str | None] | None = None,
+    gap: str = _GAP,
 ) -> list[str]:
-    """Return the lines of one row: cells wrapped to their column, numbers and their titles to the right of theirs."""
-    joints = joints or [None] * len(cells)
-    parts = [wrapped(cell, w, joint) for cell, w, joint in zip(cells, widths, joints, strict=True)]
+    """Return the lines of one row, each cell wrapped within its column."""
+    breaks = breaks or [None] * len(cells)
+    wrapped = [wrap_text(cell, width, where) for cell, width, where in zip(cells, widths, breaks, strict=True)]
     lines = []
-    for i in range(max(map(len, parts))):
-        pieces = [part[i] if i < len(part) else "" for part in parts]
-        placed = [
-            " " * (w - display_width(piece)) + piece if to_right else pad(piece, w)
-            for piece, w, to_right in zip(pieces, widths, right, strict=True)
+    for i in range(max(map(len, wrapped))):
+        pieces = [cell_lines[i] if i < len(cell_lines) else "" for cell_lines in wrapped]
+        padded = [
+            " " * (width - display_width(piece)) + piece if is_right else pad(piece, width)
+            for piece, width, is_right in zip(pieces, widths, right, strict=True)
         ]
-        lines.append(gap.join(placed).rstrip())
+        lines.append(gap.join(padded).rstrip())
     return lines
 
 
-def with_last_below(
-    heads: Sequence[str],
+def layout_with_last_below(
+    headings: Sequence[str],
     cells: Sequence[Sequence[str]],
     widths: Sequence[int],
     right: Sequence[bool],
-    joints: Sequence[str | None],
+    breaks: Sequence[str | None],
     width: int,
-    strong: Style,
+    emphasis: Style,
 ) -> list[str]:
-    """Lay rows out with the words of the last column below the others: they are long, and have the whole line."""
-    margin = GAP * 3
+    """Lay out rows with the long text of the last column below the other cells, across the full width."""
+    margin = _GAP * 3
 
-    def both(row: Sequence[str]) -> list[str]:
-        below = wrapped(row[-1], width - len(margin), joints[-1])
-        return [*laid_out(row[:-1], widths, right[:-1], joints[:-1]), *(margin + line for line in below)]
+    def row_lines(row: Sequence[str]) -> list[str]:
+        below = wrap_text(row[-1], width - len(margin), breaks[-1])
+        return [*layout_row(row[:-1], widths, right[:-1], breaks[:-1]), *(margin + line for line in below)]
 
-    return [*map(strong, both(heads)), *(line for row in cells for line in both(row))]
+    return [*map(emphasis, row_lines(headings)), *(line for row in cells for line in row_lines(row))]
 
 
-def stacked(heads: Sequence[str], cells: Sequence[Sequence[str]], width: int, strong: Style) -> list[str]:
-    """Write rows one below the other, a line a cell: for windows too narrow to hold them side by side."""
-    heads = [clip(head, LABEL) for head in heads]
-    margin = max(map(display_width, heads)) + len(GAP)
+def layout_stacked(headings: Sequence[str], cells: Sequence[Sequence[str]], width: int, emphasis: Style) -> list[str]:
+    """Lay out each row as a block with one line per cell, for windows too narrow to hold the columns side by side."""
+    headings = [clip(heading, _MAX_LABEL_WIDTH) for heading in headings]
+    margin = max(map(display_width, headings)) + len(_GAP)
     lines: list[str] = []
     for row in cells:
         lines += [""] * bool(lines)
-        for head, cell in zip(heads, row, strict=True):
-            first, *others = wrapped(cell, max(width - margin, NARROWEST))
-            lines += [(strong(pad(head, margin)) + first).rstrip(), *(" " * margin + other for other in others)]
+        for heading, cell in zip(headings, row, strict=True):
+            first, *others = wrap_text(cell, max(width - margin, MIN_TEXT_WIDTH))
+            lines += [(emphasis(pad(heading, margin)) + first).rstrip(), *(" " * margin + other for other in others)]
     return lines
 
 
-def wrapped(text: str, width: int | None, joint: str | None = None) -> list[str]:
-    """Break a text at spaces into lines of a display width; only a word longer than a line is broken itself.
+def wrap_text(text: str, width: int | None, break_at: str | None = None) -> list[str]:
+    """Wrap a text at spaces within a display width; only a word longer than a line is broken itself.
 
-    With a ``joint`` it is broken there first, and elsewhere only where a part is longer than a line.
+    With ``break_at`` it is broken there first, and elsewhere only where a part is longer than a line.
 
-    >>> wrapped("age <= 31.5 and town in {Bari, Rome}", 14)
+    >>> wrap_text("age <= 31.5 and town in {Bari, Rome}", 14)
     ['age <= 31.5', 'and town in', '{Bari, Rome}']
-    >>> wrapped("age <= 31.5 and 3 < height <= 7", 18, " and ")
+    >>> wrap_text("age <= 31.5 and 3 < height <= 7", 18, " and ")
     ['age <= 31.5 and', '3 < height <= 7']
-    >>> wrapped("東京都渋谷区", 4)
+    >>> wrap_text("東京都渋谷区", 4)
     ['東京', '都渋', '谷区']
     """
     if width is None or display_width(text) <= width:
         return [text]
-    *firsts, last = text.split(joint) if joint else [text]
+    *firsts, last = text.split(break_at) if break_at else [text]
     lines: list[str] = []
     line = ""
-    for part in [*(first + (joint or "").rstrip() for first in firsts), last]:
-        whole = joint is not None and display_width(part) <= width
-        for word in [part] if whole else part.split(" "):
+    for part in [*(first + (break_at or "").rstrip() for first in firsts), last]:
+        fits = break_at is not None and display_width(part) <= width
+        for word in [part] if fits else part.split(" "):
             longer = f"{line} {word}" if line else word
             if display_width(longer) <= width:
                 line = longer
                 continue
             if line:
                 lines.append(line)
-            *full, line = chunks(word, width)
+            *full, line = _chunk_word(word, width)
             lines += full
     return [*lines, line] if line or not lines else lines
 
 
-def chunks(word: str, width: int) -> list[str]:
-    """Cut a word into pieces of a display width."""
+def _chunk_word(word: str, width: int) -> list[str]:
     pieces, room = [""], width
     for ch in word:
         room -= display_width(ch)

@@ -1,8 +1,8 @@
-"""Many independent pieces of work in threads, for explanations that repeat something a hundred times.
+"""Map a function over indices in threads, with results in order and prompt interruption.
 
-Stands at the foot of ``explain``: permutations (``importances.py``) and resamples (``stability``) are spread here. The
-core releases the interpreter while it works, so threads are enough and nothing is copied. Results are handed back in
-the order of the pieces, whichever thread was first, so that sums of them never depend on how many threads there were.
+Used by permutation importances and resampling. The core releases the GIL while it works, so threads suffice and nothing
+is copied. Results are yielded in index order whichever thread finishes first, so sums of them do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 Progress = Callable[[float], None]
-Work = Callable[[int, Progress], Result]  # (number of the piece, what to call now and then) → its result
+Work = Callable[[int, Progress], Result]  # (index, check_interrupt) → result
 
-AHEAD = 2  # pieces a thread may be ahead of who takes the results, so that few results are held at once
-
-
-class Stopped(Exception):  # noqa: N818 - nothing went wrong
-    """Raised inside a piece of work when nobody wants it any more."""
+_TASKS_AHEAD = 2  # submitted tasks per thread; bounds how many unread results are held
 
 
-def in_threads(work: Work[Result], count: int, workers: int, progress: Progress | None = None) -> Iterator[Result]:
-    """Yield the result of every piece, in order; ``progress`` is told the share that is done.
+class Cancelled(Exception):  # noqa: N818 - not an error
+    """Raised inside a task once its result is no longer needed."""
 
-    A piece calls what it is given now and then: there it ends when the caller has been interrupted.
 
-    >>> list(in_threads(lambda i, _: i * i, 4, workers=2))
+def map_in_threads(work: Work[Result], count: int, workers: int, progress: Progress | None = None) -> Iterator[Result]:
+    """Yield ``work(i, check_interrupt)`` for i from 0 to ``count`` − 1, in order; ``progress`` gets the fraction done.
+
+    A long task calls ``check_interrupt`` now and then; it raises there once the caller has been interrupted.
+
+    >>> list(map_in_threads(lambda i, _: i * i, 4, workers=2))
     [0, 1, 4, 9]
     """
     stopped = Event()
 
-    def go_on(_: float) -> None:
+    def check_interrupt(_: float) -> None:
         if stopped.is_set():
-            raise Stopped
+            raise Cancelled
 
     with ThreadPoolExecutor(max(1, min(workers, count)), thread_name_prefix="treewise") as pool:
-        waiting: deque[Future[Result]] = deque()
+        pending: deque[Future[Result]] = deque()
         try:
-            for taken in range(count):
-                while len(waiting) < AHEAD * workers and taken + len(waiting) < count:
-                    waiting.append(pool.submit(work, taken + len(waiting), go_on))
-                yield waiting.popleft().result()
+            for done in range(count):
+                while len(pending) < _TASKS_AHEAD * workers and done + len(pending) < count:
+                    pending.append(pool.submit(work, done + len(pending), check_interrupt))
+                yield pending.popleft().result()
                 if progress is not None:
-                    progress((taken + 1) / count)
-        finally:  # also when interrupted: what has not begun never does, what runs ends at its next call
+                    progress((done + 1) / count)
+        finally:  # also when interrupted: cancel what has not begun, and stop what runs at its next check
             stopped.set()
-            for future in waiting:
+            for future in pending:
                 future.cancel()

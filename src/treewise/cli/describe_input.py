@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from treewise._lib.text import count, plural, safe
+from treewise._lib.text import format_count, plural, safe
 from treewise.cli.inputs import read_data
 from treewise.cli.messages import in_options
 from treewise.cli.output import remark
@@ -83,17 +83,17 @@ def task_line(training_set: TrainingSet) -> str:
     """Say what is being predicted, so that a wrong guess is seen at once."""
     import numpy as np
 
-    from treewise._lib.text import figure
+    from treewise._lib.text import format_rounded
 
     target = training_set.target
     name = safe(target.name)
     if target.task == "regression":
         raw = training_set.raw
-        low, mean, high = (figure(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
+        low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
         return f"regression of {name}: {low} to {high}, mean {mean}"
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    listed = [form.format(safe(label), count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    listed = [form.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
     more = f", … {len(listed)} classes" if len(listed) > MOST_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
     return f"classification of {name}: {', '.join(listed[:MOST_LISTED])}{more}{positive}"

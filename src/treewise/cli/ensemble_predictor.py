@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treewise._lib.text import percent, plural, safe
+from treewise._lib.text import format_percent, plural, safe
 from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class EnsemblePredictor:
     def typed(self, rows: Sequence[dict[str, Any]]) -> Table:
         """Read rows that are typed in; of a column that some tree asks about, something must be said."""
         from treewise.data.table import read
-        from treewise.predict.predict import nor_has_it
+        from treewise.predict.predict import also_missing
 
         needed = asked_columns(self.trees)
         for row in rows:
@@ -35,7 +35,7 @@ class EnsemblePredictor:
             if gone:
                 raise ColumnError(
                     f'the row has no column "{safe(gone[0])}", which some of the trees ask for.'
-                    f"{did_you_mean(gone[0], row)}{nor_has_it(gone[1:])}"
+                    f"{did_you_mean(gone[0], row)}{also_missing(gone[1:])}"
                     " A value that is not known can be left open: COLUMN="
                 )
         cells = [{**dict.fromkeys(self.trees.columns), **row} for row in rows]
@@ -59,7 +59,7 @@ class EnsemblePredictor:
             said.append(sentence)
             if shares is not None:
                 each = zip(self.trees.classes, shares[i].tolist(), strict=True)
-                said.append("  ".join(f"{safe(label)} {percent(share)} %" for label, share in each))
+                said.append("  ".join(f"{safe(label)} {format_percent(share)} %" for label, share in each))
         return said
 
     def notes(self, table: Table) -> list[str]:
@@ -70,12 +70,12 @@ class EnsemblePredictor:
 
         notes = []
         for encoding in self.trees.encodings:
-            if not encoding.categorical or encoding.name not in asked_columns(self.trees):
+            if not encoding.is_categorical or encoding.name not in asked_columns(self.trees):
                 continue
             column = table[encoding.name]
-            rows = np.flatnonzero(encode.apply(encoding, column, table.name) == encode.UNSEEN)
+            rows = np.flatnonzero(encode.encode_column(encoding, column, table.name) == encode.UNSEEN)
             if len(rows):
-                labels = sorted({column.say(row) for row in rows[:1000].tolist()})
+                labels = sorted({column.format_cell(row) for row in rows[:1000].tolist()})
                 said = f"never-seen {listing(labels, most=3)} in {plural(len(rows), 'row')}"
                 notes.append(f"{safe(encoding.name)}: {said}")
         return notes

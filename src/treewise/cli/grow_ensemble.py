@@ -133,7 +133,7 @@ def say_grown(ensemble: Ensemble, seconds: float, before: tuple[str, ...], advis
 
 def show_many(ensemble: Ensemble, whole: bool = False) -> None:
     """Print what many trees are; of boosting, its rounds."""
-    say_styled(ensemble.summary().to_text(strong=bold if has_style() else str))
+    say_styled(ensemble.summary().to_text(emphasis=bold if has_style() else str))
     show_rounds(ensemble, whole)
 
 

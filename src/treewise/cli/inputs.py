@@ -190,7 +190,7 @@ def read_model_and_data(
 def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USUAL) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.data.csv_file import CsvFormat
-    from treewise.data.table import read, read_bytes, read_markers
+    from treewise.data.table import parse_na_values, read, read_bytes
 
     if given == "-":
         content = sys.stdin.buffer.read()
@@ -198,7 +198,7 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USU
             return read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", read_markers(na_values), CsvFormat(*form))
+        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*form))
     path = Path(given).expanduser()
     if given.lower().endswith(ROW_ENDINGS) and path.is_file():
         return read_json_rows(path.read_bytes(), path.name, na_values)

@@ -87,7 +87,7 @@ def content(shown: Displayable, form: str, most: int | None) -> str:
         return shown.to_csv()
     if form == "markdown":
         return shown.to_markdown(most)
-    return shown.to_html(most) if form == "html" else shown.to_text(most=most) + "\n"
+    return shown.to_html(most) if form == "html" else shown.to_text(max_rows=most) + "\n"
 
 
 def form_for(

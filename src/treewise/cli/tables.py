@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treewise._lib.result_table import aligned
-from treewise._lib.text import number, safe
+from treewise._lib.result_table import align_columns
+from treewise._lib.text import format_exact, safe
 from treewise.errors import ParameterError
 
 FORMS = ("csv", "json", "jsonl", "parquet", "text")
@@ -51,7 +51,7 @@ def frame_content(frame: Any, form: str) -> str | bytes:
     if form == "csv":
         return str(frame.write_csv())
     if form == "text":
-        return aligned([list(map(safe, frame.columns)), *(list(map(cell, row)) for row in frame.rows())]) + "\n"
+        return align_columns([list(map(safe, frame.columns)), *(list(map(cell, row)) for row in frame.rows())]) + "\n"
     lines = str(frame.write_ndjson())
     if form == "jsonl":
         return lines
@@ -62,7 +62,7 @@ def cell(value: object) -> str:
     """Write one cell for people."""
     if value is None:
         return ""
-    return number(value) if isinstance(value, float) else safe(value)
+    return format_exact(value) if isinstance(value, float) else safe(value)
 
 
 def json_text(value: dict[str, Any]) -> str:

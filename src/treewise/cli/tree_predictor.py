@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treewise._lib.text import percent, plural, safe
+from treewise._lib.text import format_percent, plural, safe
 from treewise.cli.messages import in_options
 from treewise.cli.output import remark
 from treewise.errors import ColumnError, did_you_mean, listing
@@ -70,14 +70,14 @@ class TreePredictor:
 def read_typed(tree: Tree, rows: Sequence[dict[str, Any]]) -> Table:
     """Read rows typed in; a column may be left out where no row's path asks for it, as in Python."""
     from treewise.data.table import read
-    from treewise.predict.predict import encoded, find_nodes, na_values, refuse_unsaid
+    from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, na_values
 
     cells = [{**dict.fromkeys(tree.columns), **row} for row in rows]
     table = read(cells, name="the row" if len(rows) == 1 else "the rows", na_values=na_values(tree))
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
+    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
     for i, row in enumerate(rows):
         try:
-            refuse_unsaid(tree, row, nodes[i : i + 1])
+            check_mentioned(tree, row, nodes[i : i + 1])
         except ColumnError as error:
             said = str(error).removesuffix(" (None says that it is missing.)")
             raise ColumnError(f"{said} A value that is not known can be left open: COLUMN=") from None
@@ -102,23 +102,23 @@ def never_seen(tree: Tree, table: Table) -> list[str]:
     import numpy as np
 
     from treewise.data.encoding import UNSEEN
-    from treewise.predict.predict import encoded, find_nodes
+    from treewise.predict.predict import encode_columns, find_leaves
 
-    columns = encoded(tree, table)
+    columns = encode_columns(tree, table)
     new = {
         i: values == UNSEEN
         for i, (encoding, values) in enumerate(zip(tree.encodings, columns, strict=True))
-        if encoding.categorical and values is not None
+        if encoding.is_categorical and values is not None
     }
     if not any(cells.any() for cells in new.values()):
         return []
-    nodes, notes = find_nodes(tree, columns, len(table)), []
+    nodes, notes = find_leaves(tree, columns, len(table)), []
     for i, cells in new.items():
         rows = np.flatnonzero(cells & np.array(asked_on_the_way(tree, i))[nodes])
         if not len(rows):
             continue
         name = tree.columns[i]
-        labels = sorted({table[name].say(row) for row in rows[:1000].tolist()})
+        labels = sorted({table[name].format_cell(row) for row in rows[:1000].tolist()})
         ends = [str(node) for node in np.unique(nodes[rows]).tolist()]
         where = f"node{'s' if len(ends) > 1 else ''} {listing(ends, most=5)}"
         said = f"never-seen {listing(labels, most=3)} in {plural(len(rows), 'row')}"
@@ -162,28 +162,28 @@ def how_sure(tree: Tree, node: int, asked: TypedRow) -> list[str]:
     """Say the probabilities of a node, and their intervals, where they are asked for."""
     import numpy as np
 
-    from treewise._lib.text import figure
-    from treewise.predict.leaf_probabilities import LeafProbabilities, shares
-    from treewise.predict.predict import intervals_of
+    from treewise._lib.text import format_rounded
+    from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities
+    from treewise.predict.predict import node_intervals
 
     if not (asked.proba or asked.interval):
         return []
     at = np.array([node])
     sure = f"{100 * asked.confidence:g} % interval"
-    ends = intervals_of(tree, at, asked.confidence)[0] if asked.interval else None
+    ends = node_intervals(tree, at, asked.confidence)[0] if asked.interval else None
     if tree.task == "regression":
         if ends is None:
             return []
         known = np.isfinite(ends).all()
         return [
-            f"{sure} {figure(float(ends[0]))} to {figure(float(ends[1]))}"
+            f"{sure} {format_rounded(float(ends[0]))} to {format_rounded(float(ends[1]))}"
             if known
             else f"{sure}: a single row has none"
         ]
     said = []
     for i, (label, share) in enumerate(
-        zip(tree.classes, shares(tree, at, LeafProbabilities.of(asked.estimate))[0], strict=True)
+        zip(tree.classes, class_probabilities(tree, at, LeafProbabilities.of(asked.estimate))[0], strict=True)
     ):
-        between = "" if ends is None else f" ({sure} {percent(ends[i, 0])} to {percent(ends[i, 1])})"
-        said.append(f"{safe(label)} {percent(share)} %{between}")
+        between = "" if ends is None else f" ({sure} {format_percent(ends[i, 0])} to {format_percent(ends[i, 1])})"
+        said.append(f"{safe(label)} {format_percent(share)} %{between}")
     return ["  ".join(said)]

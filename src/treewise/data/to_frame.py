@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
     """Make a polars dataframe of columns, each with the kind of its values and the values.
 
-    >>> to_frame({"class": ("label", ["a", 1]), "rows": ("whole", [3, None])}).rows()
+    >>> to_frame({"class": ("label", ["a", 1]), "rows": ("count", [3, None])}).rows()
     [('a', 3), ('1', None)]
     """
     import polars as pl
 
-    types = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "share": pl.Float64, "flag": pl.Boolean}
+    types = {"text": pl.String, "count": pl.Int64, "number": pl.Float64, "share": pl.Float64, "flag": pl.Boolean}
     series = []
     for name, (kind, values) in columns.items():
         dtype: Any = types.get(kind)
         if kind == "label":
             dtype = label_type([v for v in values if v is not None])
-        elif kind == "whole" and any(isinstance(v, float) and v != int(v) for v in values):  # rows with weights
+        elif kind == "count" and any(isinstance(v, float) and v != int(v) for v in values):  # rows with weights
             dtype = pl.Float64
         if dtype == pl.String:
             values = [in_text(v) for v in values]

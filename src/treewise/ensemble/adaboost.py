@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from treewise import _core
-from treewise._lib.text import percent, plural
+from treewise._lib.text import format_percent, plural
 from treewise._version import __version__
 from treewise.ensemble.adaboost_update import Classes, Distribution, WeightUpdate
 from treewise.ensemble.grow import kept_of, problem_of_many, too_good
@@ -174,12 +174,13 @@ class BoostingRun:
 
     def no_hope(self, found: WeightUpdate) -> str:
         """Say why a learner ends it."""
-        chance = percent(1 - 1 / self.n_classes)
+        chance = format_percent(1 - 1 / self.n_classes)
         depth = self.training_set.settings.max_depth
         deeper = "" if depth is None else f" Trees deeper than {depth} may."
         if self.number == 0:
             return (
-                f"The first tree gets {percent(float(found.error))} % wrong, no better than chance ({chance} %): it is"
+                f"The first tree gets {format_percent(float(found.error))} % wrong, "
+                f"no better than chance ({chance} %): it is"
                 f" all there is, for boosting needs learners that do better.{deeper}"
             )
         return f"After {plural(self.number, 'tree')} none does better than chance ({chance} % wrong) any more.{deeper}"

@@ -10,7 +10,7 @@ table's), below everything that grows many trees. What is drawn depends on the s
 
 so trees can be grown in any order, and k trees are the first k of k + 1. ``stir`` is the finaliser of splitmix64
 (Steele, Lea and Flood 2014; ``_lib/rng.py``): a number for each number, without a state to be carried along. The core
-draws the same bags (``src/core/bags.cpp``); the functions at the end of this file are there to be read, and to test it.
+draws the same bags (``core/forest/bootstrap.cpp``); the functions at the end of this file are there to be read, and to test it.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
 def draw(key: int, n: int, drawn: int, replace: bool) -> Ints:
     """Return how often each of n things is drawn.
 
-    >>> draw(stir(0, 0), 5, 5, replace=True).tolist(), draw(stir(0, 0), 5, 3, replace=False).tolist()
+    >>> draw(mix64(0, 0), 5, 5, replace=True).tolist(), draw(mix64(0, 0), 5, 3, replace=False).tolist()
     ([0, 1, 0, 4, 0], [1, 0, 1, 1, 0])
     """
     if replace:

@@ -1,6 +1,6 @@
 """Growing many trees: what was asked → bags → the core → an Ensemble; and more trees of the same.
 
-Stands between the doors (``forests.py``, ``bagging.py``) and the core (``src/core/forest.cpp``), as ``train/grow.py`` does
+Stands between the doors (``forests.py``, ``bagging.py``) and the core (``src/core/forest/``), as ``train/grow.py`` does
 for one tree. A member is exactly the tree that ``grow`` grows on the rows of its bag, a row that was drawn twice
 weighing twice: limits count different rows, and limits that are shares are shares of the bag.
 """

@@ -26,17 +26,17 @@ from treewise import _core
 from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MIN
 from treewise.errors import ColumnError, DataError, did_you_mean
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities
 from treewise.predict.predict import (
-    as_row,
-    encoded_columns,
-    for_core,
+    also_missing,
+    answering_nodes,
+    encode_used_columns,
     label_array,
-    nodes_that_speak,
-    nor_has_it,
-    read_for,
+    read_rows,
+    series_as_dict,
+    to_core_columns,
 )
-from treewise.predict.single_row import UNSAID, Reader
+from treewise.predict.single_row import NOT_GIVEN, RowReader
 from treewise.tree.arrays import LEAF, MULTIWAY
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class ForestPredictor:
         self.voter = voter_of(ensemble, self.unit)
         self.said = said_by(ensemble)
         self.width = max(1, len(ensemble.classes))
-        self.reader = Reader(ensemble, list(self.voter.asked))
+        self.reader = RowReader(ensemble, list(self.voter.asked))
         self.codes = [
             {None: -1, **{level: code for code, level in enumerate(ensemble.encodings[i].levels)}}
-            if ensemble.encodings[i].categorical
+            if ensemble.encodings[i].is_categorical
             else None
             for i in self.reader.used
         ]
@@ -78,10 +78,10 @@ class ForestPredictor:
         if values is None:
             return None
         if reader.only_numbers:
-            return None if UNSAID in values else self.voter.row(values, (), self.said)
+            return None if NOT_GIVEN in values else self.voter.row(values, (), self.said)
         numbers, integers = [], []
         for value, numeric, codes in zip(values, reader.numeric, self.codes, strict=True):
-            if value is UNSAID:
+            if value is NOT_GIVEN:
                 return None
             if numeric:
                 numbers.append(value)
@@ -100,15 +100,15 @@ class ForestPredictor:
 
     def read(self, data: Any) -> tuple[Columns, int, bool]:
         """Read what is to be predicted; return its encoded columns, the number of rows, and whether it is a row."""
-        data = as_row(self.ensemble, data)
-        table, single = read_for(self.ensemble, data)
+        data = series_as_dict(self.ensemble, data)
+        table, single = read_rows(self.ensemble, data)
         columns = self.encoded(table)
         self.refuse_unsaid(data, columns, len(table))
         return columns, len(table), single
 
     def encoded(self, table: Table) -> Columns:
         """Encode the columns that some tree asks about; the others stay None."""
-        return encoded_columns(self.ensemble, table, set(self.reader.used), self.who_asks)
+        return encode_used_columns(self.ensemble, table, set(self.reader.used), self.who_asks)
 
     def who_asks(self, column: int) -> str:
         """Say which node first asks for a column."""
@@ -123,14 +123,14 @@ class ForestPredictor:
             return
         ensemble = self.ensemble
         unsaid = [i for i in self.reader.used if ensemble.columns[i] not in data]
-        place = self.voter.first_asking(for_core(ensemble.encodings, columns), unsaid) if unsaid else None
+        place = self.voter.first_asking(to_core_columns(ensemble.encodings, columns), unsaid) if unsaid else None
         if place is not None:
             tree, node = place
             asked = int(ensemble[tree].arrays.column[node])
             name, others = ensemble.columns[asked], [ensemble.columns[i] for i in unsaid if i != asked]
             raise ColumnError(
                 f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
-                f"{did_you_mean(name, map(str, data))}{nor_has_it(others)} (None says that it is missing.)"
+                f"{did_you_mean(name, map(str, data))}{also_missing(others)} (None says that it is missing.)"
             )
 
     def sums(
@@ -138,7 +138,7 @@ class ForestPredictor:
     ) -> Floats:
         """Add up what the trees say of each row; values in the ensemble's ``unit``."""
         found = np.zeros((n_rows, self.width))
-        wrapped = for_core(self.ensemble.encodings, columns)
+        wrapped = to_core_columns(self.ensemble.encodings, columns)
         self.voter.add(wrapped, n_rows, said or self.said, 0, len(self.ensemble), found, n_jobs=n_jobs, **more)
         return found
 
@@ -211,7 +211,7 @@ def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.Voter:
         held, said = {**held, "value": members.value / unit}, said / unit
     return _core.Voter(
         held,
-        [len(e.levels) if e.categorical else -1 for e in encodings],
+        [len(e.levels) if e.is_categorical else -1 for e in encodings],
         [e.kind in ("integer", "datetime") for e in encodings],
         np.ascontiguousarray(ensemble.votes, np.float64),
         len(ensemble.classes),
@@ -241,9 +241,12 @@ def derived_answers(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Fl
     for t in np.unique(owner).tolist():
         here = np.flatnonzero(owner == t)
         tree = ensemble[t]
-        speakers = nodes_that_speak(tree, nodes[here] - members.start[t])
+        speakers = answering_nodes(tree, nodes[here] - members.start[t])
         if ensemble.classes:
-            labels[here], said[here] = tree.arrays.label[speakers], shares(tree, speakers, LeafProbabilities())
+            labels[here], said[here] = (
+                tree.arrays.label[speakers],
+                class_probabilities(tree, speakers, LeafProbabilities()),
+            )
         else:
             said[here, 0] = tree.arrays.value[speakers]
     return nodes, labels, said
@@ -300,7 +303,7 @@ def decision_function(ensemble: Ensemble, data: Any) -> Any:
 def apply(ensemble: Ensemble, data: Any) -> Array:
     """Return the number of the node each row ends at in each tree: rows × trees; of a single row one a tree."""
     columns, n_rows, single = ensemble.voting.read(data)
-    ends: Array = ensemble.voting.voter.ends(for_core(ensemble.encodings, columns), n_rows)
+    ends: Array = ensemble.voting.voter.ends(to_core_columns(ensemble.encodings, columns), n_rows)
     return ends[0] if single else ends
 
 
@@ -325,7 +328,7 @@ def staged_predict_proba(ensemble: Ensemble, data: Any) -> Iterator[Floats]:
 def staged_sums(ensemble: Ensemble, columns: Columns, n_rows: int) -> Iterator[tuple[int, Floats]]:
     """Yield how many trees have spoken, and the sums of what they said: the same array, which goes on growing."""
     voting, sums = ensemble.voting, np.zeros((n_rows, ensemble.voting.width))
-    wrapped = for_core(ensemble.encodings, columns)
+    wrapped = to_core_columns(ensemble.encodings, columns)
     for t in range(len(ensemble)):
         voting.voter.add(wrapped, n_rows, voting.said, t, t + 1, sums)
         yield t + 1, sums

@@ -85,16 +85,16 @@ class Rounds(Displayable, Sequence[Round]):
     def __iter__(self) -> Iterator[Round]:
         return iter(self.rounds)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Lay the rounds out, one a line."""
         headings = (
-            ColumnSpec("round", "whole"),
-            ColumnSpec("learner", joint=", "),
+            ColumnSpec("round", "count"),
+            ColumnSpec("learner", break_at=", "),
             ColumnSpec("error", "number", title="error ε"),
             ColumnSpec("vote", "number", title="vote α"),
             ColumnSpec("z", "number"),
             ColumnSpec("training_error", "share", title="training error %"),
-            ColumnSpec("bound", "share", title="at most %", write=at_most),
+            ColumnSpec("bound", "share", title="at most %", formatter=at_most),
         )
         rows = [(r.number, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for r in self.rounds]
         if not self.boosted:
@@ -103,7 +103,9 @@ class Rounds(Displayable, Sequence[Round]):
             )
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
         below = tuple(said for said in (self.legend, self.unbounded, self.set_votes, self.stopped) if said)
-        return ResultTable(title, headings, rows, below=below, of="round", most=MOST_ROUNDS, last=LAST_ROUNDS)
+        return ResultTable(
+            title, headings, rows, below=below, row_name="round", max_rows=MOST_ROUNDS, last_rows=LAST_ROUNDS
+        )
 
     @property
     def legend(self) -> str:
@@ -215,9 +217,9 @@ def in_words(tree: Tree) -> str:
     if tree.depth > 1 or len(branches) > MOST_BRANCHES:
         return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
-        test = in_a_cell(tree.words(branches[0]), split) if len(branches) == 2 else safe(split.column)
+        test = in_a_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)
         return f"always {answers.pop()} ({test} only tells how surely)"
-    said = [f"{in_a_cell(tree.words(node), split)} → {safe(tree.prediction(node))}" for node in branches]
+    said = [f"{in_a_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
     return ", ".join(said)

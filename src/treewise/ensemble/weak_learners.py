@@ -1,7 +1,7 @@
 """The learners of boosting: a tree for each round's weights, and what it says of every row of the table.
 
 Stands below ``boosting.py``. All three ways give ordinary trees: on rows weighed by the round's weights, which for
-stumps is done on columns that the core sorted once (``src/core/boost.cpp``: the same trees, many times as fast), or on
+stumps is done on columns that the core sorted once (``src/core/forest/``: the same trees, many times as fast), or on
 rows drawn by them.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, safe
+from treewise._lib.text import format_rounded, plural, safe
 from treewise.ensemble.adaboost import BoostingRun
 from treewise.ensemble.adaboost_update import Distribution, WeightUpdate
 from treewise.ensemble.grow import same_problem
@@ -80,17 +80,17 @@ class WorkedRound(Displayable):
 
     # -- shown ----------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Lay out every row."""
         b, after = self.number, self.next_weights
         headings = (
-            ColumnSpec("row", "whole"),
+            ColumnSpec("row", "count"),
             ColumnSpec("truth", "label", title=safe(self.target)),
             ColumnSpec("said", "label"),
             ColumnSpec("wrong", "flag"),
             ColumnSpec("weight", "number", title=f"D_{b}"),
             ColumnSpec("next_weight", "number", title=f"D_{b + 1}"),
-            ColumnSpec("how", only="words", title=f"how D_{b + 1} comes about"),
+            ColumnSpec("how", only="text", title=f"how D_{b + 1} comes about"),
         )
         rows = [
             (
@@ -113,9 +113,9 @@ class WorkedRound(Displayable):
         found = {"round": self.number, "learner": self.learner, "error": self.error, "vote": self.vote, "z": z}
         return {**found, **super().to_dict()}
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return every row, and the hardest ones."""
-        return (self.sheet(),) if self.after is None else (self.sheet(), self.hardest())
+        return (self.result_table(),) if self.after is None else (self.result_table(), self.hardest())
 
     def hardest(self) -> ResultTable:
         """Lay out the rows of largest weight after the round."""
@@ -123,9 +123,9 @@ class WorkedRound(Displayable):
         assert shares is not None
         order = np.argsort(-shares, kind="stable")[:HARDEST]
         headings = (
-            ColumnSpec("row", "whole"),
+            ColumnSpec("row", "count"),
             ColumnSpec("truth", "label", title=safe(self.target)),
-            ColumnSpec("mistakes", "whole", title="times wrong"),
+            ColumnSpec("mistakes", "count", title="times wrong"),
             ColumnSpec("weight", "number", title=f"D_{self.number + 1}"),
             ColumnSpec("times_equal", "number", title="times an equal share"),
         )
@@ -151,7 +151,7 @@ class WorkedRound(Displayable):
     def said_share(self, units: int, whole: Distribution) -> str:
         """Write a weight."""
         share = Fraction(units, whole.total)
-        return f"{share}" if self.as_fractions else figure(float(share))
+        return f"{share}" if self.as_fractions else format_rounded(float(share))
 
     @property
     def epsilon(self) -> str:
@@ -171,19 +171,19 @@ class WorkedRound(Displayable):
             return (f"ε_{b} = 0: no row is said wrongly.",)
         terms = [self.said_share(int(self.before.units[i]), self.before) for i in at[:MOST_TERMS]]
         added = f"the sum of D_{b} over {plural(len(at), 'row')}" if len(at) > MOST_TERMS else " + ".join(terms)
-        values = [added, self.epsilon, figure(self.error)]
+        values = [added, self.epsilon, format_rounded(self.error)]
         found = [f"ε_{b} = {' = '.join(dict.fromkeys(values))}, the weight of the rows it gets wrong"]
         if self.after is None:
             return tuple(found)
         rate = "" if self.reckoning.learning_rate == 1.0 else f"{self.reckoning.learning_rate:g} · "
         odds = f"log({bracketed(self.right_share)}/{bracketed(self.epsilon)})"
         odds = odds if self.reckoning.n_classes == 2 else f"({odds} + log {self.reckoning.n_classes - 1})"
-        found.append(f"α_{b} = {rate}½ {odds} = {figure(self.vote)}, its vote")
+        found.append(f"α_{b} = {rate}½ {odds} = {format_rounded(self.vote)}, its vote")
         if self.reckoning.n_classes == 2 and not rate:
             under = f"{bracketed(self.epsilon)} · {bracketed(self.right_share)}"
-            found.append(f"z_{b} = 2 √({under}) = {figure(self.reckoning.z)}")
+            found.append(f"z_{b} = 2 √({under}) = {format_rounded(self.reckoning.z)}")
         else:
-            found.append(f"z_{b} = (1 − ε) e^−α + ε e^α = {figure(self.reckoning.z)}")
+            found.append(f"z_{b} = (1 − ε) e^−α + ε e^α = {format_rounded(self.reckoning.z)}")
         found.append(f"D_{b + 1} = D_{b} · e^−α/z where it is right, D_{b} · e^α/z where it is wrong{self.simplified}")
         return tuple(found)
 
@@ -204,7 +204,7 @@ class WorkedRound(Displayable):
         new = self.said_share(int(self.after.units[i]), self.after)
         k, wrong = self.reckoning.n_classes, bool(self.wrong[i])
         if self.reckoning.learning_rate != 1.0:
-            return f"{old} · {figure(self.reckoning.factors[wrong])} = {new}"
+            return f"{old} · {format_rounded(self.reckoning.factors[wrong])} = {new}"
         over = old if not wrong or k == 2 else f"{k - 1} · {old}"
         return f"{over} / ({k} · {self.epsilon if wrong else self.right_share}) = {new}"
 
@@ -216,7 +216,7 @@ class WorkedRound(Displayable):
         k = self.reckoning.n_classes
         if self.reckoning.learning_rate != 1.0:
             share = self.after.units[self.wrong].sum() / self.after.total
-            return (f"The rows it gets wrong now weigh {figure(float(share))} of 1.",)
+            return (f"The rows it gets wrong now weigh {format_rounded(float(share))} of 1.",)
         why = "as much as the others" if k == 2 else "so that it would do no better than chance"
         return (f"The rows it gets wrong now weigh {k - 1}/{k} of all, {why}: the next one has to look elsewhere.",)
 

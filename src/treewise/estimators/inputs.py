@@ -19,10 +19,10 @@ import numpy.typing as npt
 from scipy.sparse import issparse  # type: ignore[import-untyped]
 from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
 
-from treewise._lib.text import number, plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import ColumnBuilder
-from treewise.data.table import Column, Table, read, read_markers
+from treewise.data.column import LazyColumns
+from treewise.data.table import Column, Table, parse_na_values, read
 from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import name_beside
 from treewise.tree.arrays import Target
@@ -52,7 +52,7 @@ def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
     """Read the X of ``fit``."""
     X, has_columns = look_at(X)
     table = read(X, name="X")
-    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), read_markers(na_values))
+    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), parse_na_values(na_values))
 
 
 def look_at(X: Any) -> tuple[Any, bool]:
@@ -139,7 +139,7 @@ def check_width(width: int, features: FeatureTable, who: str) -> None:
 def renamed(table: Table, names: Sequence[str]) -> Table:
     """Return the table with other names for its columns."""
     columns = {new: partial(rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
-    return replace(table, columns=ColumnBuilder(columns, table.n_rows))
+    return replace(table, columns=LazyColumns(columns, table.n_rows))
 
 
 def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
@@ -212,10 +212,10 @@ def one_dimension(y: Any) -> Array:
 def read_quantities(y: Any, who: str) -> Column:
     """Read y as numbers."""
     _, column = read_y(y, who)
-    if column.form not in ("int", "float") and not encode.classes(column)[0]:
+    if column.form not in ("int", "float") and not encode.encode_classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
-            f"y does not hold numbers ({column.say(row)} in row {row + 1:,})."
+            f"y does not hold numbers ({column.format_cell(row)} in row {row + 1:,})."
             f" {counterpart(who, 'Classifier')} is for classes."
         )
     return column
@@ -256,7 +256,8 @@ def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) ->
     odd = np.flatnonzero(there & ~whole)
     if len(odd):
         raise DataError(
-            f"y is a continuous target ({number(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), not classes."
+            f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
+            "not classes."
             f" Use {counterpart(who, 'Regressor')}, or make classes of it first."
         )
 
@@ -280,7 +281,7 @@ def with_target(table: Table, column: Column) -> Table:
         )
     name = name_beside(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
-    together = ColumnBuilder({**columns, name: replace(column, name=name)}, len(table))
+    together = LazyColumns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)
 
 

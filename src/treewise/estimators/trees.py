@@ -21,9 +21,8 @@ from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
 from treewise.predict import predict
-from treewise.prune.grow_and_prune import grow_and_prune
-from treewise.prune.tree_sequence import nested_trees
-from treewise.train.grow import PRUNING, grow, grow_training_set, pruning_for
+from treewise.prune.tree_sequence import find_nested_trees
+from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 
 
@@ -46,9 +45,7 @@ class TreeEstimator(Estimator):
         """Grow the tree, and prune it where that is asked for."""
         valid = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
-        if wanted is None:
-            return grow_training_set(given.training_set, n_jobs=self.n_jobs)
-        return grow_and_prune(given.training_set, wanted, self.n_jobs)
+        return grow_prepared(given.training_set, wanted, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the node each row ends at."""
@@ -72,7 +69,7 @@ class TreeEstimator(Estimator):
         [0.0, 0.167, 1.389]
         """
         full = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0).fit(X, y, sample_weight)
-        alphas, impurities = nested_trees(full.tree_).path
+        alphas, impurities = find_nested_trees(full.tree_).path
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def get_depth(self) -> int:
@@ -152,8 +149,8 @@ class TreeClassifier(BaseClassifier, TreeEstimator):
         """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
-        speakers = predict.nodes_that_speak(self.tree_, nodes)
-        return self._classes_at(predict.answers_of(self.tree_, speakers, estimate))
+        speakers = predict.answering_nodes(self.tree_, nodes)
+        return self._classes_at(predict.predict_at_nodes(self.tree_, speakers, estimate))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
         """Return the probability of each class for each row, from the counts of the leaf it ends at.

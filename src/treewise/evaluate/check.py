@@ -22,8 +22,8 @@ from treewise.evaluate import evaluate as measure
 from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
 from treewise.evaluate.routes import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
-from treewise.predict.costs import EQUAL, CostMatrix, cost_of
-from treewise.predict.predict import apply, na_values, nodes_that_speak
+from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
+from treewise.predict.predict import answering_nodes, apply, na_values
 from treewise.train.true_labels import (
     Ints,
     answers,
@@ -61,7 +61,7 @@ def check(
     rows = rows_with_answers(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
     tree = with_classes_of(as_compared(with_levels_of(tree, table), column), column)
-    nodes = nodes_that_speak(tree, np.atleast_1d(apply(tree, table)))
+    nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     held = LeafRows(tree, table, column, rows, nodes, weight[rows])
     return held.by_classes() if tree.task == "classification" else held.by_numbers()
 
@@ -81,7 +81,7 @@ class LeafRows:
         """Compare what leaves say with the classes of their rows."""
         truth, labels = class_places(self.tree, self.column)
         there = LeafTally.of(self.nodes, truth, self.weight, len(labels))
-        cost, known, leaves = cost_of(self.tree), len(self.tree.classes), []
+        cost, known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0
         for node in self._listed():
             counts = there.counts(node)
@@ -104,7 +104,7 @@ class LeafRows:
 
     def by_numbers(self) -> Check:
         """Compare what leaves say with the means of their rows: within Student's interval they agree."""
-        values, leaves = encode.numbers(self.column), []
+        values, leaves = encode.encode_numbers(self.column), []
         order = np.argsort(self.nodes, kind="stable")
         first = np.searchsorted(self.nodes[order], np.arange(len(self.tree) + 1)).tolist()
         for node in self._listed():
@@ -174,7 +174,7 @@ class LeafRows:
         """
         number = np.zeros(len(self.table), np.int64)
         for name in self._columns:
-            values = encode.apply(self.tree.encoding_of(name), self.table[name], self.table.name)
+            values = encode.encode_column(self.tree.encoding_of(name), self.table[name], self.table.name)
             different, code = np.unique(values, return_inverse=True)
             number = np.unique(number * len(different) + code.reshape(-1), return_inverse=True)[1].reshape(-1)
         return number
@@ -250,4 +250,4 @@ def said_cell(column: Column, row: int) -> str:
     """Write what rows share in a column."""
     if column.is_missing()[row]:
         return "missing"
-    return safe(column.labels[column.values[row]]) if column.coded else column.say(row)
+    return safe(column.labels[column.values[row]]) if column.is_coded else column.format_cell(row)

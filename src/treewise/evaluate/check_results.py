@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import count, percent, plural, safe
+from treewise._lib.text import format_count, format_percent, plural, safe
 from treewise.errors import listing
 from treewise.tree.arrays import Label
 
@@ -84,7 +84,7 @@ class Check(Displayable):
             "columns": list(self.columns),
             **{name: getattr(self, name) for name in figures},
             "unanswered": list(self.unanswered),
-            "leaves": self.sheet().records(),
+            "leaves": self.result_table().records(),
             "contradictions": [
                 {
                     "rows": list(c.rows),
@@ -98,7 +98,7 @@ class Check(Displayable):
 
     # -- in words ---------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the leaves."""
         leaves = self.leaves
         if len(leaves) > ALL_SHOWN:
@@ -110,14 +110,14 @@ class Check(Displayable):
         weighted = self.weight != self.n
         classes = self.task == "classification"
         headings = (
-            ColumnSpec("node", "whole", write=str),
-            ColumnSpec("rule", title="leaf", joint=" and "),
+            ColumnSpec("node", "count", formatter=str),
+            ColumnSpec("rule", title="leaf", break_at=" and "),
             ColumnSpec("says", "label", title="says"),
-            ColumnSpec("rows", "whole"),
-            ColumnSpec("weight", "whole", only=None if weighted else "data"),
+            ColumnSpec("rows", "count"),
+            ColumnSpec("weight", "count", only=None if weighted else "data"),
             ColumnSpec("majority", "label", title="rows say" if classes else "mean of its rows"),
-            ColumnSpec("agreeing", "whole", only="data"),
-            ColumnSpec("share", "share", title="% right", write=share_said, only="words" if classes else "data"),
+            ColumnSpec("agreeing", "count", only="data"),
+            ColumnSpec("share", "share", title="% right", formatter=share_said, only="text" if classes else "data"),
             ColumnSpec("finding", title=""),
         )
         kept = [i for i, heading in enumerate(headings) if classes or heading.name not in ("share", "agreeing")]
@@ -126,14 +126,14 @@ class Check(Displayable):
             tuple(headings[i] for i in kept),
             [tuple(row[i] for i in kept) for row in rows],
             below=self.verdicts,
-            of="leaf",
-            most=max(ALL_SHOWN, len(self.disagreeing)),
+            row_name="leaf",
+            max_rows=max(ALL_SHOWN, len(self.disagreeing)),
         )
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the leaves, and below them the contradictions where there are some."""
         if not self.contradictions:
-            return (self.sheet(),)
+            return (self.result_table(),)
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
@@ -143,7 +143,10 @@ class Check(Displayable):
             )
             for c in self.contradictions
         ]
-        return (self.sheet(), ResultTable("Contradictions", headings, rows, of="contradiction", most=20))
+        return (
+            self.result_table(),
+            ResultTable("Contradictions", headings, rows, row_name="contradiction", max_rows=20),
+        )
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -166,7 +169,9 @@ class Check(Displayable):
         said = f"{many} other than {others if len(found) == 1 else others.replace('its', 'their')} ({nodes_of(found)})."
         if self.errors is None or self.errors_refitted is None:
             return [f"{said} refit puts the means there."]
-        wrong = f"{count(self.errors)} → {count(self.errors_refitted)} of {count(self.weight)} wrong"
+        wrong = (
+            f"{format_count(self.errors)} → {format_count(self.errors_refitted)} of {format_count(self.weight)} wrong"
+        )
         return [f"{said} refit mends it: {wrong}."]
 
     def _empty(self) -> list[str]:
@@ -183,7 +188,7 @@ class Check(Displayable):
         if not self.contradictions:
             return [f"No contradictions: no rows are {alike} and of different classes."]
         assert self.least_errors is not None
-        least = f"{count(self.least_errors)} of {count(self.weight)}"
+        least = f"{format_count(self.least_errors)} of {format_count(self.weight)}"
         groups = plural(len(self.contradictions), "contradiction")
         return [
             f"{groups}: rows {alike}, of different classes. Any tree over these columns gets at least {least} wrong."
@@ -204,10 +209,10 @@ def counts_in_words(counts: dict[Label, float]) -> str:
     """
     worded = all(isinstance(label, str) for label in counts)
     form = "{1} {0}" if worded else "{0}: {1}"
-    return ", ".join(form.format(label, count(weight)) for label, weight in counts.items())
+    return ", ".join(form.format(label, format_count(weight)) for label, weight in counts.items())
 
 
 def share_said(pair: tuple[float | None, float]) -> str:
     """Write which share of a leaf's rows is what the tree says."""
     right, weight = pair
-    return percent(right / weight) if right is not None and weight > 0 else "–"
+    return format_percent(right / weight) if right is not None and weight > 0 else "–"

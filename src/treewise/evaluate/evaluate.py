@@ -19,15 +19,15 @@ from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, ParameterError, listing
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
-from treewise.predict.costs import CostMatrix, cost_of
-from treewise.predict.leaf_probabilities import LeafProbabilities, chances
+from treewise.predict.costs import CostMatrix, cost_matrix_of
+from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import (
-    answers_of,
+    answering_nodes,
     apply,
-    encoded,
+    check_answered,
+    encode_columns,
     na_values,
-    nodes_that_speak,
-    refuse_unanswered,
+    predict_at_nodes,
     subtree_sizes,
 )
 from treewise.train.true_labels import Ints, answers, as_compared, class_places, rows_with_answers
@@ -121,7 +121,7 @@ def evaluate(
         if cost is not None:
             raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
         return evaluate_numbers(here, way)
-    matrix = cost_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
+    matrix = cost_matrix_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
     return evaluate_classes(here, way, matrix)
 
 
@@ -160,7 +160,7 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
     """Say which branches took rows with a missing value, of a tree that was written: its text may not say it."""
     if tree.arrays.rows[0] > 0:
         return ""
-    columns, sizes, order = encoded(tree, table), subtree_sizes(tree), np.argsort(nodes, kind="stable")
+    columns, sizes, order = encode_columns(tree, table), subtree_sizes(tree), np.argsort(nodes, kind="stable")
     sorted_nodes, any_gone, told = nodes[order], np.zeros(len(nodes), bool), []
     for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
         first, last = np.searchsorted(sorted_nodes, [node, node + sizes[node]])
@@ -172,7 +172,7 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
         gone = rows[encode.is_missing(encoding, values[rows])]
         any_gone[gone] = True
         if len(gone):
-            words = split.words(split.missing, encoding)
+            words = split.condition(split.missing, encoding)
             told.append(f'"{words}" ({len(gone):,})')
     if not told:
         return ""
@@ -185,14 +185,14 @@ def evaluate_classes(
 ) -> ClassificationEvaluation:
     """Count what a tree predicted for which class, and how likely each row's class was held."""
     tree, nodes = here.tree, here.nodes
-    speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, here.table)
+    speakers = answering_nodes(tree, nodes)
+    check_answered(tree, nodes, here.table)
     truth, labels = class_places(tree, here.column)
-    second = chances(tree, speakers, np.ones(len(nodes), np.int64), way) if len(tree.classes) == 2 else None
-    said = answers_of(tree, speakers, way).astype(np.int64)
+    second = label_probabilities(tree, speakers, np.ones(len(nodes), np.int64), way) if len(tree.classes) == 2 else None
+    said = predict_at_nodes(tree, speakers, way).astype(np.int64)
     majority = tree.prediction(0) if tree.arrays.rows[0] > 0 else None
     facts = EvaluationContext(majority, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
-    answers = PredictedAnswers(labels, truth, said, chances(tree, speakers, truth, way), second)
+    answers = PredictedAnswers(labels, truth, said, label_probabilities(tree, speakers, truth, way), second)
     return class_figures(here, tree.classes, answers, facts, cost)
 
 
@@ -235,16 +235,16 @@ def class_figures(
 def evaluate_numbers(here: PredictionComparison, way: LeafProbabilities) -> RegressionEvaluation:
     """Measure how far the values that a tree predicts are from the true ones."""
     tree, nodes = here.tree, here.nodes
-    speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, here.table)
+    speakers = answering_nodes(tree, nodes)
+    check_answered(tree, nodes, here.table)
     root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
     facts = EvaluationContext(root, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
-    return number_figures(here, answers_of(tree, speakers, way), facts)
+    return number_figures(here, predict_at_nodes(tree, speakers, way), facts)
 
 
 def number_figures(here: ComparedRows, said: Floats, facts: EvaluationContext) -> RegressionEvaluation:
     """Measure how far what was said is from the truth."""
-    truth, weight, root = encode.numbers(here.column), here.weight, facts.root
+    truth, weight, root = encode.encode_numbers(here.column), here.weight, facts.root
     refuse_infinite(truth, here)
     rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
     from_root = None if root is None else truth - root

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, number, percent, plural, safe
+from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
 from treewise.errors import Call, DataError, ParameterError, listing
 from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
@@ -104,13 +104,13 @@ class Importances(Displayable):
 
         return draw_importances(self, most, ax)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every column, as data."""
         return impurity_sheet(self) if self.method == "impurity decrease" else permutation_sheet(self)
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the columns that are asked about, and the names of the others."""
-        whole = self.sheet()
+        whole = self.result_table()
         asked = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
         others = [safe(column.column) for column in self.columns if not column.splits]
         silent = (f"Never asked about, so exactly 0: {listing(others, most=12)}.",) if others else ()
@@ -124,7 +124,7 @@ class Importances(Displayable):
         else:
             about |= {"table": self.table, "rows": self.n, "measure": self.measure, "baseline": self.baseline}
             about |= {"repeats": self.repeats, "confidence": self.confidence, "training_rows": self.seen}
-        return {**about, "columns": self.sheet().records()}
+        return {**about, "columns": self.result_table().records()}
 
 
 def importances(tree: Tree, data: Any = None, **options: Any) -> Importances:
@@ -193,7 +193,7 @@ def impurity_sheet(found: Importances) -> ResultTable:
         last = ColumnSpec("spread", "share", title="± over trees")
     headings = (
         ColumnSpec("column"),
-        ColumnSpec("splits", "whole"),
+        ColumnSpec("splits", "count"),
         ColumnSpec("importance", "share", title="share %"),
         last,
     )
@@ -212,7 +212,7 @@ def impurity_sheet(found: Importances) -> ResultTable:
             f" different values, and counts fitting noise as use: to see what {owes}"
             f" not seen, give {give} such rows (importances(data), treewise importance MODEL DATA).",
         ),
-        of="column",
+        row_name="column",
     )
 
 
@@ -222,14 +222,16 @@ def permutation_sheet(found: Importances) -> ResultTable:
     in_percent = found.measure == "error"
 
     def write(value: float) -> str:
-        return f"{100 * value + 0.0:.2f}".replace("-0.00", "0.00") if in_percent else number(float(f"{value:.4g}"))
+        return (
+            f"{100 * value + 0.0:.2f}".replace("-0.00", "0.00") if in_percent else format_exact(float(f"{value:.4g}"))
+        )
 
     between = f"{100 * found.confidence:g} % interval"
     headings = (
         ColumnSpec("column"),
-        ColumnSpec("splits", "whole"),
-        ColumnSpec("importance", "number", title=f"rise of {said}{' (points)' if in_percent else ''}", write=write),
-        ColumnSpec("interval", "number", title=between, write=str, only="words"),
+        ColumnSpec("splits", "count"),
+        ColumnSpec("importance", "number", title=f"rise of {said}{' (points)' if in_percent else ''}", formatter=write),
+        ColumnSpec("interval", "number", title=between, formatter=str, only="text"),
         ColumnSpec("low", "number", only="data"),
         ColumnSpec("high", "number", only="data"),
         ColumnSpec("spread", "number", only="data"),
@@ -248,7 +250,7 @@ def permutation_sheet(found: Importances) -> ResultTable:
         )
         for c in found.columns
     ]
-    start = f"{percent(found.baseline)} %" if in_percent else figure(found.baseline)
+    start = f"{format_percent(found.baseline)} %" if in_percent else format_rounded(found.baseline)
     times = "once" if found.repeats == 1 else f"{found.repeats:,} times"
     they = ("the trees were", "they fit", "they have") if found.trees else ("the tree was", "it fits", "it has")
     warning = (
@@ -267,5 +269,5 @@ def permutation_sheet(found: Importances) -> ResultTable:
             f" {times}. The interval is for other rows like these. It is about {about}: a column that says the same"
             " as another may not be needed here, and still tell much.",
         ),
-        of="column",
+        row_name="column",
     )

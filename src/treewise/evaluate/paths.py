@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style
-from treewise._lib.text import display_width, figure, pad, plural, safe
+from treewise._lib.text import display_width, format_rounded, pad, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.routes import NodePaths
-from treewise.predict.predict import encoded, find_nodes, nodes_that_speak, read_for
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
 from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -54,9 +54,9 @@ class Paths(Displayable, Sequence[RowPath]):
 
     def __init__(self, tree: Tree, table: Table, truth: Sequence[Label | None]) -> None:
         self._tree, self._table, self._truth = tree, table, truth
-        columns = encoded(tree, table)
-        self._nodes = find_nodes(tree, columns, len(table))
-        self._speakers = nodes_that_speak(tree, self._nodes)
+        columns = encode_columns(tree, table)
+        self._nodes = find_leaves(tree, columns, len(table))
+        self._speakers = answering_nodes(tree, self._nodes)
         self._missing, self._unseen = odd_cells(tree, columns)
         self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
         self._routes = NodePaths(tree, missing=False)
@@ -97,7 +97,7 @@ class Paths(Displayable, Sequence[RowPath]):
         if column in missing:
             return f"{safe(tree.columns[column])} missing"
         if column in unseen:
-            cell = self._table[tree.columns[column]].say(row)
+            cell = self._table[tree.columns[column]].format_cell(row)
             return f"{safe(tree.columns[column])} never seen ({cell})"
         return self._routes.words(step)
 
@@ -119,11 +119,11 @@ class Paths(Displayable, Sequence[RowPath]):
                 line += f"   true: {say_answer(path.truth)}"
             yield line
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the rows, each with its way, and the truth where the table says it."""
         headings = (
-            ColumnSpec("row", "whole"),
-            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("row", "count"),
+            ColumnSpec("node", "count", formatter=str),
             ColumnSpec("path"),
             ColumnSpec("prediction", "label"),
             ColumnSpec("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
@@ -131,7 +131,7 @@ class Paths(Displayable, Sequence[RowPath]):
         )
         return ResultTable(f"Paths of {self._table.name}", headings, PathCells(self))
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return one line a row, all of them."""
         return "\n".join(self.lines())
 
@@ -167,7 +167,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     2  GPA = 3.7 and Published = no   → N   wrong: P
     3  GPA = 3.7 and Published = yes  → P
     """
-    table, _ = read_for(tree, data)
+    table, _ = read_rows(tree, data)
     tree = with_levels_of(tree, table)
     column = true_answers(tree, table, target)
     if column is not None:
@@ -184,7 +184,7 @@ def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[d
         gone = encode.is_missing(encoding, values)
         if gone.any():
             missing[i] = gone
-        if encoding.categorical and (new := values == encode.UNSEEN).any():
+        if encoding.is_categorical and (new := values == encode.UNSEEN).any():
             unseen[i] = new
     return missing, unseen
 
@@ -208,7 +208,7 @@ def truths(tree: Tree, column: Column | None, n_rows: int) -> Sequence[Label | N
     there: Ints = np.flatnonzero(~column.is_missing())
     present = column.take(there)
     if tree.task == "regression":
-        values: list[Any] = encode.numbers(present).tolist()
+        values: list[Any] = encode.encode_numbers(present).tolist()
     else:
         places, labels = class_places(tree, present)
         values = [labels[place] for place in places.tolist()]
@@ -221,4 +221,4 @@ def say_answer(value: Label | None) -> str:
     """Write a class or a number; a node of a hand-written tree may have no answer."""
     if value is None:
         return "no answer"
-    return figure(value) if isinstance(value, float) else safe(value)
+    return format_rounded(value) if isinstance(value, float) else safe(value)

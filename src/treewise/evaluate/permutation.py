@@ -18,15 +18,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.thread_pool import Progress, in_threads
+from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import ComparedRows, PredictionComparison, compared, refuse_infinite, seen_before
 from treewise.evaluate.importances import ColumnImportance, Importances, ranked, split_counts
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.predict.costs import cost_of, losses
-from treewise.predict.leaf_probabilities import LeafProbabilities, chances
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.predict.costs import cost_matrix_of, losses
+from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.train.grow import workers
 from treewise.train.loss_stats import size_of_numbers
 from treewise.train.settings import one_of, whole
@@ -87,9 +87,9 @@ class TreePermutation(PermutationTrial):
     def losses_on(self, columns: Cells) -> Floats:
         """Walk the rows down the tree."""
         tree = self.tree
-        speakers = nodes_that_speak(tree, find_nodes(tree, columns, len(self.truth)))
+        speakers = answering_nodes(tree, find_leaves(tree, columns, len(self.truth)))
         if self.measure == "log_loss":
-            chance = chances(tree, speakers, self.truth, self.way)
+            chance = label_probabilities(tree, speakers, self.truth, self.way)
             if not chance.all():
                 raise DataError(
                     "log_loss is infinite: a leaf gives no chance to a class that came up. "
@@ -97,10 +97,10 @@ class TreePermutation(PermutationTrial):
                     + " leaves every class one."
                 )
             return np.asarray(-np.log(chance), np.float64)
-        said = answers_of(tree, speakers, self.way)
+        said = predict_at_nodes(tree, speakers, self.way)
         if tree.task == "regression":
             return self.off_by(said)
-        return losses(self.truth, said, tree.task, cost_of(tree) if self.measure == "cost" else None)
+        return losses(self.truth, said, tree.task, cost_matrix_of(tree) if self.measure == "cost" else None)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Shuffles:
             column, repeat = used[piece // self.repeats], piece % self.repeats
             return trial.shuffled(column, (self.random_state, column, repeat))
 
-        done = in_threads(work, len(used) * self.repeats, self.threads, self.progress)
+        done = map_in_threads(work, len(used) * self.repeats, self.threads, self.progress)
         rises = {column: rise(trial, before, islice(done, self.repeats), self.confidence) for column in used}
         none = (0.0,) * self.repeats  # never asked about: nothing can change
         return before, ranked(
@@ -199,23 +199,25 @@ def trial_of(here: PredictionComparison, measure: str | None, way: LeafProbabili
     """Make ready what is tried: the columns encoded once, the true answers, the weights."""
     tree, table = here.tree, here.table
     known = MEASURES[tree.task]
-    usual = "cost" if tree.task == "classification" and cost_of(tree) is not None else known[0]
+    usual = "cost" if tree.task == "classification" and cost_matrix_of(tree) is not None else known[0]
     name = usual if measure is None else measure
     one_of("measure", name, known)
-    if name == "cost" and cost_of(tree) is None:
+    if name == "cost" and cost_matrix_of(tree) is None:
         raise ParameterError(
             "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"
         )
-    refuse_unanswered(tree, here.nodes, table)
+    check_answered(tree, here.nodes, table)
     truth: npt.NDArray[Any]
     unit = 1.0
     if tree.task == "regression":
-        truth = encode.numbers(here.column)
+        truth = encode.encode_numbers(here.column)
         refuse_infinite(truth, here)
         unit = size_of_numbers(truth)
     else:
         truth = class_places(tree, here.column)[0]
-    return TreePermutation(encoded(tree, table), truth, in_shares(here.weight, len(table)), name, unit, tree, way)
+    return TreePermutation(
+        encode_columns(tree, table), truth, in_shares(here.weight, len(table)), name, unit, tree, way
+    )
 
 
 def in_shares(weight: Floats | None, rows: int) -> Floats:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import WIDTH, Displayable, ResultTable, Style, aligned
-from treewise._lib.text import clip, count, figure, plural, rough_percent, safe
+from treewise._lib.result_table import WIDTH, Displayable, ResultTable, Style, align_columns
+from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.errors import listing
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.tables import confusion_sheet, numbers_sheet, pairs_sheet
@@ -202,18 +202,18 @@ class ClassificationEvaluation(Evaluation):
             **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
         }
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return how many rows of each class were given which prediction."""
         return pairs_sheet(self)
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the figures with the confusion matrix."""
         return (confusion_sheet(self),)
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the figures, and below them the confusion matrix."""
         heads = [f"{head:<10}" for head, _ in self.facts]
-        lines = [f"{strong(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
+        lines = [f"{emphasis(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
         return "\n".join([*lines, "", *self._confusion_lines()])
 
     @property
@@ -222,17 +222,17 @@ class ClassificationEvaluation(Evaluation):
         low, high = self.interval
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
         if self.weights is not None:
-            wrong = f"weight {count(self.errors)} of {count(self.total)} wrong, {plural(self.n, 'row')}"
+            wrong = f"weight {format_count(self.errors)} of {format_count(self.total)} wrong, {plural(self.n, 'row')}"
         interval = f"95 % interval {between(low, high)} % (Wilson)"
-        facts = [("error", f"{rough_percent(self.error):>5} %   {wrong}; {interval}")]
+        facts = [("error", f"{format_share(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
             said = f'always "{safe(self.majority)}", {root} where the {self.grown}'
-            facts.append(("baseline", f"{rough_percent(self.baseline_error):>5} %   {said}"))
+            facts.append(("baseline", f"{format_share(self.baseline_error):>5} %   {said}"))
         facts += [("cost", said) for said in self._cost_lines()]
         facts.append(("log loss", self._log_loss_in_words()))
         for label, rows in self.unknown.items():
-            many = plural(int(rows), "row") if self.weights is None else f"weight {count(rows)}"
+            many = plural(int(rows), "row") if self.weights is None else f"weight {format_count(rows)}"
             facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree{"s" * self.many}, so wrong'))
         return [*facts, *(("note", note) for note in self.notes)]
 
@@ -242,8 +242,10 @@ class ClassificationEvaluation(Evaluation):
             return []
         if self.cost is None:
             return ["not defined: the costs do not name every class of the table"]
-        against = "" if self.baseline_cost is None else f", against {figure(self.baseline_cost)} of the baseline"
-        return [f"{figure(self.cost)} a row{against} ({self.cost_matrix})"]
+        against = (
+            "" if self.baseline_cost is None else f", against {format_rounded(self.baseline_cost)} of the baseline"
+        )
+        return [f"{format_rounded(self.cost)} a row{against} ({self.cost_matrix})"]
 
     def _log_loss_in_words(self) -> str:
         if not self.impossible_rows:
@@ -262,7 +264,7 @@ class ClassificationEvaluation(Evaluation):
         if many and len(rows) == 1:
             return ["nothing is confused"]
         lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
-        return [*lines, *aligned(rows[many:], right=range(1, len(rows[0]))).splitlines()]
+        return [*lines, *align_columns(rows[many:], right=range(1, len(rows[0]))).splitlines()]
 
     def confusion_cells(self) -> list[list[str]]:
         """Write the matrix: true classes down, predicted ones across, the share of each that is right.
@@ -277,7 +279,7 @@ class ClassificationEvaluation(Evaluation):
         for i, label in enumerate(self.labels):
             of_class = self.confusion[i].sum()
             hit = right[i] if i < len(right) else 0
-            rows.append([short(label), *map(count, self.confusion[i].tolist()), share(hit, of_class)])
+            rows.append([short(label), *map(format_count, self.confusion[i].tolist()), share(hit, of_class)])
         said = self.confusion.sum(axis=0).tolist()
         rows.append(["right %", *map(share, right.tolist(), said), share(self.total - self.errors, self.total)])
         return rows
@@ -287,7 +289,10 @@ class ClassificationEvaluation(Evaluation):
         pairs, times = self.pairs[wrong], self.times[wrong]
         most = np.argsort(-times, kind="stable")[:10]
         said = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
-        return [["confusion", "rows"], *([line, count(n)] for line, n in zip(said, times[most].tolist(), strict=True))]
+        return [
+            ["confusion", "rows"],
+            *([line, format_count(n)] for line, n in zip(said, times[most].tolist(), strict=True)),
+        ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,21 +318,21 @@ class RegressionEvaluation(Evaluation):
         weight = {} if self.weight is None else {"weight": self.weight}
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the figures beside those of the baseline."""
         return numbers_sheet(self)
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the figures, one a line."""
-        rmse, mae = f"rmse  {figure(self.rmse)}", f"mae   {figure(self.mae)}"
+        rmse, mae = f"rmse  {format_rounded(self.rmse)}", f"mae   {format_rounded(self.mae)}"
         if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
-            always = f"always {figure(self.root)}, as the root predicts"
-            rmse += f"   against {figure(self.baseline_rmse)} for {always}"
-            mae += f"   against {figure(self.baseline_mae)}"
+            always = f"always {format_rounded(self.root)}, as the root predicts"
+            rmse += f"   against {format_rounded(self.baseline_rmse)} for {always}"
+            mae += f"   against {format_rounded(self.baseline_mae)}"
         r2 = "r2    not defined: all targets are equal"
         if self.r2 is not None:
             r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
-        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {count(self.weight)}")
+        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {format_count(self.weight)}")
         rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
         return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
 
@@ -349,4 +354,4 @@ def short(label: Label) -> str:
 
 def share(part: float, whole: float) -> str:
     """Write a share in percent, a dash of nothing."""
-    return rough_percent(part / whole) if whole else "–"
+    return format_share(part / whole) if whole else "–"

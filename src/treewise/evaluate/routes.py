@@ -37,7 +37,7 @@ class NodePaths:
         if step < 0:
             return f"… {-step:,} more tests …"
         if step not in self._words:
-            self._words[step] = self._tree.words(step) if self._missing else self._plain(step)
+            self._words[step] = self._tree.condition(step) if self._missing else self._plain(step)
         return self._words[step]
 
     def _plain(self, step: int) -> str:
@@ -45,7 +45,7 @@ class NodePaths:
         split, branch = tree.split_at(int(tree.arrays.parent[step])), tree.branch(step)
         assert split is not None
         assert branch is not None
-        return split.words(branch, tree.encoding_of(split.column))
+        return split.condition(branch, tree.encoding_of(split.column))
 
     def rule(self, node: int) -> str:
         """Say the whole way to a node.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treewise._lib.result_table import ColumnSpec, ResultTable
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 
 if TYPE_CHECKING:
     from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
@@ -23,9 +23,9 @@ def confusion_sheet(found: ClassificationEvaluation) -> ResultTable:
     """Lay out the figures and the matrix; with many classes its largest wrong cells."""
     head, *rows = found.confusion_cells()
     headings = [ColumnSpec("true", title=head[0])]
-    headings += [ColumnSpec(f"column {i}", "whole", name, str) for i, name in enumerate(head[1:])]
+    headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
     above = tuple(f"{about}: {said}" for about, said in found.facts)
-    return ResultTable(title(found), tuple(headings), rows, above=above, most=None)
+    return ResultTable(title(found), tuple(headings), rows, above=above, max_rows=None)
 
 
 def pairs_sheet(found: ClassificationEvaluation) -> ResultTable:
@@ -33,14 +33,14 @@ def pairs_sheet(found: ClassificationEvaluation) -> ResultTable:
     headings = (
         ColumnSpec("true", "label"),
         ColumnSpec("predicted", "label"),
-        ColumnSpec("rows", "whole"),
-        ColumnSpec("weight", "whole"),
+        ColumnSpec("rows", "count"),
+        ColumnSpec("weight", "count"),
     )
     rows = [
         (found.labels[true], found.classes[said], rows, weight)
         for (true, said, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
     ]
-    return ResultTable(title(found), headings, rows, of="pair")
+    return ResultTable(title(found), headings, rows, row_name="pair")
 
 
 def numbers_sheet(found: RegressionEvaluation) -> ResultTable:
@@ -51,5 +51,5 @@ def numbers_sheet(found: RegressionEvaluation) -> ResultTable:
         ("mae", found.mae, found.baseline_mae),
         ("r2", found.r2, None if found.root is None else 0.0),
     ]
-    always = () if found.root is None else (f"baseline: always {figure(found.root)}, as the root predicts",)
+    always = () if found.root is None else (f"baseline: always {format_rounded(found.root)}, as the root predicts",)
     return ResultTable(f"{title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))

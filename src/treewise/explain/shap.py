@@ -1,6 +1,6 @@
 """What each column adds to a prediction: Shapley values, exact, for any tree (TreeSHAP, path-dependent).
 
-Stands among the outlets, on ``predict/predict.py`` and the core's ``shap.cpp``. A column that is not known leaves a row
+Stands among the outlets, on ``predict/predict.py`` and the core's ``tree/shap.cpp``. A column that is not known leaves a row
 undecided: it then takes all branches of a test, in proportion to the training weight that took them. The value of a
 column is how much knowing it moves the answer, averaged over all orders in which the columns can become known; the
 values of a row add up to its prediction less the mean answer, ``base``.
@@ -25,8 +25,8 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
 from treewise.errors import Call, ColumnError, DataError, did_you_mean
 from treewise.explain.row.words import named
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
-from treewise.predict.predict import as_row, encoded, nodes_that_speak, read_for
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
+from treewise.predict.predict import answering_nodes, encode_columns, read_rows, series_as_dict
 from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
 from treewise.tree.tree import Tree
 
@@ -75,10 +75,10 @@ class ShapValues(Displayable):
         """Whether they are those of one row, which was not in a table."""
         return self.values.ndim == (2 if self.classes else 1)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every value, one line a row, class and column."""
         by_class = (ColumnSpec("class", "label"),) if self.classes else ()
-        number = () if self.single else (ColumnSpec("row", "whole"),)
+        number = () if self.single else (ColumnSpec("row", "count"),)
         return ResultTable(
             "", (*number, *by_class, ColumnSpec("column"), ColumnSpec("shap", "number")), list(self._lines())
         )
@@ -93,7 +93,7 @@ class ShapValues(Displayable):
                     label = (self.classes[c],) if self.classes else ()
                     yield (*number, *label, name, of_column[c])
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: a row's values, or how much columns add to the rows of a table on average."""
         base = np.atleast_1d(self.base)
         values = self.values if self.classes else self.values[..., None]
@@ -112,7 +112,7 @@ class ShapValues(Displayable):
             total = base + values.sum(axis=0)
             total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
-        return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, of="column"),)
+        return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, row_name="column"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: base, columns, classes, and the values as nested lists."""
@@ -128,14 +128,14 @@ def shap(tree: Tree, data: Any, estimate: Any = None) -> ShapValues:
     way = LeafProbabilities.of(estimate)
     way.check(tree)
     refuse_unfit(tree)
-    data = as_row(tree, data)
-    table, single = read_for(tree, data)
+    data = series_as_dict(tree, data)
+    table, single = read_rows(tree, data)
     if single and isinstance(data, Mapping):
         refuse_gaps(tree, data)
     spread = ShapTable.of(tree, way)
     wrapped = [
         _core.Column(np.empty(0) if cells is None else cells, len(encoding.levels))
-        for encoding, cells in zip(tree.encodings, encoded(tree, table), strict=True)
+        for encoding, cells in zip(tree.encodings, encode_columns(tree, table), strict=True)
     ]
     found = spread.shapley(tree, wrapped, len(table))
     return ShapValues.of(found, spread.base(tree), single, tree.columns, tree.target)
@@ -194,16 +194,16 @@ class ShapTable:
         stay = np.where(can_stay, staying / np.where(empty, 1.0, total), -1.0)
         everyone = np.arange(n)
         if tree.task == "regression":
-            said = values(tree, everyone, way)[:, None]
+            said = node_values(tree, everyone, way)[:, None]
             ends = (a.kind == LEAF) | can_stay
-            if np.isnan(said[nodes_that_speak(tree, np.flatnonzero(ends))]).any():
+            if np.isnan(said[answering_nodes(tree, np.flatnonzero(ends))]).any():
                 raise DataError(
                     "a node of the tree predicts nothing. " + Call("tree.refit(data)") + " finds what it should."
                 )
             said = np.where(np.isnan(said), 0.0, said)  # of nodes at which no row ends
         else:
-            said = shares(tree, everyone, way)
-        return cls(share, stay, nodes_that_speak(tree, everyone), np.ascontiguousarray(said))
+            said = class_probabilities(tree, everyone, way)
+        return cls(share, stay, answering_nodes(tree, everyone), np.ascontiguousarray(said))
 
     def shapley(self, tree: Tree, columns: Sequence[_core.Column], n_rows: int) -> Floats:
         """Return the values of all rows: (rows, columns, outputs)."""

@@ -139,17 +139,17 @@ class Stump(Displayable, Sequence[RankedTest]):
 
     # -- shown ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every candidate."""
         node, lens = self.node, self.node.lens
         ratio = lens.training_set.criterion.rule != "gain"
         headings = (
-            ColumnSpec("rank", "whole"),
+            ColumnSpec("rank", "count"),
             ColumnSpec("column", only="data"),
             ColumnSpec("test", only="data"),
-            ColumnSpec("briefly", title="test", only="words"),
+            ColumnSpec("briefly", title="test", only="text"),
             ColumnSpec("kind", only=None if lens.training_set.by_branches else "data"),
-            ColumnSpec("gain", "number", write=lens.say),
+            ColumnSpec("gain", "number", formatter=lens.say),
             ColumnSpec(
                 "score",
                 "number",
@@ -157,7 +157,7 @@ class Stump(Displayable, Sequence[RankedTest]):
                 lambda value: say_column_score(node, value),
                 None if ratio or lens.training_set.by_branches else "data",
             ),
-            ColumnSpec("counts", title="branches", only="words"),
+            ColumnSpec("counts", title="branches", only="text"),
             ColumnSpec("branches", only="data"),
             ColumnSpec("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
         )
@@ -197,7 +197,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         lens = self.node.lens
         about = {"table": self.training_set.table_name, "target": self.tree.target.name, "rows": self.node.rows}
         how = {"criterion": lens.training_set.criterion.name, "unit": lens.shown_unit, "per": lens.per}
-        return {**about, **how, "impurity": self.node.impurity, "candidates": self.sheet().records()}
+        return {**about, **how, "impurity": self.node.impurity, "candidates": self.result_table().records()}
 
 
 class StumpLines(Sequence[Sequence[Any]]):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import number, safe
+from treewise._lib.text import format_exact, safe
 from treewise.errors import Param, ParameterError, did_you_mean, listing, shown
-from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, nodes_that_answer, shares
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -63,7 +63,7 @@ class CostMatrix:
         if hasattr(given, "columns"):
             if not hasattr(given, "index"):
                 raise ParameterError(
-                    'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}}.', parameter="cost"
+                    'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}.', parameter="cost"
                 )
             given = given.to_dict(orient="index")
         matrix = from_names(given, classes) if isinstance(given, Mapping) else from_rows(given, classes)
@@ -100,7 +100,7 @@ class CostMatrix:
 
     def __str__(self) -> str:
         said = [
-            f"{safe(i)} taken for {safe(j)} costs {number(c)}"
+            f"{safe(i)} taken for {safe(j)} costs {format_exact(c)}"
             for i, row in self.to_dict().items()
             for j, c in row.items()
         ]
@@ -179,7 +179,7 @@ def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: Cos
 # -- trees with costs -------------------------------------------------------------------------------------------------
 
 
-def cost_of(tree: Tree) -> CostMatrix | None:
+def cost_matrix_of(tree: Tree) -> CostMatrix | None:
     """Return the costs a tree predicts by; None where every mistake counts 1."""
     for step in reversed(tree.history):
         if "cost" in step:
@@ -193,30 +193,32 @@ def with_cost(tree: Tree, cost: Any) -> Tree:
         raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
     matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
     step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
-    return labelled(replace(tree, history=(*tree.history, step)))
+    return with_cost_labels(replace(tree, history=(*tree.history, step)))
 
 
-def labelled(tree: Tree) -> Tree:
+def with_cost_labels(tree: Tree) -> Tree:
     """Return the tree with the class that each node's counts, under the tree's costs, make it predict."""
     a = tree.arrays
-    answering = nodes_that_answer(tree)
+    answering = nodes_with_counts(tree)
     counted = np.flatnonzero(np.diff(a.count_start)[answering] > 0)
     labels = a.label.copy()
-    labels[counted] = best_classes(tree, counted)
+    labels[counted] = least_costly_classes(tree, counted)
     labels.flags.writeable = False
     return replace(tree, arrays=replace(a, label=labels))
 
 
-def best_classes(tree: Tree, nodes: Ints, estimate: LeafProbabilities | None = None) -> Ints:
+def least_costly_classes(tree: Tree, nodes: Ints, estimate: LeafProbabilities | None = None) -> Ints:
     """Return the class of least expected cost at some nodes, by their counts or by estimated probabilities."""
-    cost = cost_of(tree)
+    cost = cost_matrix_of(tree)
     k = len(tree.classes)
-    answering = nodes_that_answer(tree)[nodes]
+    answering = nodes_with_counts(tree)[nodes]
     found = np.empty(len(nodes), np.int64)
     step = max(1, BLOCK // k)
     for first in range(0, len(nodes), step):
         some = slice(first, first + step)
-        table = shares(tree, nodes[some], estimate) if estimate else class_counts(tree, answering[some], 0, k)
+        table = (
+            class_probabilities(tree, nodes[some], estimate) if estimate else class_counts(tree, answering[some], 0, k)
+        )
         found[some] = least_costly(table, cost)
     return found
 

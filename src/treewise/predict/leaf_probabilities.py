@@ -40,7 +40,7 @@ class LeafProbabilities:
     """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
 
     >>> LeafProbabilities.of("laplace"), LeafProbabilities.of("shrinkage=25")
-    (Estimate(name='laplace', strength=0.0), Estimate(name='shrinkage', strength=25.0))
+    (LeafProbabilities(name='laplace', strength=0.0), LeafProbabilities(name='shrinkage', strength=25.0))
     """
 
     name: str = "maximum_likelihood"
@@ -87,7 +87,9 @@ class LeafProbabilities:
         return f"{self.name}={self.strength:g}" if self.name in USUAL_STRENGTH else self.name
 
 
-def shares(tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0, last: int | None = None) -> Floats:
+def class_probabilities(
+    tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0, last: int | None = None
+) -> Floats:
     """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row a node.
 
     A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
@@ -95,17 +97,17 @@ def shares(tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0,
     """
     k = len(tree.classes)
     last = k if last is None else last
-    speakers = nodes_that_answer(tree)[nodes]
+    speakers = nodes_with_counts(tree)[nodes]
     if estimate.name == "shrinkage":
-        weight = weights_counted(tree)
-        found = shrunk(tree, speakers, lambda some: own_shares(tree, some, first, last), weight, estimate.strength)
+        weight = counted_weights(tree)
+        found = shrunk(tree, speakers, lambda some: class_shares(tree, some, first, last), weight, estimate.strength)
         found = np.clip(found, 0.0, 1.0)  # differences added up may miss by the last bit
     else:
-        counts, total = class_counts(tree, speakers, first, last), weights_counted(tree)[speakers, None]
+        counts, total = class_counts(tree, speakers, first, last), counted_weights(tree)[speakers, None]
         if estimate.name == "laplace":
             counts, total = counts + 1.0, total + float(k)
         elif estimate.name == "m_estimate":
-            prior = own_shares(tree, np.zeros(1, np.int64), first, last)
+            prior = class_shares(tree, np.zeros(1, np.int64), first, last)
             counts, total = counts + estimate.strength * prior, total + estimate.strength
         found = counts / np.where(total > 0, total, 1.0)
     silent = np.diff(tree.arrays.count_start)[speakers] == 0
@@ -113,12 +115,12 @@ def shares(tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0,
     return found
 
 
-def values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
+def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the numbers that some nodes of a regression answer with."""
     own, weight = tree.arrays.value, tree.arrays.weight
     if estimate.name != "shrinkage":
         return own[nodes]
-    speakers = nodes_that_answer(tree)[nodes]
+    speakers = nodes_with_counts(tree)[nodes]
     counted = weight[speakers] > 0
     found = own[speakers].copy()
     found[counted] = shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
@@ -163,7 +165,7 @@ def with_ancestors(parent: Ints, nodes: Ints) -> Ints:
     return np.flatnonzero(there)
 
 
-def chances(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafProbabilities) -> Floats:
+def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the probability that each row's node gives to its class; a class number past the tree's has none.
 
     A block of classes at a time, without a table of rows × classes: there may be 10,000 of each.
@@ -175,14 +177,14 @@ def chances(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafProbabilities)
         last = min(first + width, len(tree.classes))
         here = np.flatnonzero((classes >= first) & (classes < last))
         if len(here):
-            found[here] = shares(tree, reached, estimate, first, last)[place[here], classes[here] - first]
+            found[here] = class_probabilities(tree, reached, estimate, first, last)[place[here], classes[here] - first]
     return found
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
 
 
-def nodes_that_answer(tree: Tree) -> Ints:
+def nodes_with_counts(tree: Tree) -> Ints:
     """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
     a, nearest = tree.arrays, np.arange(len(tree))
     silent = a.rows == 0 if tree.task == "regression" else np.diff(a.count_start) == 0
@@ -207,14 +209,14 @@ def class_counts(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
     return counts
 
 
-def weights_counted(tree: Tree) -> Floats:
+def counted_weights(tree: Tree) -> Floats:
     """Return the weight of all classes together at each node."""
     a = tree.arrays
     owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
     return np.bincount(owner, weights=a.count_weight, minlength=len(tree)).astype(np.float64)
 
 
-def own_shares(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
+def class_shares(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
     """Return the shares of classes at some nodes, as counted there; zeros where nothing was."""
-    total = weights_counted(tree)[nodes, None]
+    total = counted_weights(tree)[nodes, None]
     return class_counts(tree, nodes, first, last) / np.where(total > 0, total, 1.0)

@@ -21,7 +21,13 @@ from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
 from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
-from treewise.predict.leaf_probabilities import LeafProbabilities, chances, nodes_that_answer, shares, values
+from treewise.predict.leaf_probabilities import (
+    LeafProbabilities,
+    class_probabilities,
+    label_probabilities,
+    node_values,
+    nodes_with_counts,
+)
 from treewise.train.criteria import logarithm
 from treewise.train.target import class_numbers
 from treewise.tree.arrays import LEAF, Label
@@ -36,24 +42,24 @@ MOST_NAMED = 20  # columns that are not there, in a message
 
 def apply(tree: Tree, data: Any) -> Any:
     """Return the number of the node each row ends at; for a single row, that number."""
-    data = as_row(tree, data)
+    data = series_as_dict(tree, data)
     if (node := tree.walk.node(data)) is not None:
         return node
-    table, single = read_for(tree, data)
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unsaid(tree, data, nodes)
+    table, single = read_rows(tree, data)
+    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
+    check_mentioned(tree, data, nodes)
     return int(nodes[0]) if single else nodes
 
 
 def predict(tree: Tree, data: Any, estimate: Any = None) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
-    if (row := as_row(tree, data)) is not data:
+    if (row := series_as_dict(tree, data)) is not data:
         return tree.predict(row, estimate=estimate)  # a dict now, which has a shorter way
     speakers, single = speakers_for(tree, data)
     if tree.task == "regression":
-        numbers = answers_of(tree, speakers, estimate)
+        numbers = predict_at_nodes(tree, speakers, estimate)
         return float(numbers[0]) if single else numbers
-    labels = answers_of(tree, speakers, estimate)
+    labels = predict_at_nodes(tree, speakers, estimate)
     return tree.classes[labels[0]] if single else label_array(tree.classes)[labels]
 
 
@@ -62,7 +68,7 @@ def predict_proba(tree: Tree, data: Any, estimate: Any = None) -> Floats:
     if tree.task == "regression":
         raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
     way = LeafProbabilities.of(estimate)
-    data = as_row(tree, data)
+    data = series_as_dict(tree, data)
     if (
         way == LeafProbabilities()
         and (node := tree.walk.node(data)) is not None
@@ -71,36 +77,38 @@ def predict_proba(tree: Tree, data: Any, estimate: Any = None) -> Floats:
         return said
     speakers, single = speakers_for(tree, data)
     reached, place = np.unique(speakers, return_inverse=True)
-    result: Floats = shares(tree, reached, way)[place]
+    result: Floats = class_probabilities(tree, reached, way)[place]
     return result[0] if single else result
 
 
 def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
     """Return low and high ends of what each row's leaf says: (rows, classes, 2), or (rows, 2) for numbers."""
     check_confidence(confidence)
-    speakers, single = speakers_for(tree, as_row(tree, data))
+    speakers, single = speakers_for(tree, series_as_dict(tree, data))
     reached, place = np.unique(speakers, return_inverse=True)
-    result = intervals_of(tree, reached, confidence)[place]
+    result = node_intervals(tree, reached, confidence)[place]
     return result[0] if single else result
 
 
 def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
     """Return the low and the high end of what one node says: by class, or of its mean."""
-    ends = intervals_of(tree, np.array([tree.number(node)]), check_confidence(confidence))[0].tolist()
+    ends = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
     if tree.task == "regression":
         return ends[0], ends[1]
     return {label: (low, high) for label, (low, high) in zip(tree.classes, ends, strict=True)}
 
 
-def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
+def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     """Return low and high ends of what some nodes say, Wilson's for shares of classes and Student's for means.
 
     Where rows have weights, the share is that of the weights, and n still the number of rows: no more than was seen.
     """
-    a, answering = tree.arrays, nodes_that_answer(tree)[nodes]
+    a, answering = tree.arrays, nodes_with_counts(tree)[nodes]
     n = a.rows[answering]
     if tree.task == "classification":
-        ends = wilson_intervals(shares(tree, nodes, LeafProbabilities()), n[:, None].astype(np.float64), confidence)
+        ends = wilson_intervals(
+            class_probabilities(tree, nodes, LeafProbabilities()), n[:, None].astype(np.float64), confidence
+        )
         return np.stack(ends, axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
@@ -114,18 +122,18 @@ def intervals_of(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     return np.stack([a.value[answering] - half, a.value[answering] + half], axis=-1)
 
 
-def answers_of(tree: Tree, speakers: Ints, estimate: Any = None) -> npt.NDArray[Any]:
+def predict_at_nodes(tree: Tree, speakers: Ints, estimate: Any = None) -> npt.NDArray[Any]:
     """Return what some nodes answer: class numbers, the least costly under the estimated probabilities; or values."""
     way = LeafProbabilities.of(estimate)
     way.check(tree)
     if tree.task == "regression":
-        return values(tree, speakers, way)
+        return node_values(tree, speakers, way)
     if way == LeafProbabilities():
         return tree.arrays.label[speakers]
-    from treewise.predict.costs import best_classes
+    from treewise.predict.costs import least_costly_classes
 
     reached, place = np.unique(speakers, return_inverse=True)
-    return best_classes(tree, reached, way)[place]
+    return least_costly_classes(tree, reached, way)[place]
 
 
 def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = None) -> float:
@@ -139,24 +147,24 @@ def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = No
     table = read(data, na_values=na_values(tree))
     y = class_numbers(table[tree.target.name], tree.target, table.name)
     log = logarithm(unit)
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, table)
-    chance = chances(tree, speakers, y, way)
+    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
+    speakers = answering_nodes(tree, nodes)
+    check_answered(tree, nodes, table)
+    chance = label_probabilities(tree, speakers, y, way)
     return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
 
 
 def speakers_for(tree: Tree, data: Any) -> tuple[Ints, bool]:
     """Read what is to be predicted; return the node that answers for each row, and whether it is a single one."""
-    table, single = read_for(tree, data)
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unsaid(tree, data, nodes)
-    speakers = nodes_that_speak(tree, nodes)
-    refuse_unanswered(tree, nodes, table)
+    table, single = read_rows(tree, data)
+    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
+    check_mentioned(tree, data, nodes)
+    speakers = answering_nodes(tree, nodes)
+    check_answered(tree, nodes, table)
     return speakers, single
 
 
-def nodes_that_speak(tree: Tree, ends: Ints) -> Ints:
+def answering_nodes(tree: Tree, ends: Ints) -> Ints:
     """Return the node each row is answered by: where it ends; or, with empty_branch="root", the root for a row that
     stays at a node that has no branch for its never-seen level.
     """
@@ -172,7 +180,7 @@ def subtree_sizes(tree: Tree) -> list[int]:
 # -- tables for trees -------------------------------------------------------------------------------------------------
 
 
-def as_row(model: Grown, data: Any) -> Any:
+def series_as_dict(model: Grown, data: Any) -> Any:
     """Take a row of a pandas dataframe, ``df.iloc[3]``, for the dict that it is; leave everything else alone."""
     if type(data).__name__ != "Series":
         return data
@@ -185,7 +193,7 @@ def as_row(model: Grown, data: Any) -> Any:
     )
 
 
-def read_for(model: Grown, data: Any) -> tuple[Table, bool]:
+def read_rows(model: Grown, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
         # What a row does not say is missing for now; `refuse_unsaid` complains if its path asks for it.
@@ -213,7 +221,7 @@ def was_given(model: Grown) -> str:
     return f"the {trees} given {plural(len(model.columns), 'column')}: {listing([safe(c) for c in model.columns])}"
 
 
-def refuse_unsaid(tree: Tree, data: Any, nodes: Ints) -> None:
+def check_mentioned(tree: Tree, data: Any, nodes: Ints) -> None:
     """Raise when a single row's path asks for a column the row does not mention."""
     if not isinstance(data, Mapping) or len(nodes) != 1:
         return
@@ -231,14 +239,14 @@ def is_cell(value: object) -> bool:
     return value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable | Mapping)
 
 
-def encoded(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
+def encode_columns(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
     """Encode the columns the tree asks about; the others stay None."""
     asked = tree.arrays.column
     used = set(asked[tree.arrays.kind != LEAF].tolist())
-    return encoded_columns(tree, table, used, lambda i: f"node {int(np.flatnonzero(asked == i)[0])}")
+    return encode_used_columns(tree, table, used, lambda i: f"node {int(np.flatnonzero(asked == i)[0])}")
 
 
-def nor_has_it(names: Sequence[str]) -> str:
+def also_missing(names: Sequence[str]) -> str:
     """Name further columns that are asked for and are not there.
 
     >>> nor_has_it(["age", "town"])
@@ -248,7 +256,7 @@ def nor_has_it(names: Sequence[str]) -> str:
     return f" Nor has it {listing(quoted, most=MOST_NAMED)}." if quoted else ""
 
 
-def encoded_columns(
+def encode_used_columns(
     model: Grown, table: Table, used: set[int], who_asks: Callable[[int], str]
 ) -> list[npt.NDArray[Any] | None]:
     """Encode the columns that are used; the others stay None. ``who_asks`` says who wants one that is not there."""
@@ -263,10 +271,10 @@ def encoded_columns(
             others = [model.columns[j] for j in sorted(used) if j > i and model.columns[j] not in table.columns]
             raise ColumnError(
                 f'{table.name} has no column "{safe(encoding.name)}", which {who_asks(i)} asks for.'
-                f"{did_you_mean(encoding.name, table.columns)}{nor_has_it(others)}"
+                f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
                 " (Extra columns are fine; order does not matter.)"
             )
-        values = encode.apply(encoding, table[encoding.name], table.name)
+        values = encode.encode_column(encoding, table[encoding.name], table.name)
         if refusing:
             gone = np.flatnonzero(encode.is_missing(encoding, values))
             if len(gone):
@@ -289,17 +297,17 @@ def refuses_missing(model: Grown) -> bool:
     return any(step.get("settings", {}).get("missing") == "error" for step in model.history)
 
 
-def find_nodes(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: int) -> Ints:
+def find_leaves(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: int) -> Ints:
     """Walk every row down the tree, in the core."""
     try:
-        return _core.leaves(tree.arrays.for_core, for_core(tree.encodings, columns), n_rows)
+        return _core.leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
     except MemoryError:
         raise MemoryError(
             f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."
         ) from None
 
 
-def for_core(encodings: Sequence[Encoding], columns: Iterable[npt.NDArray[Any] | None]) -> list[_core.Column]:
+def to_core_columns(encodings: Sequence[Encoding], columns: Iterable[npt.NDArray[Any] | None]) -> list[_core.Column]:
     """Wrap encoded columns for the core; those that nobody asks for are empty."""
     empty = np.empty(0)
     return [
@@ -308,10 +316,10 @@ def for_core(encodings: Sequence[Encoding], columns: Iterable[npt.NDArray[Any] |
     ]
 
 
-def refuse_unanswered(tree: Tree, nodes: Ints, table: Table) -> None:
+def check_answered(tree: Tree, nodes: Ints, table: Table) -> None:
     """Raise for a row that stays at an inner node of a hand-written tree, which has nothing to say."""
     knows = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
-    silent = np.flatnonzero(~knows[nodes_that_speak(tree, nodes)])
+    silent = np.flatnonzero(~knows[answering_nodes(tree, nodes)])
     if len(silent):
         node = int(nodes[silent[0]])
         split = tree.split_at(node)

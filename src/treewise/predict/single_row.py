@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise.data.convert import BOOLEANS, EXACT
+from treewise.data.convert import BOOLEANS, MAX_EXACT_INT
 from treewise.data.encoding import INT64_MIN
 from treewise.predict.predict import na_values, refuses_missing
 from treewise.tree.arrays import LEAF, Label
@@ -34,8 +34,8 @@ CELLS = frozenset(
 )
 SHORT = frozenset({float, np.float64, np.float32})
 WHOLE = (int, np.int64, np.int32)
-ODD = object()  # a cell that the table's way must judge
-HERE = -1  # instead of a child: the row stays at the node
+UNHANDLED = object()  # a cell that the table's way must judge
+STAY = -1  # instead of a child: the row stays at the node
 
 # A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
 # None and "below" a dict from level to child, filled as levels come by. A leaf's place is HERE.
@@ -53,10 +53,10 @@ class NotGiven:
         raise NotGivenError
 
 
-UNSAID = NotGiven()
+NOT_GIVEN = NotGiven()
 
 
-class Reader:
+class RowReader:
     """The cells of a single row that a tree, or many, ask about: read by hand, where they are plain."""
 
     def __init__(self, model: Grown, used: list[int]) -> None:
@@ -65,7 +65,7 @@ class Reader:
         self.numeric = [kind == "number" for kind, _ in self.asked]
         self.width = len(model.columns)
         self.names = [model.columns[i] for i in used]
-        self.from_dict, self.from_list = picker(self.names), picker(used)
+        self.from_dict, self.from_list = make_cell_getter(self.names), make_cell_getter(used)
         self.only_numbers = all(self.numeric)
         self.present = refuses_missing(model)  # whether every column must be there
         self.able = bool(used) and not na_values(model)
@@ -77,8 +77,8 @@ class Reader:
                 cells = self.from_dict(row)
                 others = len(row) > len(cells)
             except KeyError:
-                cells, others = tuple(row.get(name, UNSAID) for name in self.names), True
-            if others and not (plain_names(row) and CELLS.issuperset(map(type, row.values()))):
+                cells, others = tuple(row.get(name, NOT_GIVEN) for name in self.names), True
+            if others and not (has_plain_keys(row) and CELLS.issuperset(map(type, row.values()))):
                 return None
         elif type(row) in (list, tuple) and len(row) == self.width:
             cells = self.from_list(row)
@@ -99,13 +99,13 @@ class Reader:
                     values[i] = float(cells[i])
             else:
                 value = values[i] = convert_cell(cells[i], *self.asked[i])
-                if value is ODD:
+                if value is UNHANDLED:
                     return None
-        absent = self.present and any(value is None or value is UNSAID or value != value for value in values)
+        absent = self.present and any(value is None or value is NOT_GIVEN or value != value for value in values)
         return None if absent else values
 
 
-class RowPredictor(Reader):
+class RowPredictor(RowReader):
     """A tree prepared for single rows.
 
     >>> import treewise as tw
@@ -153,7 +153,7 @@ class RowPredictor(Reader):
         node, steps = 0, self.steps
         while True:
             place, cut, below, above, gone = steps[node] or self.step(node)
-            if place == HERE:
+            if place == STAY:
                 return node
             value = values[place]
             if cut is None:
@@ -166,7 +166,7 @@ class RowPredictor(Reader):
                 child = above
             else:
                 child = gone
-            if child == HERE:
+            if child == STAY:
                 return node
             node = child
 
@@ -175,9 +175,9 @@ class RowPredictor(Reader):
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
-            made: Step = (HERE, None, None, HERE, HERE)
-        elif tree.encodings[column].categorical:
-            made = (self.place[column], None, {None: self.child(node, None)}, HERE, HERE)
+            made: Step = (STAY, None, None, STAY, STAY)
+        elif tree.encodings[column].is_categorical:
+            made = (self.place[column], None, {None: self.child(node, None)}, STAY, STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
@@ -187,7 +187,7 @@ class RowPredictor(Reader):
 
     def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
         """Return the child a level goes to, and remember it."""
-        if level is UNSAID:
+        if level is NOT_GIVEN:
             raise NotGivenError
         child = known[level] = self.child(node, level)
         return child
@@ -197,31 +197,31 @@ class RowPredictor(Reader):
         split = self.tree.split_at(node)
         assert split is not None
         branch = split.branch(value, self.tree.encodings[int(self.tree.arrays.column[node])])
-        return HERE if branch is None or branch < 0 else self.tree.children(node)[branch]
+        return STAY if branch is None or branch < 0 else self.tree.children(node)[branch]
 
 
 def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     """Turn one cell into a number, a level, NaN or None where missing; ODD if it is not what the kind usually holds."""
     what = type(cell)
-    if cell is UNSAID:
+    if cell is NOT_GIVEN:
         return cell
     if cell is None:
         return math.nan if kind in ("number", "integer", "datetime") else None
     if kind == "number":
-        return int(cell) if what in WHOLE and -EXACT < cell < EXACT else ODD
+        return int(cell) if what in WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else UNHANDLED
     if kind == "integer":
-        return int(cell) if what in WHOLE and INT64_MIN < cell < -INT64_MIN else ODD
+        return int(cell) if what in WHOLE and INT64_MIN < cell < -INT64_MIN else UNHANDLED
     if kind == "boolean":
-        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else ODD
-    return cell if what is str and cell in levels else ODD
+        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else UNHANDLED
+    return cell if what is str and cell in levels else UNHANDLED
 
 
-def picker(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
+def make_cell_getter(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """Return what takes some cells out of a row, always as a tuple."""
     return itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
 
 
-def plain_names(row: dict[Any, Any]) -> bool:
+def has_plain_keys(row: dict[Any, Any]) -> bool:
     """Tell whether all keys are text, and text that can be written."""
     try:
         "".join(row).encode()

@@ -55,7 +55,7 @@ def at(tree: Tree, at: Any) -> PruneDecision:
     cut = np.zeros(len(tree), bool)
     for node in listed:
         try:
-            cut[tree.number(node)] = True
+            cut[tree.check_node(node)] = True
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.", parameter="at", value=listed) from None
     leaves = [str(node) for node in np.flatnonzero(cut & ~inner(tree)).tolist()]

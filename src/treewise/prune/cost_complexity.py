@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import figure, plural
+from treewise._lib.text import format_rounded, plural
 from treewise.errors import Param, ParameterError, join_message
-from treewise.predict.costs import cost_of
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
 from treewise.prune.decision import Bools, Ints, PruneDecision, inner
 from treewise.prune.training_table import own_problem
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers
 from treewise.train.settings import within
@@ -67,7 +67,7 @@ def decide(
             hint="Leave one of them out.",
         )
     price = read_price(ccp_alpha)
-    nested = nested_trees(tree, risk or "impurity")
+    nested = find_nested_trees(tree, risk or "impurity")
     cut = nested.leaf_from <= nested.alpha[nested.find(price)]
     return verdict(tree, nested, cut, {"ccp_alpha": price, "risk": nested.risk_name})
 
@@ -90,7 +90,7 @@ def by_folds(
     progress: Progress | None = None,
 ) -> PruneDecision:
     """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
-    nested = nested_trees(tree, risk)
+    nested = find_nested_trees(tree, risk)
     numbers = read_folds(training_set, folds, random_state)
     held = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
     chosen = held.best if rule == "best" else held.within_one_se
@@ -122,12 +122,13 @@ def read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints
 def error_in_words(tree: Tree, error: float, se: float, root: float) -> str:
     """Say a held-out error with its standard error, beside the root's: in percent of rows, as a cost, or as an RMSE."""
     if tree.criterion == "absolute_error":
-        return f"cross-validated mean absolute error {figure(error)} ± {figure(se)}; root alone {figure(root)}"
+        mae = f"{format_rounded(error)} ± {format_rounded(se)}"
+        return f"cross-validated mean absolute error {mae}; root alone {format_rounded(root)}"
     if tree.task == "regression":
         share = 100 * se / error if error > 0 else 0.0
-        rmse = figure(math.sqrt(error))
-        return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {figure(math.sqrt(root))}"
-    if cost_of(tree) is not None:
+        rmse = format_rounded(math.sqrt(error))
+        return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {format_rounded(math.sqrt(root))}"
+    if cost_matrix_of(tree) is not None:
         return f"cross-validated cost {error:.3f} ± {se:.3f} a row; root alone {root:.3f}"
     return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}; root alone {100 * root:.1f} %"
 
@@ -151,7 +152,7 @@ def verdict(
         why=lambda node: "not worth the price" if cut[node] else "worth the price",
         options=options,
         facts=[
-            f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {figure(float(nested.alpha[-1]))}",
+            f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {format_rounded(float(nested.alpha[-1]))}",
             *(facts or []),
         ],
         more=more or {},

@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, aligned
-from treewise._lib.text import figure, plural, safe
-from treewise.predict.costs import cost_of
+from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
+from treewise._lib.text import format_rounded, plural, safe
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cross_validation import HeldOutLosses
 from treewise.prune.decision import inner
 from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.history import is_pruning
 from treewise.tree.tree import Tree
 
@@ -73,7 +73,7 @@ class CpTable(Displayable, Sequence[CpRow]):
     @property
     def title(self) -> str:
         """What is counted."""
-        per_row = f"{figure(self.root_error)} per row"
+        per_row = f"{format_rounded(self.root_error)} per row"
         return f"cp table of {safe(self.target)}: {self.counted} relative to the root's, {per_row}"
 
     @property
@@ -81,23 +81,23 @@ class CpTable(Displayable, Sequence[CpRow]):
         """Whether there are held-out errors."""
         return bool(self.rows) and self.rows[0].xerror is not None
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the trees, the root first."""
         held_out: Literal["data"] | None = None if self.tried else "data"
         headings = (
-            ColumnSpec("cp", "number", write=lambda cp: f"{cp:.5g}"),
-            ColumnSpec("nsplit", "whole"),
-            ColumnSpec("leaves", "whole"),
-            ColumnSpec("rel_error", "number", write=four_digits),
-            ColumnSpec("xerror", "number", write=four_digits, only=held_out),
-            ColumnSpec("xstd", "number", write=four_digits, only=held_out),
+            ColumnSpec("cp", "number", formatter=lambda cp: f"{cp:.5g}"),
+            ColumnSpec("nsplit", "count"),
+            ColumnSpec("leaves", "count"),
+            ColumnSpec("rel_error", "number", formatter=four_digits),
+            ColumnSpec("xerror", "number", formatter=four_digits, only=held_out),
+            ColumnSpec("xstd", "number", formatter=four_digits, only=held_out),
             ColumnSpec("mark", title="", only=held_out),
         )
         rows = [(*row, self._mark(place)) for place, row in enumerate(self.rows)]
         below = (f"… {plural(self.left_out, 'larger tree')}",) if self.left_out else ()
-        return ResultTable(self.title, headings, rows, below=below, of="larger tree", most=self._last + 1)
+        return ResultTable(self.title, headings, rows, below=below, row_name="larger tree", max_rows=self._last + 1)
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the table as rpart prints it; of very many trees the smallest."""
         tried = self.tried
         names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
@@ -107,8 +107,8 @@ class CpTable(Displayable, Sequence[CpRow]):
         more = len(self) - len(shown) + self.left_out
         return "\n".join(
             [
-                strong(self.title),
-                aligned(rows, right=range(len(names))),
+                emphasis(self.title),
+                align_columns(rows, right=range(len(names))),
                 *([f"… {plural(more, 'larger tree')}"] if more else []),
             ]
         )
@@ -142,7 +142,7 @@ def from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
 
 def counted_in(tree: Tree) -> str:
     """Say what is counted in the table of a tree."""
-    return "errors" if cost_of(tree) is None else "costs"
+    return "errors" if cost_matrix_of(tree) is None else "costs"
 
 
 def cp_table(tree: Tree) -> CpTable:
@@ -160,7 +160,7 @@ def cp_table(tree: Tree) -> CpTable:
             )
         if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
             break
-    nested = nested_trees(tree, "error")
+    nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root

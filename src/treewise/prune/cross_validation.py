@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewise.predict.costs import cost_of, with_cost
-from treewise.predict.predict import find_nodes, nodes_that_speak
+from treewise.predict.costs import cost_matrix_of, with_cost
+from treewise.predict.predict import answering_nodes, find_leaves
 from treewise.prune.decision import Bools, Floats, Ints, inner
 from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import part
@@ -109,11 +109,11 @@ def one_fold(
 ) -> LossStats:
     """Grow without a fold, and sum errors and their squares on it at every price."""
     tree = grow_training_set(part(training_set, np.flatnonzero(~held)), progress, n_jobs, keep_quartiles=False)
-    cost = cost_of(whole)
+    cost = cost_matrix_of(whole)
     if whole.task == "classification":
         tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more
     rows = np.flatnonzero(held)
-    ends = find_nodes(tree, [values[rows] for values in training_set.columns], len(rows))
+    ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     if training_set.target.task == "regression":
         truth = training_set.raw[rows]
@@ -128,7 +128,7 @@ def one_fold(
             said = tree.arrays.label[nodes]
             return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
 
-    loss, square = along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
+    loss, square = along(tree, find_nested_trees(tree, risk), ends, prices, errors, weight)
     return LossStats(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 
@@ -143,7 +143,7 @@ def along(
     k = len(prices)
     sums, squares = np.zeros(k + 1), np.zeros(k + 1)
     place = nested.entries(prices, nested.leaf_from)
-    rows, speaker, start = np.arange(len(ends)), nodes_that_speak(tree, ends), np.zeros(len(ends), np.int64)
+    rows, speaker, start = np.arange(len(ends)), answering_nodes(tree, ends), np.zeros(len(ends), np.int64)
     following = np.where(nested.leaf_from[ends] < np.inf, ends, nested.above[ends])
     while len(rows):
         stop = np.where(following >= 0, place[following], k)

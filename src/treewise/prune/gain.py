@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.errors import Param, ParameterError
 from treewise.prune.decision import Bools, Floats, PruneDecision, inner
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
@@ -33,7 +33,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
         require_classes(tree, Param("measure", "accuracy"), Param("measure", "criterion"))
     if threshold is None:
         if tree.task == "regression":
-            root = figure(float(tree.arrays.impurity[0]))
+            root = format_rounded(float(tree.arrays.impurity[0]))
             raise ParameterError(
                 Param("threshold")
                 + f" is not given: the least gain of a split in units of {tree.criterion}, of which the"

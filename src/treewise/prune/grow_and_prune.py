@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import Param, ParameterError, did_you_mean
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import by_folds, read_price
 from treewise.prune.decision import Bools
 from treewise.prune.methods import METHODS
 from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.reduced_error import judged
-from treewise.prune.validation_counts import count
+from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import held_out, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-BY_FOLDS = ("risk", "folds", "rule")
+CV_OPTIONS = ("risk", "folds", "rule")
 BY_PRICE = ("risk", "ccp_alpha")
 
 
@@ -109,7 +109,7 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
         check_words(options)
     else:
         check_options(method, METHODS[method], options)
-    taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
+    taken = {"cv": CV_OPTIONS, "cost_complexity": BY_PRICE}.get(method)
     for name in options:
         if (taken and name not in taken) or name in ("data", "validation"):
             raise ParameterError(
@@ -123,13 +123,7 @@ def is_share(validation: Any) -> bool:
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
-def grow_and_prune(training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None) -> Tree:
-    """Grow a tree on a prepared training set, and prune it as asked."""
-    tree, held = grow_first(training_set, pruning, n_jobs)
-    return prune_grown(tree, training_set, pruning, held, n_jobs)
-
-
-def grow_first(
+def grow_unpruned(
     training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Tree, Bools | None]:
     """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
@@ -174,11 +168,13 @@ def held_back(training_set: TrainingSet, share: float) -> Bools:
 def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
     """Prune by rows that were held back."""
     rows = np.flatnonzero(held)
-    ends = find_nodes(tree, [values[rows] for values in training_set.columns], len(rows))
+    ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     truth = (
         training_set.raw[rows] if training_set.target.task == "regression" else training_set.y[rows].astype(np.int64)
     )
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     name = f"{100 * float(pruning.validation):g} % of {training_set.table_name}"
-    verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
+    verdict = judged(
+        tree, count_validation_rows(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up")
+    )
     return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
@@ -36,7 +36,7 @@ def decide(tree: Tree) -> PruneDecision:
         after=as_leaf,
         measure="bits to describe the subtree, or the leaf, and its errors",
         why=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
-        facts=[f"description length {figure(whole)} → {figure(after)} bits"],
+        facts=[f"description length {format_rounded(whole)} → {format_rounded(after)} bits"],
         more={"bits": [whole, after]},
     )
 

@@ -151,4 +151,4 @@ def test_in_words(tree: Tree, node: int) -> str:
     """Say what a node asks: the condition of its first branch, or the column where there are many branches."""
     split = tree.split_at(node)
     assert split is not None
-    return split.column if split.n_branches > 2 else tree.words(tree.children(node)[0])
+    return split.column if split.n_branches > 2 else tree.condition(tree.children(node)[0])

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import count, figure, plural, rough_percent
+from treewise._lib.text import format_count, format_rounded, format_share, plural
 from treewise.errors import Param, ParameterError
-from treewise.predict.costs import cost_of
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.by_size import require_predictions
 from treewise.prune.decision import ROUNDING, Bools, Floats, PruneDecision, from_the_leaves_up, inner
 from treewise.prune.validation_counts import ValidationCounts, look
@@ -99,14 +99,14 @@ def pruned_error(tree: Tree, seen: ValidationCounts, cut: Bools) -> float:
 def error_in_words(tree: Tree, seen: ValidationCounts, error: float) -> str:
     """Say an error: a share of rows that are wrong, or a root mean square."""
     if tree.task == "regression":
-        return f"RMSE {figure((error / seen.total) ** 0.5)}"
-    if cost_of(tree) is not None:
-        return f"costs {count(error)} for {count(seen.total)} rows"
-    return f"{count(error)} of {count(seen.total)} wrong ({rough_percent(error / seen.total)} %)"
+        return f"RMSE {format_rounded((error / seen.total) ** 0.5)}"
+    if cost_matrix_of(tree) is not None:
+        return f"costs {format_count(error)} for {format_count(seen.total)} rows"
+    return f"{format_count(error)} of {format_count(seen.total)} wrong ({format_share(error / seen.total)} %)"
 
 
 def unit(tree: Tree) -> str:
     """Say what errors are counted in."""
     if tree.task == "regression":
         return "squared error"
-    return "errors" if cost_of(tree) is None else "costs"
+    return "errors" if cost_matrix_of(tree) is None else "costs"

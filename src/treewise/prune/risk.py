@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewise.errors import Call, Message, ParameterError, Reference
-from treewise.predict.costs import cost_of
+from treewise.predict.costs import cost_matrix_of
 from treewise.prune.decision import Floats
 from treewise.train.settings import one_of
 from treewise.tree.arrays import LEAF
@@ -47,7 +47,7 @@ def node_risks(tree: Tree, risk: str) -> Floats:
     if risk == "impurity":
         total: Floats = tree.arrays.weight * tree.arrays.impurity
         return total
-    cost = cost_of(tree)
+    cost = cost_matrix_of(tree)
     return errors_as_leaf(tree, None if cost is None else cost.matrix)
 
 

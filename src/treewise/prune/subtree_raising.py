@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from treewise.predict.costs import cost_of, least_costly
-from treewise.predict.predict import find_nodes
+from treewise.predict.costs import cost_matrix_of, least_costly
+from treewise.predict.predict import find_leaves
 from treewise.prune.decision import Bools, Floats, Ints
 from treewise.train.edit import estimate, rearranged
 from treewise.train.training_set import TrainingSet
@@ -29,11 +29,11 @@ class SubtreeRaiser:
 
     def __init__(self, tree: Tree, training_set: TrainingSet, estimated: Estimate, slack: float) -> None:
         self.tree, self.training_set, self.estimated, self.slack = tree, training_set, estimated, slack
-        self.cost = cost_of(tree)
+        self.cost = cost_matrix_of(tree)
         self.children: list[tuple[int, ...]] = [tree.children(node) for node in range(len(tree))]
         self.stands_for = list(range(len(tree)))  # the node whose test each place asks now
         self.weight = np.ldexp(training_set.weight.astype(np.float64), -training_set.weight_scale)
-        ends = find_nodes(tree, training_set.columns, len(training_set))
+        ends = find_leaves(tree, training_set.columns, len(training_set))
         self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # that end at each place
         for place, rows in by_end(ends, np.arange(len(training_set))).items():
             self.rows[place] = rows
@@ -107,7 +107,7 @@ class SubtreeRaiser:
         """Send rows down a branch as it is now, and return those that end at each place of it."""
         places = self.below(place)
         branch = self.subtree(places)
-        ends = find_nodes(branch, [values[rows] for values in self.training_set.columns], len(rows))
+        ends = find_leaves(branch, [values[rows] for values in self.training_set.columns], len(rows))
         return {places[at]: some for at, some in by_end(ends, rows).items()}
 
     def subtree(self, places: list[int], stop: int = STOPS.index("by_hand")) -> Tree:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from treewise._lib.text import number, plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.errors import Call, DataError, Param
 from treewise.train.grow import prepare_like
 from treewise.train.training_set import TrainingSet
@@ -31,9 +31,8 @@ def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet
     here = math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
     if not math.isclose(here, weight, rel_tol=SAME):
         raise DataError(
-            Param("data")
-            + f": the rows of {name} weigh {number(float(f'{here:.6g}'))} together, those the tree was grown"
-            f" on {number(float(f'{weight:.6g}'))}.",
+            f"{name}: its rows weigh {format_exact(float(f'{here:.6g}'))} together, and where the tree was"
+            f" grown {format_exact(float(f'{weight:.6g}'))}.",
             hint="Give the same " + Param("sample_weight", ...) + " again.",
         )
     return training_set

@@ -14,7 +14,7 @@ The sum has at every alpha a slope of at least the number of children, the line 
 once, at alpha_t, where t becomes a leaf, and beyond it f_t is the line. The pieces of f_t are kept as a heap of the
 corners below t, largest alpha first: the crossing is found by going down from there, and a corner above alpha_t is
 gone for good. Each corner is pushed once, popped once, and moved when the smaller of two heaps joins the larger:
-O(n log² n) for n nodes, whatever the depth. The core does it (``prune.cpp``).
+O(n log² n) for n nodes, whatever the depth. The core does it (``src/core/tree/prune.cpp``).
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ class NestedTrees:
         return np.cumsum(change[:-1])
 
 
-def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
+def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """Find the nested sequence of a tree by impurity (scikit-learn's) or by errors (rpart's).
 
     >>> import treewise as tw
-    >>> found = nested_trees(tw.grow("penguins", max_depth=2), risk="error")
+    >>> found = find_nested_trees(tw.grow("penguins", max_depth=2), risk="error")
     >>> [(round(float(a), 4), int(n)) for a, n in zip(found.alpha, found.n_leaves)]
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """

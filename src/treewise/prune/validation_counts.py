@@ -16,8 +16,8 @@ from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data.table import Table, read
 from treewise.errors import DataError, listing
-from treewise.predict.costs import cost_of
-from treewise.predict.predict import encoded, find_nodes, na_values, nodes_that_speak, refuse_unanswered
+from treewise.predict.costs import cost_matrix_of
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, na_values
 from treewise.prune.decision import Floats, Ints
 from treewise.train.fixed_point import scale_weights
 from treewise.train.target import finite_targets
@@ -55,8 +55,8 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")), weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
-    ends = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unanswered(tree, ends, table)
+    ends = find_leaves(tree, encode_columns(tree, table), len(table))
+    check_answered(tree, ends, table)
     unknown: tuple[str, ...] = ()
     if tree.task == "regression":
         truth: Any = finite_targets(column, kept)
@@ -74,7 +74,7 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
             f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
             for place, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
         )
-    return replace(count(tree, ends, truth, weights, table.name), unknown=unknown)
+    return replace(count_validation_rows(tree, ends, truth, weights, table.name), unknown=unknown)
 
 
 def weights_of(table: Table, name: str | None, given: Any) -> Floats:
@@ -102,14 +102,14 @@ def with_class_weights(
     return counts, every[counts]
 
 
-def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
+def count_validation_rows(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
     """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
 
     Errors are the weight of wrong rows, or what they cost in a tree with costs (a label it does not know costs 1).
     """
     if tree.task == "regression":
         return ValidationCounts(table, len(ends), *squared_errors(tree, ends, truth, weights))
-    cost = cost_of(tree)
+    cost = cost_matrix_of(tree)
     matrix = None if cost is None else np.vstack([cost.matrix, np.ones(len(tree.classes))])
     return ValidationCounts(
         table, len(ends), *class_errors(tree, ends, np.minimum(truth, len(tree.classes)), weights, matrix)
@@ -125,12 +125,12 @@ def class_errors(
     label = tree.arrays.label.astype(np.int64)
     if cost is None:
         as_leaf = (under - sums_by_class(tree, ends, truth, units)(label)).astype(float)
-        paid = (truth != label[nodes_that_speak(tree, ends)]) * units.astype(float)
+        paid = (truth != label[answering_nodes(tree, ends)]) * units.astype(float)
     else:
         of_class, as_leaf = sums_by_class(tree, ends, truth, units), np.zeros(len(tree))
         for k in range(len(cost)):
             as_leaf += of_class(np.full(len(tree), k)) * cost[k, label]
-        paid = cost[truth, label[nodes_that_speak(tree, ends)]] * units
+        paid = cost[truth, label[answering_nodes(tree, ends)]] * units
     stays = tree.arrays.kind[ends] != LEAF
     staying = np.bincount(ends[stays], paid[stays], len(tree))
     return np.ldexp(under.astype(float), -scale), np.ldexp(as_leaf, -scale), np.ldexp(staying, -scale)

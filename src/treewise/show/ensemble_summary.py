@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
-from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble, OutOfBag
 from treewise.explain.ensemble.importances import importances
 from treewise.show.summary import target_in_words
@@ -69,7 +69,7 @@ class EnsembleSummary(Displayable):
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
         made = self.ensemble
-        largest = [f"{safe(name)} {rough_percent(share)} %" for name, share in self.columns.items()]
+        largest = [f"{safe(name)} {format_share(share)} %" for name, share in self.columns.items()]
         more = [f"{plural(len(largest) - MOST_COLUMNS, 'more column')}"] if len(largest) > MOST_COLUMNS else []
         found = [
             ("trees", f"{made.method} of {plural(len(made), 'tree')} · {target_in_words(made.target)}"),
@@ -96,13 +96,15 @@ class EnsembleSummary(Displayable):
             "history": [dict(step) for step in made.history],
         }
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the lines as a table."""
-        return ResultTable("", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), most=None)
+        return ResultTable(
+            "", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), max_rows=None
+        )
 
-    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the lines, however long."""
-        return "\n".join(f"{strong(f'{head:<7}')} {said}" for head, said in self.lines())
+        return "\n".join(f"{emphasis(f'{head:<7}')} {said}" for head, said in self.lines())
 
 
 def unseen_in_words(oob: OutOfBag, task: str) -> str:
@@ -111,8 +113,8 @@ def unseen_in_words(oob: OutOfBag, task: str) -> str:
     if np.isnan(oob.score):
         return f"nothing is known {where}"
     if task == "classification":
-        return f"error {rough_percent(1 - oob.score)} % {where}"
-    return f"R² {figure(oob.score)} {where}"
+        return f"error {format_share(1 - oob.score)} % {where}"
+    return f"R² {format_rounded(oob.score)} {where}"
 
 
 def known(value: float) -> float | None:

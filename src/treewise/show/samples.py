@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from treewise.data import encoding as encode
 from treewise.data.table import Table
-from treewise.predict.predict import encoded, find_nodes
+from treewise.predict.predict import encode_columns, find_leaves
 from treewise.train.training_set import TrainingSet
 from treewise.train.true_labels import answers, class_places
 from treewise.tree.tree import Tree
@@ -39,8 +39,8 @@ class NodeSamples:
         column = answers(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
-        truth = encode.numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
-        return cls.walked(tree, encoded(tree, table), truth)
+        truth = encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
+        return cls.walked(tree, encode_columns(tree, table), truth)
 
     @classmethod
     def of_problem(cls, tree: Tree, training_set: TrainingSet) -> NodeSamples:
@@ -50,7 +50,7 @@ class NodeSamples:
     @classmethod
     def walked(cls, tree: Tree, columns: Sequence[npt.NDArray[Any] | None], truth: npt.NDArray[Any]) -> NodeSamples:
         """Walk encoded rows down a tree."""
-        nodes = find_nodes(tree, columns, len(truth))
+        nodes = find_leaves(tree, columns, len(truth))
         order = np.argsort(nodes, kind="stable")
         return cls(tree, order, nodes[order], truth, tuple(columns))
 

@@ -70,13 +70,15 @@ class TreeSummary(Displayable):
             "history": [dict(step) for step in tree.history],
         }
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the lines as a table."""
-        return ResultTable("", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), most=None)
+        return ResultTable(
+            "", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), max_rows=None
+        )
 
-    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the lines, however long."""
-        return "\n".join(f"{strong(f'{head:<7}')} {said}" for head, said in self.lines())
+        return "\n".join(f"{emphasis(f'{head:<7}')} {said}" for head, said in self.lines())
 
 
 def target_in_words(target: Target) -> str:

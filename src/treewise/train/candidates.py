@@ -3,7 +3,7 @@
 Stands below ``train/reference.py``, which scores what is listed here. A node's rows are first put into *buckets*: one for each
 value of the column present, with its statistics (``Group``), and one for the missing rows (``look``). A split kind is
 then a way of putting buckets into branches, a function from a ``Scene`` to its ``Parting``s: a threshold cuts the
-sorted buckets in two, a multiway test gives each its own branch, and so on. ``src/core/scan.hpp`` goes through the same
+sorted buckets in two, a multiway test gives each its own branch, and so on. ``search/exact_splitter.hpp`` goes through the same
 ones in the same order.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.rng import cut_key, random_integer, random_number, random_subset, uniform_below
+from treewise._lib.rng import cut_key, random_subset, uniform_below, uniform_float, uniform_integer
 from treewise.data import encoding as encode
 from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.train.criteria import Group, medians
@@ -291,7 +291,7 @@ def one_at_random(scene: ColumnAtNode, kind: str, node: int) -> Iterator[Partiti
 def random_threshold(scene: ColumnAtNode, random: int) -> Partition:
     """Cut anywhere between the least and the largest value, not only half-way between neighbours."""
     low, high = scene.buckets[0].value, scene.buckets[-1].value
-    draw: Callable[[int, Any, Any], float] = random_number if scene.encoding.kind == "number" else random_integer
+    draw: Callable[[int, Any, Any], float] = uniform_float if scene.encoding.kind == "number" else uniform_integer
     cut = draw(random, low, high)
     sides = [reduce(add, (b.group for b in scene.buckets if (b.value <= cut) == under)) for under in (True, False)]
     return Partition(0, (sides[0], sides[1]), partial(Threshold, scene.encoding.name, cut), placements=(0, 1))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import safe
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import Column, KindSpec, Table, read
 from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, listing, shown
 from treewise.tree.arrays import Label, Task
@@ -64,8 +64,8 @@ def check_roles(roles: Roles) -> Roles:
 def names_in(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        example = [brief(given)] if isinstance(given, str) else ["age", "town"]
-        raise ParameterError(f"must be a list of names, {shown(example)}.", parameter=parameter, value=given)
+        listed = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'
+        raise ParameterError(f"must be a list of names, {listed}.", parameter=parameter, value=given)
     names = list(given)
     for name in names:
         if not isinstance(name, str | int | np.integer):
@@ -80,7 +80,7 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
-                    f'{parameter}: no column "{brief(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f'{parameter}: no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
                     f" Columns: {listing([safe(n) for n in table.columns])}."
                 )
     out = {target, *roles.ignore}
@@ -112,7 +112,7 @@ def take_target(table: Table, target: Any) -> Column:
         return table[target]
     column = read_array(table, "target", target)
     name = getattr(target, "name", None)
-    if isinstance(name, str) and name in table.columns and column.same_cells(table[name]):
+    if isinstance(name, str) and name in table.columns and column.equals(table[name]):
         return table[name]  # data["y"] was given, and means that column
     return replace(column, name=name_beside(table, name))
 

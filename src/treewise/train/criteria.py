@@ -1,7 +1,7 @@
 """How good is a split? The criteria: formula, name, unit, and the arithmetic that makes their comparison exact.
 
-Stands below the search: ``train/reference.py`` asks a criterion to measure the branches of a node, the core (``sides.hpp``)
-computes the same integers. The first half of this file is for people (``entropy``, ``gini``, ``information_gain`` in
+Stands below the search: ``train/reference.py`` asks a criterion to measure the branches of a node, the core
+(``src/core/criteria/exact_impurity.hpp``) computes the same integers. The first half of this file is for people (``entropy``, ``gini``, ``information_gain`` in
 plain floats, as the notes define them); the second half is for decisions.
 
 **Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper come out a few

@@ -20,8 +20,8 @@ from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import read
 from treewise.errors import Param, ParameterError, ParseError
-from treewise.predict.costs import cost_of, labelled
-from treewise.predict.predict import find_nodes
+from treewise.predict.costs import cost_matrix_of, with_cost_labels
+from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.quartiles import quartiles_of
 from treewise.train.training_set import TrainingSet
@@ -80,7 +80,7 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     fitted = replace(
         tree, arrays=read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
     )
-    return follow_the_heavier(tree, fitted if cost_of(tree) is None else labelled(fitted))
+    return follow_the_heavier(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
 
 
 def follow_the_heavier(before: Tree, after: Tree) -> Tree:
@@ -97,14 +97,14 @@ def follow_the_heavier(before: Tree, after: Tree) -> Tree:
 def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: Any = None) -> Tree:
     """Split a leaf by a condition in words, and re-estimate the tree on a table."""
     try:
-        node = tree.number(node)
+        node = tree.check_node(node)
     except (IndexError, TypeError) as error:
         raise ParameterError(f"{error}.") from None
     if not isinstance(condition, str):
         raise ParameterError('must be a test in words, such as "x1 <= 0.5".', parameter="condition", value=condition)
     if tree.arrays.kind[node] != LEAF:
         raise ParameterError(
-            f"node {node} is split already ({tree.words(tree.children(node)[0])}).", hint="Name a leaf."
+            f"node {node} is split already ({tree.condition(tree.children(node)[0])}).", hint="Name a leaf."
         )
     training_set = problem_again(tree, data, sample_weight)
     split, says_missing = read_condition(tree, condition)
@@ -125,10 +125,10 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
     from treewise.train.candidates import Partition, group_of
     from treewise.train.reference import NodeScorer, pick, place_missing
 
-    rows = np.flatnonzero(find_nodes(tree, training_set.columns, len(training_set)) == node)
+    rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
     if not len(rows):
         return split
-    children = find_nodes(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
+    children = find_leaves(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
     gone = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
@@ -149,10 +149,10 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
 
 def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
-    from treewise.formats.text_format.infer_split import split_of
+    from treewise.formats.text_format.infer_split import parse_split
 
     try:
-        return split_of(condition, tree.encodings)
+        return parse_split(condition, tree.encodings)
     except ParseError as error:
         raise ParameterError(str(error).removeprefix("line 1: ")) from None
 
@@ -272,7 +272,7 @@ def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
 
 
 def priority(total: float) -> tuple[float, float]:
-    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (growth.hpp)."""
+    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (grow/grower.hpp)."""
     if not total > 0:
         return (math.inf, 0.0)
     mantissa, exponent = math.frexp(total)

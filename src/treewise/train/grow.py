@@ -1,13 +1,14 @@
 """Growing a tree: what the user asked → settings and training set → the core → a Tree.
 
 The front door of learning. Everything is decided before (``train/settings.py``, ``training_set``) or inside the core
-(``src/core/grow.cpp``); this file only carries the one to the other and writes down how the tree was made.
+(``src/core/grow/``); this file only carries the one to the other and writes down how the tree was made.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Never
 
@@ -16,10 +17,10 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import KindSpec
 from treewise.errors import Param, ParameterError, refuse_unknown
-from treewise.predict.costs import CostMatrix, labelled
+from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
 from treewise.train.settings import PRESET_PRUNING, Settings, as_written, index
@@ -31,7 +32,8 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from treewise.prune.grow_and_prune import PruningPlan
 
-Progress = Callable[[float], None]
+Progress = Callable[[float], None]  # receives the share of the work that is done
+StageProgress = Callable[[str], AbstractContextManager[Progress | None]]
 
 ROLES = (
     "task",
@@ -137,15 +139,59 @@ def grow(
     n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
     **unknown : there are no others; one that is misspelt is refused, with the one that was perhaps meant.
     """
-    given = {**locals()}
-    refuse_unknown(given.pop("unknown"), given, "help(treewise.grow)")
-    options = {name: value for name, value in given.items() if name not in ("data", "target", "n_jobs", *PRUNING)}
-    wanted = pruning_for(preset, pruning, validation, ccp_alpha)
-    if wanted is None:
-        return grow_training_set(prepare(data, target, **options), n_jobs=n_jobs)
-    from treewise.prune.grow_and_prune import grow_and_prune
+    options = {**locals()}
+    refuse_unknown(options.pop("unknown"), options, "help(treewise.grow)")
+    return fit(options.pop("data"), options.pop("target"), options)
 
-    return grow_and_prune(prepare(data, target, **options), wanted, n_jobs)
+
+def fit(
+    data: Any,
+    target: Any,
+    options: Mapping[str, Any],
+    *,
+    on_prepared: Callable[[TrainingSet], None] | None = None,
+    on_grown: Callable[[Tree], None] | None = None,
+    progress: StageProgress | None = None,
+) -> Tree:
+    """Prepare a table, grow a tree on it and prune it; ``grow`` with callbacks, for the command line and the estimators.
+
+    ``options`` are the keyword parameters of ``grow``. ``on_prepared`` receives the training set before growth begins,
+    ``on_grown`` the tree before it is pruned. ``progress("grow")`` and ``progress("prune")`` return the context
+    manager of a progress bar.
+    """
+    options = dict(options)
+    n_jobs = options.pop("n_jobs", None)
+    plan = pruning_for(options.get("preset"), **{name: options.pop(name) for name in PRUNING if name in options})
+    training_set = prepare(data, target, **options)
+    if on_prepared is not None:
+        on_prepared(training_set)
+    return grow_prepared(training_set, plan, n_jobs, on_grown=on_grown, progress=progress)
+
+
+def grow_prepared(
+    training_set: TrainingSet,
+    plan: PruningPlan | None = None,
+    n_jobs: int | None = None,
+    *,
+    on_grown: Callable[[Tree], None] | None = None,
+    progress: StageProgress | None = None,
+) -> Tree:
+    """Grow a tree on a prepared training set and prune it by the plan, if there is one (``pruning_for``)."""
+    stage = progress or (lambda _: nullcontext())
+    if plan is None:
+        with stage("grow") as report:
+            tree = grow_training_set(training_set, report, n_jobs)
+        if on_grown is not None:
+            on_grown(tree)
+        return tree
+    from treewise.prune.grow_and_prune import grow_unpruned, prune_grown
+
+    with stage("grow") as report:
+        full_tree, held_out = grow_unpruned(training_set, plan, n_jobs, report)
+    if on_grown is not None:
+        on_grown(full_tree)
+    with stage("prune") as report:
+        return prune_grown(full_tree, training_set, plan, held_out, n_jobs, report)
 
 
 def pruning_for(
@@ -168,7 +214,7 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     preset, cost = options.pop("preset", None), options.pop("cost", None)
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
-        marker = brief(roles["na_values"])
+        marker = truncate(roles["na_values"])
         raise ParameterError(
             "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
         )
@@ -224,7 +270,7 @@ def grow_training_set(
         quartiles=quartiles,
     )
     if step.get("cost") is not None:
-        tree = labelled(tree)
+        tree = with_cost_labels(tree)
     return tree.with_(notes=(*training_set.notes, *notes_on(tree)))
 
 

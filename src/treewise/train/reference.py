@@ -223,7 +223,7 @@ def find_best_split(training_set: TrainingSet, rows: Rows, key: int = 0) -> Cand
     """
     training_set = training_set.at(rows)
     settings = training_set.settings
-    draw = (lambda c: chance.tie(key, c.key)) if settings.ties == "random" else None
+    draw = (lambda c: chance.tie_key(key, c.key)) if settings.ties == "random" else None
     judge = NodeScorer.of(training_set, rows)
     node, measure = judge.node, judge.measure
     seen = False
@@ -231,7 +231,7 @@ def find_best_split(training_set: TrainingSet, rows: Rows, key: int = 0) -> Cand
     best_of_column: list[tuple[Candidate, int]] = []
     n_columns = len(training_set.columns)
     enough = settings.features_of(n_columns)
-    in_turn = chance.columns_in_turn(key, n_columns) if enough < n_columns else range(n_columns)
+    in_turn = chance.shuffled_columns(key, n_columns) if enough < n_columns else range(n_columns)
     for looked_at, column in enumerate(in_turn):
         if looked_at >= enough and competing:
             break

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
+from treewise.data.column import truncate
+from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import Roles
@@ -48,15 +49,15 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
 def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
     """Decide the task and read the target: class numbers, or numbers as they are."""
     task, numeric = roles.task, column.form in ("int", "float")
-    if task is None and encode.is_quantity(column):
+    if task is None and encode.is_continuous(column):
         task = "regression"
     if task != "regression" or not numeric:
-        numeric, codes, labels = encode.classes(column)
+        numeric, codes, labels = encode.encode_classes(column)
         task = task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
         if not numeric:
             raise DataError(
-                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}),'
+                f'target "{safe(column.name)}" is not a column of numbers ({column.format_cell(0)} in row {kept[0] + 1:,}),'
                 " so " + Param("task", "regression") + " does not fit.",
                 hint="Leave task out, or give numbers.",
             )
@@ -93,7 +94,7 @@ def target_notes(target: Target, column: Column) -> list[str]:
 
 def few_whole_numbers(labels: Sequence[Label]) -> bool:
     """Tell whether these are whole numbers, few enough to be class numbers."""
-    return len(labels) <= MOST_CLASSES_OF_WHOLE_NUMBERS and all(float(v).is_integer() for v in labels)
+    return len(labels) <= MAX_INTEGER_CLASSES and all(float(v).is_integer() for v in labels)
 
 
 def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
@@ -107,7 +108,7 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
         raise ParameterError(
             f'target "{safe(name)}" has the classes {listing(words)}.',
             parameter="positive",
-            value=positive,
+            value=truncate(positive),
             hint=did_you_mean(positive, words),
         )
     order.remove(named[0])
@@ -116,7 +117,7 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
 
 def finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
     """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
-    raw = encode.numbers(column)
+    raw = encode.encode_numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
         raise DataError(
@@ -138,7 +139,7 @@ def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | 
             f'{table_name}: target "{safe(column.name)}" is missing in row {rows[gone[0]] + 1:,}. Remove such rows'
             " first."
         )
-    _, codes, labels = encode.classes(column)
+    _, codes, labels = encode.encode_classes(column)
     known = {str(c): i for i, c in enumerate(target.classes)}
     place = np.array([known.get(str(label), -1) for label in labels], np.int64)
     y = place[codes]

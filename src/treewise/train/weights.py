@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import number, safe
+from treewise._lib.text import format_exact, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
@@ -34,14 +34,14 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     if given is None:
         return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
     column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
-    weight = encode.numbers(column)
+    weight = encode.encode_numbers(column)
     for fault, rows in (
         ("missing", np.flatnonzero(np.isnan(weight))),
         ("infinite", np.flatnonzero(np.isinf(weight))),
         ("negative", np.flatnonzero(weight < 0)),
     ):
         if len(rows):
-            value = f" ({number(weight[rows[0]])})" if fault == "negative" else ""
+            value = f" ({format_exact(weight[rows[0]])})" if fault == "negative" else ""
             raise DataError(
                 Param("sample_weight") + f" is {fault} in row {rows[0] + 1:,}{value}.",
                 hint="Weights must be 0 or more and finite; 0 leaves a row out.",
@@ -204,7 +204,7 @@ def read_priors(given: Any, target: Target) -> Floats:
     total = math.fsum(said.values())
     if abs(total - 1) > 1e-6:
         raise ParameterError(
-            f"priors add up to {number(float(f'{total:.6g}'))}: the shares of all classes must make 1."
+            f"priors add up to {format_exact(float(f'{total:.6g}'))}: the shares of all classes must make 1."
         )
     return np.array([said[label] for label in names], np.float64) / total
 

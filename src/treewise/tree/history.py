@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from treewise._lib.result_table import aligned
-from treewise._lib.text import clip, count, figure, plural, safe
+from treewise._lib.result_table import align_columns
+from treewise._lib.text import clip, format_count, format_rounded, plural, safe
 
 MOST_LINES = 30  # of the decisions of a pruning
 WIDEST_TEST = 40
@@ -124,7 +124,10 @@ def fits(decision: Mapping[str, Any]) -> bool:
 
 def decision_table(step: Mapping[str, Any], decisions: list[dict[str, Any]]) -> list[str]:
     """Lay out some decisions, below what their numbers are."""
-    return [f"before and after: {step['measure']}", *aligned([HEADINGS, *map(cells, decisions)], RIGHT).splitlines()]
+    return [
+        f"before and after: {step['measure']}",
+        *align_columns([HEADINGS, *map(cells, decisions)], RIGHT).splitlines(),
+    ]
 
 
 def table_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
@@ -153,7 +156,7 @@ def cells(decision: Mapping[str, Any]) -> list[str]:
         str(decision["node"]),
         "–" if now is None else str(now),
         clip(safe(decision["test"]), WIDEST_TEST),
-        count(decision["rows"]),
+        format_count(decision["rows"]),
         said(decision["before"]),
         said(decision["after"]),
         "cut" if decision["cut"] else "kept",
@@ -163,4 +166,4 @@ def cells(decision: Mapping[str, Any]) -> list[str]:
 
 def said(statistic: float | None) -> str:
     """Write a statistic; there may be none."""
-    return "–" if statistic is None else figure(statistic)
+    return "–" if statistic is None else format_rounded(statistic)

@@ -42,7 +42,7 @@ class Split(ABC):
     >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own
     >>> split.named, split.own_branches, split.n_branches, split.asks_presence(city)
     (('Bari', 'Rome'), 2, 3, False)
-    >>> split.branch("Rome", city), split.branch(None, city), split.words(2, city)
+    >>> split.branch("Rome", city), split.branch(None, city), split.condition(2, city)
     (0, 2, 'city missing')
     >>> split.present_branch("Turin", city), split.present_words(1, "city", city)
     (1, 'city = Turin')
@@ -75,7 +75,7 @@ class Split(ABC):
     def present_branch(self, value: float | int | str, encoding: Encoding) -> int | None:
         """Return the branch of a value that is not missing."""
 
-    def words(self, branch: int, encoding: Encoding) -> str:
+    def condition(self, branch: int, encoding: Encoding) -> str:
         """Say the condition under which a row takes this branch."""
         name = safe(self.column)
         if branch >= self.own_branches or self.asks_presence(encoding):
@@ -97,7 +97,7 @@ class Threshold(Split):
 
     >>> age = Encoding("age", "number")
     >>> t = Threshold("age", 71.5, missing=1)
-    >>> t.branch(71.5, age), t.branch(72, age), t.branch(None, age), t.words(1, age)
+    >>> t.branch(71.5, age), t.branch(72, age), t.branch(None, age), t.condition(1, age)
     (0, 1, 1, 'age > 71.5')
     """
 
@@ -111,7 +111,7 @@ class Threshold(Split):
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say ``age <= 71.5`` or ``age > 71.5``."""
-        return f"{name} {'<=' if branch == 0 else '>'} {encoding.say(self.cut)}"
+        return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
 
     def asks_presence(self, encoding: Encoding) -> bool:
         """A cut above everything leaves only the missing values on the other side."""
@@ -123,7 +123,7 @@ class Ordinal(Split):
     """Levels up to and including ``level`` (in the column's order) go to branch 0, later ones to branch 1.
 
     >>> size = Encoding("size", "ordered", ("small", "medium", "large"))
-    >>> Ordinal("size", "medium").words(0, size), Ordinal("size", "medium").branch("large", size)
+    >>> Ordinal("size", "medium").condition(0, size), Ordinal("size", "medium").branch("large", size)
     ('size <= medium', 1)
     """
 
@@ -160,7 +160,7 @@ class OneValue(Split):
 
     >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
     >>> t = OneValue("city", "Rome")
-    >>> t.words(0, city), t.words(1, city), t.branch("Paris", city)
+    >>> t.condition(0, city), t.condition(1, city), t.branch("Paris", city)
     ('city = Rome', 'city otherwise', 1)
     """
 
@@ -192,7 +192,7 @@ class Subset(Split):
 
     >>> island = Encoding("island", "nominal", ("Biscoe", "Dream", "Torgersen"))
     >>> t = Subset("island", ("Dream", "Torgersen"), missing=1)
-    >>> t.words(0, island), t.words(1, island), t.branch("Dream", island)
+    >>> t.condition(0, island), t.condition(1, island), t.branch("Dream", island)
     ('island in {Dream, Torgersen}', 'island = Biscoe', 0)
     """
 
@@ -226,7 +226,7 @@ class Multiway(Split):
 
     >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
     >>> t = Multiway("GPA", ("3.5", "3.7", "4.0"))
-    >>> t.n_branches, t.words(2, gpa), t.branch("3.7", gpa), t.branch("2.0", gpa)
+    >>> t.n_branches, t.condition(2, gpa), t.branch("3.7", gpa), t.branch("2.0", gpa)
     (3, 'GPA = 4.0', 1, None)
     """
 
@@ -292,7 +292,7 @@ def in_a_cell(words: str, split: Split) -> str:
     """Shorten what was said of a split so that it fits a cell of a table: of a set the first few levels.
 
     >>> split = Subset("id", tuple("abcdefgh"))
-    >>> in_a_cell(split.words(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
+    >>> in_a_cell(split.condition(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
     'id in {a, b, c, d, e, +3} or missing'
     """
     if not isinstance(split, Subset):

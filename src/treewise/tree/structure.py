@@ -63,7 +63,7 @@ class Structure(Grown):
 
     What a node knows, by its number (``tree[2]`` has all of it):
 
-    >>> tree.words(2), tree.children(2), tree.branch(2), tree.heavier(2), tree.number(2)
+    >>> tree.condition(2), tree.children(2), tree.branch(2), tree.heavier(2), tree.check_node(2)
     ('GPA = 3.7', (3, 7), 1, 0, 2)
     >>> tree.counts(2), tree.prediction(2), tree.probabilities(2).tolist()
     ({'N': 2.0, 'P': 3.0}, 'P', [0.4, 0.6])
@@ -103,15 +103,15 @@ class Structure(Grown):
 
     def children(self, node: int) -> tuple[int, ...]:
         """Return a node's children in branch order."""
-        (start, child), node = self.arrays.child_lists, self.number(node)
+        (start, child), node = self.arrays.child_lists, self.check_node(node)
         return tuple(child[start[node] : start[node + 1]].tolist())
 
     def branch(self, node: int) -> int | None:
         """Return which branch of its parent a node is."""
-        place = int(self.arrays.branches[self.number(node)])
+        place = int(self.arrays.branches[self.check_node(node)])
         return None if place < 0 else place
 
-    def number(self, node: Any) -> int:
+    def check_node(self, node: Any) -> int:
         """Return a node's number as a plain one, or say which numbers there are."""
         try:
             number = operator.index(node)
@@ -123,7 +123,7 @@ class Structure(Grown):
 
     def __getitem__(self, node: int) -> Node:
         """Return a readable view of one node."""
-        a, node = self.arrays, self.number(node)
+        a, node = self.arrays, self.check_node(node)
         return Node(
             id=node,
             parent=None if a.parent[node] < 0 else int(a.parent[node]),
@@ -155,7 +155,7 @@ class Structure(Grown):
 
     def split_at(self, node: int) -> Split | None:
         """Return the split at a node, None at a leaf."""
-        return self.arrays.split_at(self.number(node), self.encodings)
+        return self.arrays.split_at(self.check_node(node), self.encodings)
 
     def encoding_of(self, column: str) -> Encoding:
         """Return the encoding of a column by name."""
@@ -163,7 +163,7 @@ class Structure(Grown):
 
     def counts(self, node: int) -> dict[Label, float]:
         """Return the weight of each class present at a node, in class order."""
-        a, node = self.arrays, self.number(node)
+        a, node = self.arrays, self.check_node(node)
         where = slice(a.count_start[node], a.count_start[node + 1])
         return {
             self.classes[c]: w
@@ -172,7 +172,7 @@ class Structure(Grown):
 
     def prediction(self, node: int) -> Label | None:
         """Return the class or value a node predicts."""
-        a, node = self.arrays, self.number(node)
+        a, node = self.arrays, self.check_node(node)
         if self.task == "regression":
             value = float(a.value[node])
             return None if np.isnan(value) else value
@@ -185,7 +185,7 @@ class Structure(Grown):
         hand, which knows only its class, with certainty.
         """
         a = self.arrays
-        at = node = self.number(node)
+        at = node = self.check_node(node)
         while at > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[at] == a.count_start[at + 1]:
             at = 0 if self.empty_branch == "root" else int(a.parent[at])
         shares = np.zeros(len(self.classes))
@@ -205,25 +205,25 @@ class Structure(Grown):
         >>> tw.grow(tw.datasets.admissions(), target="Class", preset="id3").path(5)
         (0, 2, 3, 5)
         """
-        found = [self.number(node)]
+        found = [self.check_node(node)]
         while (up := int(self.arrays.parent[found[-1]])) >= 0:
             found.append(up)
         return tuple(reversed(found))
 
-    def words(self, node: int) -> str:
+    def condition(self, node: int) -> str:
         """Say the condition on the branch that leads to a node: ``GPA = 3.7``; the root is ``all rows``.
 
         "or missing" stands on the branch missing values take when there were some at the split, or when that is not
         the heavier branch (which is where they go when nothing is known).
         """
-        node = self.number(node)
+        node = self.check_node(node)
         parent = int(self.arrays.parent[node])
         if parent < 0:
             return "all rows"
         split, branch = self.split_at(parent), self.branch(node)
         assert split is not None
         assert branch is not None
-        said = split.words(branch, self.encoding_of(split.column))
+        said = split.condition(branch, self.encoding_of(split.column))
         own = branch < split.own_branches and not split.asks_presence(self.encoding_of(split.column))
         if own and branch == split.missing and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):
             said += " or missing"

@@ -123,9 +123,9 @@ class Tree(Explaining):
         >>> tw.grow("admissions", preset="id3").cost is None
         True
         """
-        from treewise.predict.costs import cost_of
+        from treewise.predict.costs import cost_matrix_of
 
-        return cost_of(self)
+        return cost_matrix_of(self)
 
     def with_cost(self, cost: Any) -> Tree:
         """Return the same tree, predicting the class of least expected cost; None counts mistakes again.

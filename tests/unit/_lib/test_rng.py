@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise._lib.rng import columns_in_turn, mix64, random_integer, random_number, random_subset
+from treewise._lib.rng import mix64, random_subset, shuffled_columns, uniform_float, uniform_integer
 from treewise.errors import ParameterError
 from treewise.formats.model_file import model_file
 from treewise.train.grow import grow_training_set, prepare
@@ -20,14 +20,14 @@ numbers = st.floats(allow_nan=False)
 @given(random_bits, st.tuples(numbers, numbers).filter(lambda ends: ends[0] < ends[1]))
 def test_a_random_threshold_parts_the_ends(random, ends):
     low, high = ends
-    cut = random_number(random, low, high)
+    cut = uniform_float(random, low, high)
     assert low <= cut < high
     assert math.copysign(1.0, cut) == 1.0 or cut != 0  # never −0.0
 
 
 @given(random_bits, st.integers(-(2**63) + 1, 2**63 - 2), st.integers(1, 2**63))
 def test_a_random_whole_threshold_parts_the_ends(random, low, width):
-    assert low <= random_integer(random, low, low + width) < low + width
+    assert low <= uniform_integer(random, low, low + width) < low + width
 
 
 @given(random_bits, st.integers(2, 200))
@@ -36,7 +36,7 @@ def test_a_random_subset_names_some_levels_and_not_all(random, n):
 
 
 def test_every_column_is_as_likely_at_every_turn():
-    drawn = np.array([list(columns_in_turn(mix64(0, node), 5)) for node in range(5000)])
+    drawn = np.array([list(shuffled_columns(mix64(0, node), 5)) for node in range(5000)])
     for turn in range(5):
         times = np.bincount(drawn[:, turn], minlength=5)
         assert abs(times - 1000).max() < 150  # five standard deviations

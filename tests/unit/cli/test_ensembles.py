@@ -252,8 +252,8 @@ def test_explain(run, forest):
 
 def test_agreement(run, forest):
     found = forest.agreement(tw.datasets.penguins())
-    assert run("agreement f.json penguins").out == f"{found.to_text(most=344)}\n"
-    assert run("agreement f.json penguins --top 3").out == f"{found.to_text(most=3)}\n"
+    assert run("agreement f.json penguins").out == f"{found.to_text(max_rows=344)}\n"
+    assert run("agreement f.json penguins --top 3").out == f"{found.to_text(max_rows=3)}\n"
     assert len(run("agreement f.json penguins --format csv").lines) == 345
 
 

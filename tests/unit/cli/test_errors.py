@@ -69,7 +69,7 @@ def command_line(*args, **settings):
         ("trace penguins --unit bytes", 2, "--unit"),
         ("trace penguins --all", 2, "--all is for the rows of a round, with --round N."),
         ("trace boosted.json admissions --round 4", 2, "--round 4: must be the number of a round, 1 to 3."),
-        ("more boosted.json admissions --trees 0 -o more.json", 2, "--trees 0: must be a whole number, from 1 to"),
+        ("extend boosted.json admissions --trees 0 -o more.json", 2, "--trees 0: must be a whole number, from 1 to"),
         ("importance good.json penguins --repeats 0", 2, "--repeats 0: must be a whole number, from 1 to"),
         ("evaluate good.json penguins --fail-under 0.5", 2, '"0.5" is not NAME=NUMBER, such as accuracy=0.85.'),
         ("grow penguins --target body_mass_g --drop-missing-target --cost a:b=2", 2, "--cost: regression has no"),

@@ -8,7 +8,7 @@ from treewise.errors import ParameterError
 
 
 class Towns(Displayable):
-    def sheet(self):
+    def result_table(self):
         return ResultTable("Towns", (ColumnSpec("town"),), [("Rome",), ("\x1b[31mBari",)])
 
 

@@ -11,7 +11,7 @@ from tests.support.random_tables import Drawn, drawn, quick
 from treewise import _core
 from treewise.ensemble import predict as voting
 from treewise.ensemble.predict import derived_answers, voter_of
-from treewise.predict.predict import for_core, label_array
+from treewise.predict.predict import label_array, to_core_columns
 
 METHODS = ("forest", "adaboost")
 
@@ -142,7 +142,7 @@ def test_neither_threads_nor_parts_nor_order_matter(name):
     for n_jobs in (1, 2, 5):
         np.testing.assert_array_equal(ready.sums(columns, n, n_jobs=n_jobs), whole)
         np.testing.assert_array_equal(
-            ready.voter.ends(for_core(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
+            ready.voter.ends(to_core_columns(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
         )
         shuffled = [None if values is None else values[order] for values in columns]
         np.testing.assert_array_equal(ready.sums(shuffled, n, n_jobs=n_jobs), whole[order])
@@ -252,12 +252,12 @@ def test_numbers_that_a_test_has_no_room_for():
         members, encodings = ensemble.members, ensemble.encodings
         nodes, labels, said = derived_answers(ensemble)
         cramped = _core.Voter(
-            vars(members), [len(e.levels) if e.categorical else -1 for e in encodings],
+            vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
             nodes, labels, said.ravel(), most=3,
         )  # fmt: skip
         sums = np.zeros((n, ensemble.voting.width))
-        cramped.add(for_core(encodings, columns), n, ensemble.voting.said, 0, len(ensemble), sums)
+        cramped.add(to_core_columns(encodings, columns), n, ensemble.voting.said, 0, len(ensemble), sums)
         np.testing.assert_array_equal(sums, ensemble.voting.sums(columns, n))
         assert cramped.nbytes <= ensemble.voting.voter.nbytes + 4 * len(members.kind) + 1000
 
@@ -367,7 +367,7 @@ def test_arrays_that_are_no_trees_are_refused():
     ensemble = ENSEMBLES["numbers"]
     good = vars(ensemble.members)
     whole = (
-        [len(e.levels) if e.categorical else -1 for e in ensemble.encodings],
+        [len(e.levels) if e.is_categorical else -1 for e in ensemble.encodings],
         [e.kind in ("integer", "datetime") for e in ensemble.encodings],
         np.ones(len(ensemble)), 0, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0),
     )  # fmt: skip
@@ -382,7 +382,7 @@ def test_arrays_that_are_no_trees_are_refused():
         with pytest.raises((ValueError, IndexError)):
             _core.Voter({**good, name: np.ascontiguousarray(bad)}, *whole)
     columns, n, _ = ensemble.voting.read(TABLE)
-    wrapped, sums = for_core(ensemble.encodings, columns), np.zeros((n, 1))
+    wrapped, sums = to_core_columns(ensemble.encodings, columns), np.zeros((n, 1))
     voter = ensemble.voting.voter
     for call in (
         lambda: voter.add(wrapped[1:], n, _core.Said.values, 0, 1, sums),

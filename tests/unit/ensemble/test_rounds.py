@@ -89,7 +89,7 @@ def test_the_last_round_has_no_next_weights():
     assert worked.next_weights is None
     assert worked.steps == ("ε_5 = 0: no row is said wrongly.",)
     assert worked.outcome == (boosted.rounds.stopped,)
-    assert len(worked.sheets()) == 1
+    assert len(worked.result_tables()) == 1
     assert worked.to_frame()["next_weight"].null_count() == 12
 
 
@@ -109,12 +109,12 @@ def test_the_legend_says_how_a_vote_without_a_formula_is_set():
     set_to = "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
     perfect = tw.adaboost("admissions", n_estimators=9, max_depth=None).rounds
     assert perfect[-1].error == 0
-    assert set_to in perfect.sheet().below
-    assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.sheet().below
+    assert set_to in perfect.result_table().below
+    assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.result_table().below
     at_chance = "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
     nothing_known = tw.adaboost({"x": [None] * 6, "y": list("abcabc")}, "y")  # 2/3 wrong, as a guess among three
     for boosted in (tw.adaboost("xor"), nothing_known):
-        assert at_chance in boosted.rounds.sheet().below
+        assert at_chance in boosted.rounds.result_table().below
         assert boosted.rounds[0].z == 1
 
 
@@ -150,7 +150,7 @@ def test_a_learner_names_a_few_levels_however_many_there_are(rows):
 
 def test_one_class_has_no_formula():
     found = tw.adaboost({"x": [1, 2, 3], "y": ["a"] * 3}, "y").rounds
-    assert found.sheet().below == (
+    assert found.result_table().below == (
         "There is one class only, so the learner gets nothing wrong: ε = 0, and its vote α is set to 1.",
         "The learner of round 1 makes no mistake: nothing is left to weigh anew, and it decides alone.",
     )
@@ -178,5 +178,5 @@ def test_of_many_rounds_the_first_and_the_last_are_shown():
     numbers = [line.split()[0] for line in rounds.to_text(200).splitlines()[2:23]]
     assert numbers == [*map(str, range(1, 16)), "…", *map(str, range(46, 51))]
     assert "… 30 more rounds" in rounds.to_text(200).splitlines()
-    assert "…" not in rounds.to_text(200, most=50)
-    assert len(rounds.sheet().records()) == 50
+    assert "…" not in rounds.to_text(200, max_rows=50)
+    assert len(rounds.result_table().records()) == 50

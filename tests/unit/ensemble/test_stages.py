@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 
 KNOWN = "looks like the table the trees were grown on: expect more errors on new rows."
 
@@ -16,7 +16,7 @@ def numbers(n=120, seed=0):
 
 
 def said_below(found):
-    return list(found.sheet().below)
+    return list(found.result_table().below)
 
 
 def test_rows_of_growth_are_no_test():
@@ -53,7 +53,7 @@ def test_out_of_bag_of_numbers_on_other_rows_is_r2_alone():
     forest = tw.forest(numbers(), "y", n_estimators=60, oob_score=True)
     found = forest.stages(numbers(seed=1))
     assert found.oob is None
-    assert found.said_oob == f"R² {figure(forest.oob.score)}"
+    assert found.said_oob == f"R² {format_rounded(forest.oob.score)}"
     labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
     assert f"out of bag, all trees: {found.said_oob}" in labels
 

@@ -426,10 +426,10 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(error, monkeypatch):
     fitted, fresh = TreeClassifier().fit(X, Y), TreeClassifier()
     before, unfitted = dict(vars(fitted)), dict(vars(fresh))
 
-    def fail(training_set, **options):
+    def fail(*args, **options):
         raise error
 
-    monkeypatch.setattr(trees, "grow_training_set", fail)
+    monkeypatch.setattr(trees, "grow_prepared", fail)
     for model in (fitted, fresh):
         with pytest.raises(error):
             model.fit(np.eye(4), [0, 1, 0, 1])

@@ -14,9 +14,9 @@ from treewise.errors import DataError, ParameterError
 from treewise.evaluate.baselines.compare_models import mean_test, sign_test
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.evaluate.baselines.models import NEIGHBOURS, NearestNeighbours, losses_on
-from treewise.evaluate.baselines.recipe import recipe_of
+from treewise.evaluate.baselines.recipe import grow_like
 from treewise.predict.confidence_intervals import wilson
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.resampling import fold_numbers, part
 
@@ -77,7 +77,7 @@ def test_the_tree_of_the_comparison_is_ours(penguins):
     for fold in range(5):
         tree = grow_training_set(part(training_set, np.flatnonzero(number != fold)))
         held = part(training_set, np.flatnonzero(number == fold))
-        wrong += int((tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y).sum())
+        wrong += int((tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y).sum())
     tree, majority = found.outcomes
     assert found.error(tree) == wrong / 344
     assert found.interval(tree) == pytest.approx(wilson(wrong, 344))
@@ -93,7 +93,7 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
     for fold in range(4):
         tree = grow_training_set(part(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
         held = part(penguins, np.flatnonzero(number == fold))
-        wrong = tree.arrays.label[find_nodes(tree, held.columns, len(held))] != held.y
+        wrong = tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y
         assert np.array_equal(found.outcomes[0].losses[number == fold], wrong.astype(float))
 
 
@@ -110,17 +110,17 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
 )
 def test_a_tree_is_made_again_as_its_history_says(penguins, options, left_out):
     tree = tw.grow("penguins", **options)
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert said == left_out
     assert left_out or grow(penguins) == tree
 
 
 def test_sizes_are_repeated_and_handwork_is_not(penguins):
     tree = tw.grow("penguins").prune(max_leaf_nodes=5)
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert (grow(penguins) == tree, said) == (True, [])
     tree = tw.grow("penguins").prune(at=[1]).refit("penguins")
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert (grow(penguins) == tw.grow("penguins"), said) == (True, ["prune", "refit"])
 
 

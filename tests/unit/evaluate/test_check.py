@@ -128,7 +128,7 @@ def test_of_many_leaves_those_with_a_finding_come_first():
     seen = tree.check("noisy")
     assert len(seen.leaves) > 40
     assert seen.sound
-    found = [row[-1] for row in tree.check(tw.datasets.noisy(n=60, seed=5)).sheet().rows]
+    found = [row[-1] for row in tree.check(tw.datasets.noisy(n=60, seed=5)).result_table().rows]
     assert found == sorted(found, key=["disagrees", "empty", ""].index)
     assert {"disagrees", "empty", ""} == set(found)
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.handmade_trees import N_P, Made, leaf, make, node, splits
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.explain.compare.answers import read_answers
-from treewise.explain.compare.compare import LeafComparer
-from treewise.explain.compare.space import InputSpace
-from treewise.predict.predict import find_nodes
+from treewise.explain.compare.compare import Scope, TreeComparer
+from treewise.explain.compare.input_space import InputSpace
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
@@ -75,7 +74,7 @@ def values_of(name, trees):
     """Everything that may matter in a column: (cell, its code in either tree)."""
     encodings = [next(e for e in t.encodings if e.name == name) for t in trees]
     kind = encodings[0].kind
-    if encodings[0].categorical:
+    if encodings[0].is_categorical:
         texts = dict.fromkeys([*encodings[0].levels, *encodings[1].levels])
         more = [(None, (-1, -1)), *([("new", (-2, -2))] if kind != "boolean" else [])]
         return [*((t, tuple(e.levels.index(t) if t in e.levels else -2 for e in encodings)) for t in texts), *more]
@@ -105,7 +104,7 @@ def answers_on(tree, which, names, grid, what="prediction"):
             columns.append(np.array([row[at][1][which] for row in grid], kind))
         else:
             columns.append(np.zeros(len(grid), kind))
-    nodes = find_nodes(tree, columns, len(grid))
+    nodes = find_leaves(tree, columns, len(grid))
     return [tree.prediction(n) for n in nodes.tolist()]
 
 
@@ -129,8 +128,7 @@ def test_verdict_counts_and_places_agree_with_trying_everything(pair):
     if found.cases is not None:
         assert found.cases == sum(complete)
         assert found.differ_on == sum(d and c for d, c in zip(differ, complete, strict=True))
-    judge = LeafComparer(a, b, space, read_answers(a, b, "prediction", 0.0, NAMES), NAMES, False)
-    check_places(judge, space, grid, differ)
+    check_boxes(TreeComparer(a, b, "prediction", 0.0, False, NAMES), grid, differ)
     if not found.equivalent and not found.equivalent_on_complete_rows:
         wanted = [d and c for d, c in zip(differ, complete, strict=True)]
         rows = [{name: cell for name, (cell, _) in zip(names, row, strict=True)} for row in grid]
@@ -139,20 +137,21 @@ def test_verdict_counts_and_places_agree_with_trying_everything(pair):
             assert any(w.region.contains(rows[i]) for w in found.where) == wanted[i]
 
 
-def check_places(judge, space, grid, differ):
-    """Every point of the grid lies in one place if the trees differ on it, and in none if they do not."""
-    found = list(judge.places(True, True))
+def check_boxes(comparer, grid, differ):
+    """Every point of the grid lies in one box if the trees differ on it, and in none if they do not."""
+    axes = comparer.space.axes
+    boxes = list(comparer.differing_boxes(Scope(unseen=True, missing=True)))
     for row, different in zip(grid[:300], differ[:300], strict=True):
         inside = 0
-        for place in found:
-            conditions = [axis.condition(s) for axis, s in zip(space.axes, place.states, strict=True)]
-            codes = [code_in(axis, cell) for axis, (cell, _) in zip(space.axes, row, strict=True)]
+        for box in boxes:
+            conditions = [axis.condition(cells) for axis, cells in zip(axes, box.cells, strict=True)]
+            codes = [code_in(axis, cell) for axis, (cell, _) in zip(axes, row, strict=True)]
             inside += all(c.holds(code) for c, code in zip(conditions, codes, strict=True))
         assert inside == different
 
 
 def code_in(axis, cell):
-    if not axis.categorical or cell is None:
+    if not axis.is_categorical or cell is None:
         return cell
     return axis.encoding.levels.index(cell) if cell in axis.encoding.levels else -2
 
@@ -173,7 +172,7 @@ def check_witness(a, b, found):
         return
     answers = [answer_of(t, found.witness) for t in (a, b)]
     assert answers[0] != answers[1]
-    assert answers == [side.answer for side in found.sides]
+    assert answers == [side.prediction for side in found.sides]
     assert [t.apply(found.witness) for t in (a, b)] == [side.node for side in found.sides]
     assert bool(found.witness_needs) == found.equivalent_on_complete_rows
 
@@ -194,7 +193,7 @@ def test_probabilities_are_compared_where_asked_for(pair):
             kind = {"number": np.float64, "integer": np.int64}.get(encoding.kind, np.int32)
             at = names.index(encoding.name) if encoding.name in names else None
             columns.append(np.array([0 if at is None else row[at][1][which] for row in grid], kind))
-        nodes = find_nodes(tree, columns, len(grid)).tolist()
+        nodes = find_leaves(tree, columns, len(grid)).tolist()
         order = [tree.classes.index(c) for c in ("N", "P")]
         return [None if tree.prediction(n) is None else tuple(tree.probabilities(n)[order].tolist()) for n in nodes]
 
@@ -268,14 +267,14 @@ def test_missing_values_and_never_seen_levels_are_part_of_the_space():
     assert found.equivalent_on_complete_rows
     assert found.witness == {"age": None}
     assert found.witness_needs == ("age missing",)
-    assert found.verdict == "not equivalent: they differ, but only where a value is missing or never seen"
-    assert tw.compare(one, two, complete=True).verdict == "equivalent on rows without missing and never-seen values"
+    assert found.verdict == "not equivalent, but they differ only on rows with missing or unseen values"
+    assert tw.compare(one, two, complete=True).verdict == "equivalent on rows without missing or unseen values"
     listed = tw.parse("c in {a, b} -> N\nc otherwise -> P")
     rest = tw.parse("c = d -> P\nc = e -> P\nc otherwise -> N")
     found = tw.compare(listed, rest)
     assert found.witness == {"c": "something else"}
     assert found.witness_needs == ("c never seen",)
-    assert [w.words for w in found.where] == ["c never seen"]
+    assert [w.text for w in found.where] == ["c never seen"]
     assert (found.differ_on, found.cases) == (0, 4)
 
 
@@ -313,21 +312,21 @@ def test_levels_are_read_as_predictions_read_them():
 def test_numbers_are_compared_within_a_tolerance():
     one, two = (tw.parse(f"x <= 1 -> {v}\nx > 1 -> 7.5", target="y", task="regression") for v in (2.5, 2.75))
     found = tw.compare(one, two)
-    assert [side.answer for side in found.sides] == [2.5, 2.75]
+    assert [side.prediction for side in found.sides] == [2.5, 2.75]
     assert tw.compare(one, two, tolerance=0.25).equivalent
-    assert found.sides[0].said == "2.5"
-    assert found.where[0].words == "x <= 1"
+    assert found.sides[0].text == "2.5"
+    assert found.where[0].text == "x <= 1"
     assert found.distance is None
     found = tw.compare(one, two, {"x": [0, 1, 2, None]})
     assert (found.distance.mean, found.distance.largest) == (0.1875, 0.25)
-    assert "over all rows of the table the answers lie 0.1875 apart on average, 0.25 at most" in str(found)
+    assert "mean difference over all rows of the table 0.1875, largest 0.25" in str(found)
 
 
 def test_rows_that_differ_for_a_missing_value_are_said_apart():
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
     found = tw.compare(one, two, "penguins")
-    assert (found.rows_differ, found.rows_odd, sum(w.rows for w in found.where)) == (8, 1, 7)
-    assert str(found).count("1 more row differs where a value is missing or never seen; the") == 1
+    assert (found.rows_differ, found.rows_incomplete, sum(w.rows for w in found.where)) == (8, 1, 7)
+    assert str(found).count("1 more row differs because of a missing or unseen value; the") == 1
     assert tw.compare(one, two, "penguins", complete=True).rows_differ == 7
 
 
@@ -337,7 +336,7 @@ def test_large_trees_say_the_places_that_hold_rows():
     found = tw.compare(one, two, data)
     assert not found.where_is_all
     assert sum(w.rows for w in found.where) == found.rows_differ == (one.predict(data) != two.predict(data)).sum()
-    assert "These are the places that hold rows of the table" in str(found)
+    assert "Only regions that contain rows of the table are listed" in str(found)
 
 
 def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
@@ -359,22 +358,22 @@ def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
 def test_probabilities_of_two_classes_are_said_by_the_positive_one():
     one, two = (tw.grow("admissions", preset="id3", max_depth=d) for d in (1, 2))
     found = tw.compare(one, two, what="probability")
-    assert [side.said for side in found.sides] == ["P 60.0 %", "P 33.3 %"]
-    assert [side.answer for side in found.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
+    assert [side.text for side in found.sides] == ["P 60.0 %", "P 33.3 %"]
+    assert [side.prediction for side in found.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3))
-    said = tw.compare(one, two, what="probability").sides[0].said
+    said = tw.compare(one, two, what="probability").sides[0].text
     assert said == "Adelie 70.0 %, Chinstrap 29.6 %, Gentoo 0.5 %"
 
 
 def test_levels_of_an_order_are_said_as_one_only_where_both_trees_have_it():
     one, two = "size <= M -> N\nsize > M -> P", "size <= S -> N\nsize > S -> P"
     levels = "order size: S < M < L\n"
-    assert [w.words for w in tw.compare(tw.parse(levels + one), tw.parse(levels + two)).where] == ["size = M"]
+    assert [w.text for w in tw.compare(tw.parse(levels + one), tw.parse(levels + two)).where] == ["size = M"]
     more = tw.parse("order size: S < M < L < XL < XXL\n" + two)
     found = tw.compare(tw.parse(levels + one), more)
-    assert [w.words for w in found.where] == ["size in {M, XL, XXL}"], "the first tree has not seen XL"
+    assert [w.text for w in found.where] == ["size in {M, XL, XXL}"], "the first tree has not seen XL"
     turned = tw.parse("order size: L < M < S\nsize <= L -> N\nsize > L -> P")
-    assert [w.words for w in tw.compare(tw.parse(levels + one), turned).where] == ["size in {S, M}", "size = L"]
+    assert [w.text for w in tw.compare(tw.parse(levels + one), turned).where] == ["size in {S, M}", "size = L"]
 
 
 def test_what_stays_at_a_node_is_answered_as_the_tree_says():
@@ -383,64 +382,66 @@ def test_what_stays_at_a_node_is_answered_as_the_tree_says():
     found = tw.compare(one, two)
     assert found.equivalent_on_complete_rows
     assert found.witness == {"x": 0, "c": "something else"}
-    assert [side.answer for side in found.sides] == ["n", "p"]
+    assert [side.prediction for side in found.sides] == ["n", "p"]
 
 
 def test_a_level_one_tree_has_no_branch_for_is_a_difference():
     one, two = tw.parse("c = a -> P\nc = b -> P"), tw.parse("c = z -> P\nc otherwise -> P", target="class")
     found = tw.compare(one, two.with_(target=one.target))
     assert (found.differ_on, found.cases, found.witness) == (1, 3, {"c": "z"})
-    assert [side.said for side in found.sides] == ["no answer", "P"]
+    assert [side.text for side in found.sides] == ["no prediction", "P"]
 
 
 # -- how they are built ---------------------------------------------------------------------------------------
 
 
-def kinds_and_words(a, b):
-    return [(c.kind, c.where, c.words) for c in tw.compare(tw.parse(a), tw.parse(b)).changes]
+def kinds_and_texts(a, b):
+    return [(c.kind, c.where, c.text) for c in tw.compare(tw.parse(a), tw.parse(b)).changes]
 
 
 def test_changes_are_said():
     base = "age <= 5 -> N\nage > 5\n  c in {a, b} -> N\n  c otherwise -> P"
-    assert kinds_and_words(base, base) == []
-    assert kinds_and_words(base, base.replace("5", "6")) == [("threshold", "all rows", "age <= 5 became age <= 6")]
-    assert kinds_and_words(base, base.replace("{a, b}", "{a, d}")) == [
+    assert kinds_and_texts(base, base) == []
+    assert kinds_and_texts(base, base.replace("5", "6")) == [("threshold", "all rows", "age <= 5 became age <= 6")]
+    assert kinds_and_texts(base, base.replace("{a, b}", "{a, d}")) == [
         ("levels", "age > 5", "c in {a, b} became c in {a, d}")
     ]
-    assert kinds_and_words(base, base.replace("5 -> N", "5 -> P")) == [("prediction", "age <= 5", "predicts P, not N")]
-    shorter = "age <= 5 -> N\nage > 5 -> P"
-    assert kinds_and_words(base, shorter) == [
-        ("vanished", "age > 5", "the test c in {a, b} (2 leaves below) is gone: a leaf predicts P")
+    assert kinds_and_texts(base, base.replace("5 -> N", "5 -> P")) == [
+        ("prediction", "age <= 5", "predicts P instead of N")
     ]
-    assert kinds_and_words(shorter, base) == [
-        ("appeared", "age > 5", "the leaf that predicted P is split by c in {a, b} (2 leaves below)")
+    shorter = "age <= 5 -> N\nage > 5 -> P"
+    assert kinds_and_texts(base, shorter) == [
+        ("vanished", "age > 5", "the split c in {a, b} (2 leaves below) became a leaf: P")
+    ]
+    assert kinds_and_texts(shorter, base) == [
+        ("appeared", "age > 5", "the leaf P was split by c in {a, b} (2 leaves below)")
     ]
     inside = "c in {a, b} -> N\nc otherwise -> P"
-    assert kinds_and_words(inside, base) == [
-        ("inserted", "all rows", "a new test age <= 5 above c in {a, b}, which is now node 2")
+    assert kinds_and_texts(inside, base) == [
+        ("inserted", "all rows", "a new split age <= 5 above c in {a, b}, which is now node 2")
     ]
-    assert kinds_and_words(base, inside) == [
-        ("removed", "all rows", "the test age <= 5 is gone; c in {a, b}, which was node 2, took its place")
+    assert kinds_and_texts(base, inside) == [
+        ("removed", "all rows", "the split age <= 5 was removed; c in {a, b}, formerly node 2, took its place")
     ]
-    assert kinds_and_words(shorter, "h <= 1 -> N\nh > 1 -> P") == [
-        ("replaced", "all rows", "asks h <= 1 (2 leaves), not age <= 5 (2 leaves)")
+    assert kinds_and_texts(shorter, "h <= 1 -> N\nh > 1 -> P") == [
+        ("replaced", "all rows", "h <= 1 (2 leaves) replaced age <= 5 (2 leaves)")
     ]
     many, more = "c = a -> N\nc = b -> P", "c = a -> N\nc = d -> P\nc = e -> N"
-    assert kinds_and_words(many, more) == [("levels", "all rows", "c: no branch b any more; a new branch d, e")]
-    assert kinds_and_words(many, "c in {a, d} -> N\nc otherwise -> P")[0][0] == "kind"
+    assert kinds_and_texts(many, more) == [("levels", "all rows", "branches of c: without b; added d, e")]
+    assert kinds_and_texts(many, "c in {a, d} -> N\nc otherwise -> P")[0][0] == "kind"
 
 
 def test_a_subtree_that_moved_is_found():
     one = "x <= 1\n  a <= 1 -> N\n  a > 1 -> P\nx > 1\n  b <= 1 -> N\n  b > 1 -> P"
     two = "x <= 1\n  b <= 1 -> N\n  b > 1 -> P\nx > 1\n  a <= 1 -> N\n  a > 1 -> P"
-    assert [c[0] for c in kinds_and_words(one, two)] == ["moved", "moved"]
-    assert kinds_and_words(one, two)[0][2] == "asks b <= 1 (2 leaves); a <= 1 (2 leaves) moved to node 4"
+    assert [c[0] for c in kinds_and_texts(one, two)] == ["moved", "moved"]
+    assert kinds_and_texts(one, two)[0][2] == "a <= 1 (2 leaves) moved to node 4; b <= 1 (2 leaves) took its place"
 
 
 def test_tests_asked_in_another_order_are_found():
     one = "x <= 1\n  a <= 1 -> N\n  a > 1 -> P\nx > 1 -> N"
     two = "a <= 1 -> N\na > 1\n  x <= 1 -> P\n  x > 1 -> N"
-    assert kinds_and_words(one, two) == [("turned", "all rows", "asks a <= 1 before x <= 1, not after it")]
+    assert kinds_and_texts(one, two) == [("swapped", "all rows", "a <= 1 now comes before x <= 1, not after it")]
     assert tw.compare(tw.parse(one), tw.parse(two), complete=True).equivalent
 
 
@@ -448,7 +449,7 @@ def test_most_of_many_levels_are_said_by_those_left_out():
     one = tw.parse("c in {a, b} -> N\nc otherwise -> P")
     two = tw.parse("c in {c, d, e, f} -> N\nc otherwise -> N")
     found = tw.compare(one, two)
-    assert [w.words for w in found.where] == ["c not in {a, b}"]
+    assert [w.text for w in found.where] == ["c not in {a, b}"]
     assert not found.where[0].region.contains({"c": "z"})
 
 

@@ -20,7 +20,7 @@ def test_a_marker_of_one_tree_only_is_a_place_of_its_own():
     found = tw.compare(a, b, {"x": [-999, 1, None]})
     assert not found.equivalent
     assert (found.rows_differ, found.witness, found.witness_row) == (1, {"x": -999}, 1)
-    assert [(w.words, w.said, w.rows) for w in found.where] == [("x = -999", ("b", "a"), 1)]
+    assert [(w.text, w.prediction_texts, w.rows) for w in found.where] == [("x = -999", ("b", "a"), 1)]
     made = tw.compare(a, b)
     assert a.predict(made.witness) != b.predict(made.witness)
     again = tw.compare(b, a)
@@ -91,20 +91,22 @@ def test_a_cut_that_finer_moments_cannot_tell_is_refused():
     far = np.array(["2400-01-01", "2400-01-02", "2400-01-03", "2400-01-04"], "datetime64[D]")
     b = tw.grow({"t": moments, "y": list("abbb")}, "y")
     assert not tw.compare(tw.grow({"t": near, "y": list("aabb")}, "y"), b).equivalent
-    with pytest.raises(tw.TreewiseError, match="one tree asks about 2400-01-02, which the other's ns cannot tell"):
+    with pytest.raises(
+        tw.TreewiseError, match="one tree splits at 2400-01-02, which is out of range in the other's unit"
+    ):
         tw.compare(tw.grow({"t": far, "y": list("aabb")}, "y"), b)
 
 
 def test_rows_of_other_oddities_are_no_places(monkeypatch):
-    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "MOST_PLACES", 1)
+    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "_MOST_BOXES", 1)
     a = tw.parse("u = p or missing -> A\nu = q -> A\nu otherwise\n  v = r -> B\n  v otherwise -> A")
     b = tw.parse("u = p -> A\nu = q -> A\nu otherwise or missing -> C")
     found = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})
-    assert [(w.words, w.rows) for w in found.where] == [("u never seen and v = r", 1)]
-    assert "These are the places that hold rows of the table" in str(found)
+    assert [(w.text, w.rows) for w in found.where] == [("u never seen and v = r", 1)]
+    assert "Only regions that contain rows of the table are listed" in str(found)
     found = tw.compare(a, b, {"u": [None, None, "q"], "v": ["r"] * 3})
     assert (found.rows_differ, found.where_is_all) == (2, False)
-    assert "These are the places that hold rows" not in str(found)
+    assert "Only regions that contain rows" not in str(found)
 
 
 def test_rows_of_every_place_are_counted_as_one_by_one():
@@ -114,7 +116,7 @@ def test_rows_of_every_place_are_counted_as_one_by_one():
     trees = [tw.grow(data | {"y": rng.choice(["N", "P"], 400)}, "y", max_leaf_nodes=20) for _ in range(2)]
     found = tw.compare(*trees, data)
     rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    assert found.rows_differ == sum(w.rows for w in found.where) + found.rows_odd
+    assert found.rows_differ == sum(w.rows for w in found.where) + found.rows_incomplete
     for where in found.where[:20]:
         assert where.rows == sum(where.region.contains(row) for row in rows if all(c == c for c in row.values()))
 

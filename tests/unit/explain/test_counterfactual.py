@@ -16,7 +16,7 @@ def candidates(tree, column, own):
     """All values of a column that could matter, with what they cost: its own, each level, and just past each cut."""
     encoding = tree.encodings[column]
     missing = own is None
-    if encoding.categorical:
+    if encoding.is_categorical:
         for level in encoding.levels:
             yield level, 0.0 if level == own else 1.0
         if own not in encoding.levels:

@@ -11,7 +11,7 @@ import treewise as tw
 from tests.support.random_tables import drawn, quick
 from treewise.explain.distill import distill as distilling
 from treewise.predict.confidence_intervals import wilson
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.resampling import fold_numbers, part
 
@@ -69,7 +69,7 @@ def test_folds_by_hand(penguins):
     for fold in range(4):
         student = grow_training_set(part(training_set, np.flatnonzero(number != fold)))
         held = part(training_set, np.flatnonzero(number == fold))
-        same += (student.arrays.label[find_nodes(student, held.columns, len(held))] == held.y).tolist()
+        same += (student.arrays.label[find_leaves(student, held.columns, len(held))] == held.y).tolist()
     assert found.held_out.agreement == np.mean(same)
 
 
@@ -169,7 +169,7 @@ def test_a_function_is_called_with_the_table_as_it_was_given(tmp_path):
     frame.write_csv(path)
     for data in (frame, frame.to_pandas(), frame.to_dict(as_series=False), str(path), path, tw.read(frame)):
         found = tw.distill(rule, data)
-        assert found.tree.words(1) == "x <= 2.5"
+        assert found.tree.condition(1) == "x <= 2.5"
         assert found.teacher == "the function rule"
     assert given == [pl.DataFrame, type(frame.to_pandas()), dict, pl.DataFrame, pl.DataFrame, pl.DataFrame]
     array = np.column_stack([[1, 2, 3, 4], [0, 1, 0, 1]])

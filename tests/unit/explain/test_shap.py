@@ -11,7 +11,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import read
 from treewise.explain.shap import ShapTable, shapley_of
 from treewise.predict.leaf_probabilities import LeafProbabilities
-from treewise.predict.predict import encoded
+from treewise.predict.predict import encode_columns
 from treewise.tree.arrays import LEAF
 
 N_ROWS = 60
@@ -59,7 +59,7 @@ def odd_rows(table, seed):
 def decoded(tree, data):
     """Cells as splits take them, row by row."""
     table = read(data)
-    arrays = encoded(tree, table)
+    arrays = encode_columns(tree, table)
     columns = [
         [None] * len(table) if values is None else encode.decode(encoding, values)
         for encoding, values in zip(tree.encodings, arrays, strict=True)

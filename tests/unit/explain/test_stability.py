@@ -17,7 +17,7 @@ from treewise.explain.stability.resamples import (
     ReferenceTree,
     drawn,
 )
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.resampling import part, resampled, within_bounds
 
@@ -108,7 +108,7 @@ def brute_force(reference_tree, tree, training_set):
     """The three ways in which a question comes back, with sets of rows."""
 
     def rows_of(t):
-        ends = find_nodes(t, training_set.columns, len(training_set))
+        ends = find_leaves(t, training_set.columns, len(training_set))
         return [{r for r, e in enumerate(ends.tolist()) if n in t.path(e)} for n in range(len(t))]
 
     def column(t, n):
@@ -148,7 +148,7 @@ def test_questions_come_back_as_by_brute_force(data, seed):
     tree = grow_training_set(training_set)
     other = grow_training_set(resampled(training_set, drawn(len(training_set), seed, 0), as_weights=False))
     found = CounterpartSearch(
-        ReferenceTree(tree, training_set), other, find_nodes(other, training_set.columns, len(training_set))
+        ReferenceTree(tree, training_set), other, find_leaves(other, training_set.columns, len(training_set))
     ).every()
     names = [None, *tree.columns]
     for told, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
@@ -162,7 +162,7 @@ def test_the_same_tree_comes_back_whole():
     training_set = prepare("penguins", max_depth=4)
     tree = grow_training_set(training_set)
     found = CounterpartSearch(
-        ReferenceTree(tree, training_set), tree, find_nodes(tree, training_set.columns, len(training_set))
+        ReferenceTree(tree, training_set), tree, find_leaves(tree, training_set.columns, len(training_set))
     ).every()
     assert found["place"].all()
     assert found["again"].all()
@@ -179,7 +179,7 @@ def test_the_same_test_parts_the_values_present_alike():
     trees |= {of: tw.grow(data, "y", max_depth=0).split(0, of, data) for of in ("c in {u, v}", "c = w", "c = v")}
 
     def same(one, other):
-        ends = find_nodes(trees[other], training_set.columns, len(training_set))
+        ends = find_leaves(trees[other], training_set.columns, len(training_set))
         return bool(
             CounterpartSearch(ReferenceTree(trees[one], training_set), trees[other], ends).every()["same_test"][0]
         )
@@ -255,11 +255,11 @@ def test_agreement_by_hand():
     training_set = prepare("penguins", max_depth=2)
     found = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
     tree, shares, unseen = grow_training_set(training_set), [], []
-    own = tree.arrays.label[find_nodes(tree, training_set.columns, len(training_set))]
+    own = tree.arrays.label[find_leaves(tree, training_set.columns, len(training_set))]
     for number in range(3):
         rows = np.sort(np.random.default_rng((9, number)).integers(0, len(training_set), len(training_set)))
         other = grow_training_set(part(training_set, rows))
-        same = other.arrays.label[find_nodes(other, training_set.columns, len(training_set))] == own
+        same = other.arrays.label[find_leaves(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])
     assert found.agreement.every == pytest.approx(np.mean(shares))

@@ -192,7 +192,7 @@ def test_a_column_that_gives_the_target_away_is_noted():
 def test_a_long_test_is_short_for_readers_and_whole_as_data():
     names = [f"n{i:02}" for i in range(40)]
     found = tw.stump({"name": names * 2, "y": ["abc"[i % 3] for i in range(40)] * 2}, "y", categorical="subset")
-    shown = found.to_text(200, most=2)
+    shown = found.to_text(200, max_rows=2)
     assert "name in {n00, n03, n06, n09, n12, +9}" in shown
     assert "n15" not in shown
     assert found[0].test.startswith("name in {n00, n03, n06, n09, n12, n15, ")

@@ -14,8 +14,8 @@ import treewise as tw
 from treewise.cli.app import app
 from treewise.cli.verbs.trace import command, remark_when_long
 from treewise.errors import ColumnError, ParameterError
-from treewise.explain.trace import trace as front
 from treewise.explain.trace.table import sparkline
+from treewise.explain.trace.trace import trace
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_silence_is_explained_once(capsys, monkeypatch):
 
 def test_help_says_what_can_be_asked_and_what_is_shown():
     named = inspect.signature(tw.Tree.trace).parameters
-    assert list(named)[1:] == list(inspect.signature(front.trace).parameters)[1:]
+    assert list(named)[1:] == list(inspect.signature(trace).parameters)[1:]
     assert 'render("latex", blanks=True)' in tw.Tree.trace.__doc__
     for name in named:
         assert name == "self" or f"{name} : " in tw.Tree.trace.__doc__

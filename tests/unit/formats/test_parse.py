@@ -15,7 +15,7 @@ from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
 from treewise.formats.text_format.condition import ANY_OTHER
-from treewise.formats.text_format.infer_split import split_of
+from treewise.formats.text_format.infer_split import parse_split
 from treewise.formats.text_format.parse import parse
 from treewise.show.text_tree.text_tree import header, render
 from treewise.train.grow import grow
@@ -47,7 +47,7 @@ def test_the_officials_tree_of_st_nordaf() -> None:
         Encoding("Published", "nominal", ("no", "yes")),
     )
     assert tree.split_at(0) == Multiway("GPA", ("4.0", "3.7", "3.5"))
-    assert [tree.words(i) for i in tree.path(4)] == [
+    assert [tree.condition(i) for i in tree.path(4)] == [
         "all rows",
         "GPA = 4.0",
         "Recommendation = normal",
@@ -159,13 +159,13 @@ def test_each_condition_stands_for_its_split(text: str, split: Split) -> None:
 
 def test_branches_are_put_in_their_order() -> None:
     tree = parse("x > 1 -> big\nx <= 1\n  c otherwise -> other\n  c = a -> a")
-    assert [tree.words(i) for i in range(5)] == ["all rows", "x <= 1", "c = a", "c otherwise", "x > 1"]
+    assert [tree.condition(i) for i in range(5)] == ["all rows", "x <= 1", "c = a", "c otherwise", "x > 1"]
     assert [tree.prediction(i) for i in (2, 3, 4)] == ["a", "other", "big"]
 
 
 def test_otherwise_stays_open_when_one_other_level_is_named_elsewhere() -> None:
     tree = parse("city = Rome -> a\ncity otherwise\n  city = Bari -> b\n  city otherwise -> c")
-    assert [tree.words(i) for i in range(1, 5)] == [
+    assert [tree.condition(i) for i in range(1, 5)] == [
         "city = Rome",
         "city otherwise",
         "city = Bari",
@@ -353,7 +353,7 @@ def assert_same_splits_and_classes(back: Tree, tree: Tree) -> None:
         was, now = tree.encoding_of(theirs.column), back.encoding_of(mine.column)
         for level in was.levels:
             # A column that is only asked for presence has no levels in the text: any present value will do.
-            assert mine.branch(level if now.categorical else 0.0, now) == theirs.branch(level, was)
+            assert mine.branch(level if now.is_categorical else 0.0, now) == theirs.branch(level, was)
 
 
 @settings(max_examples=150, deadline=None)
@@ -453,7 +453,7 @@ COLUMNS = (
     ],
 )
 def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
-    assert split_of(text, COLUMNS) == (split, "missing" in text or "present" in text)
+    assert parse_split(text, COLUMNS) == (split, "missing" in text or "present" in text)
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
 )
 def test_one_condition_that_does_not_fit_is_refused(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        split_of(text, COLUMNS)
+        parse_split(text, COLUMNS)
 
 
 def test_missing_values_that_went_with_the_heavier_branch_are_still_said_after_reading() -> None:

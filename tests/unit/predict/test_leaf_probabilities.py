@@ -14,7 +14,7 @@ import treewise as tw
 from tests.support.handmade_trees import chain
 from treewise.errors import DataError, ParameterError
 from treewise.predict.confidence_intervals import student_half_width, student_quantile, wilson
-from treewise.predict.leaf_probabilities import LeafProbabilities, chances, shares
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, label_probabilities
 
 EVERY = ("maximum_likelihood", "laplace", "m_estimate", "m_estimate=0", "shrinkage", "shrinkage=0", "shrinkage=1000")
 
@@ -84,7 +84,7 @@ def test_estimates_are_the_readable_formula(made, name):
     tree, data = made
     estimate = LeafProbabilities.of(name)
     nodes = np.arange(len(tree))
-    found = shares(tree, nodes, estimate)
+    found = class_probabilities(tree, nodes, estimate)
     wanted = np.array([[float(p) for p in slowly(tree, node, estimate)] for node in range(len(tree))])
     assert found == pytest.approx(wanted, abs=1e-12)
     assert found.sum(axis=1) == pytest.approx(np.ones(len(tree)))
@@ -92,7 +92,9 @@ def test_estimates_are_the_readable_formula(made, name):
     proba = tree.predict_proba(data, estimate=name)
     assert proba == pytest.approx(wanted[tree.apply(data)], abs=1e-12)
     truth = np.array([tree.classes.index(label) for label in data["y"]])
-    assert chances(tree, tree.apply(data), truth, estimate) == pytest.approx(proba[np.arange(len(truth)), truth])
+    assert label_probabilities(tree, tree.apply(data), truth, estimate) == pytest.approx(
+        proba[np.arange(len(truth)), truth]
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -156,7 +158,7 @@ def test_no_rows_no_estimates():
 
 def test_deep_trees_are_shrunk_without_recursion():
     tree = chain(3000)
-    found = shares(tree, np.arange(len(tree)), LeafProbabilities.of("shrinkage"))
+    found = class_probabilities(tree, np.arange(len(tree)), LeafProbabilities.of("shrinkage"))
     assert found.sum(axis=1) == pytest.approx(np.ones(len(tree)))
 
 

@@ -11,7 +11,7 @@ import treewise as tw
 from tests.support.random_tables import drawn, quick
 from treewise.formats.model_file.model_file import dumps, loads
 from treewise.prune.methods import METHODS
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.arrays import LEAF, STOPS
 
 CLASSES_ONLY = ("pessimistic", "mdl")
@@ -81,7 +81,7 @@ def test_pruning_twice_is_pruning_once(table, method):
 @given(drawn(), st.sampled_from(["impurity", "error"]))
 def test_the_sequence_is_nested_and_monotone(table, risk):
     tree = grown(table)
-    nested = nested_trees(tree, risk)
+    nested = find_nested_trees(tree, risk)
     assert nested.n_leaves[0] == tree.n_leaves
     assert nested.n_leaves[-1] == 1
     assert (np.diff(nested.n_leaves) < 0).all()

@@ -6,7 +6,7 @@ import pytest
 import treewise as tw
 from tests.invariants.test_edges import refused
 from tests.support.prune_noise import one_split
-from treewise.prune import nested_trees
+from treewise.prune import find_nested_trees
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_pure_target_has_no_error_to_divide_by(noisy):
 def test_cp_is_in_units_of_the_risk_it_prices(noisy):
     tree = tw.grow(noisy, "y")
     table = tree.prune("cost_complexity", data=noisy, risk="impurity", folds=5).cp_table
-    nested = nested_trees(tree, "impurity")
+    nested = find_nested_trees(tree, "impurity")
     assert table[0].cp == pytest.approx(nested.alpha[-1] / nested.root_risk)
     assert 0 < table[0].cp <= 1
 

@@ -167,7 +167,7 @@ def test_a_sample_is_spread_over_the_table():
 def test_the_facts_are_the_trees_own(page):
     tree, facts = tw.grow("penguins", max_leaf_nodes=4), facts_in(page)
     assert facts["nodes"]["parent"] == tree.arrays.parent.tolist()
-    assert facts["nodes"]["words"] == [tree.words(node) for node in range(len(tree))]
+    assert facts["nodes"]["words"] == [tree.condition(node) for node in range(len(tree))]
     assert facts["rules"]["2"] == ["flipper_length_mm <= 206.5", "bill_length_mm <= 43.35"]
     assert facts["test"]["rows"][0] == 100
     assert facts["computations"]["0"]["candidates"][0] == {

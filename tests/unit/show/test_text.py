@@ -245,7 +245,7 @@ def test_every_node_has_its_line_with_the_words_of_its_split(tree: Tree) -> None
     assert [int(line.split()[0]) for line in body] == list(range(len(tree)))
     plain = ConditionText(tree)
     for i in range(1, len(tree)):
-        words = tree.words(i)
+        words = tree.condition(i)
         # Names that could be misread are quoted here and not there; all others are said alike.
         if '"' not in plain.condition(i) and not plain.weighted:
             assert plain.condition(i) == words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise import _core
-from treewise._lib.rng import tie
+from treewise._lib.rng import tie_key
 from treewise.train.criteria import FRACTION, log2_fixed, nlogn
 from treewise.train.reference import Candidate, pick
 from treewise.tree.splits import Threshold, midpoint
@@ -93,10 +93,13 @@ def candidate(merit, slack, column, position):
 def test_the_winner_does_not_depend_on_the_order_of_offers(data, random, node):
     spans = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=12))
     offers = [[merit, slack, i // 4, i % 4] for i, (merit, slack) in enumerate(spans)]
-    expected = pick([candidate(*o) for o in offers], (lambda c: tie(node, c.key)) if random else None).key
+    expected = pick([candidate(*o) for o in offers], (lambda c: tie_key(node, c.key)) if random else None).key
     for _ in range(4):
         shuffled = data.draw(st.permutations(offers))
-        assert pick([candidate(*o) for o in shuffled], (lambda c: tie(node, c.key)) if random else None).key == expected
+        assert (
+            pick([candidate(*o) for o in shuffled], (lambda c: tie_key(node, c.key)) if random else None).key
+            == expected
+        )
         won = shuffled[_core.winner(shuffled, random, node)]
         assert (won[2], 0, won[3], 0) == expected
 

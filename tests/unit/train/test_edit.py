@@ -15,7 +15,7 @@ def test_suppose_we_pick():
     one = root.split(0, "x1 <= 0.5", data)
     two = one.split(1, "x2 <= 0.5", data)
     assert [t.n_leaves for t in (root, one, two)] == [1, 2, 3]
-    assert [two.words(i) for i in range(len(two))] == [
+    assert [two.condition(i) for i in range(len(two))] == [
         "all rows",
         "x1 <= 0.5",
         "x2 <= 0.5",
@@ -38,7 +38,7 @@ def test_suppose_we_pick():
 )
 def test_categories_can_be_split_by_hand(condition, words):
     tree = tw.grow("admissions", max_depth=0).split(0, condition, "admissions")
-    assert [tree.words(c) for c in tree[0].children] == words
+    assert [tree.condition(c) for c in tree[0].children] == words
     assert sum(tree[c].rows for c in tree[0].children) == 12
 
 
@@ -69,9 +69,9 @@ def test_missing_values_of_a_split_by_hand_go_where_growing_sends_them(seed, set
         data = with_holes(seed, task)
         del data[{"x": "town", "town": "x"}[column]]
         grown = tw.grow(data, "y", task=task, max_depth=1, **settings)
-        if "present" in grown.words(1) + grown.words(2):
+        if "present" in grown.condition(1) + grown.condition(2):
             continue
-        condition = "town" if grown[0].split.kind == "multiway" else grown.words(1).removesuffix(" or missing")
+        condition = "town" if grown[0].split.kind == "multiway" else grown.condition(1).removesuffix(" or missing")
         byhand = tw.grow(data, "y", task=task, max_depth=0, **settings).split(0, condition, data)
         assert byhand[0].split.missing == grown[0].split.missing
         assert [n.rows for n in byhand] == [n.rows for n in grown]
@@ -87,7 +87,7 @@ def test_missing_values_of_a_split_by_hand_go_where_the_condition_says():
     assert root.split(0, "x <= 1.5", whole)[0].split.missing == 1
     told = root.split(0, "x <= 1.5 or missing", whole)
     assert told[0].split.missing == 0
-    assert told.words(1) == "x <= 1.5 or missing"
+    assert told.condition(1) == "x <= 1.5 or missing"
     gone = {"x": [None, None], "y": ["a", "b"]}
     assert [n.rows for n in root.split(0, "x <= 1.5", gone)] == [2, 2, 0]
 
@@ -96,7 +96,7 @@ def test_splitting_in_the_middle_renumbers():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     deeper = tree.split(2, "sex = MALE", "penguins")
     assert len(deeper) == len(tree) + 2
-    assert deeper.words(5) == tree.words(3)
+    assert deeper.condition(5) == tree.condition(3)
     assert [n.rows for n in deeper][5:] == [n.rows for n in tree][3:]
     assert all(p < i for i, p in enumerate(deeper.arrays.parent.tolist()))
 
@@ -129,7 +129,7 @@ def test_refit_takes_the_numbers_of_the_new_table():
 def test_a_hand_written_tree_learns_its_counts():
     tree = tw.parse("GPA = 4.0 -> P\nGPA = 3.7 -> P\nGPA = 3.5 -> N", target="Class").refit("admissions")
     assert [n.rows for n in tree] == [12, 3, 5, 4]
-    assert [tree.words(n.id) for n in tree][1:] == ["GPA = 4.0", "GPA = 3.7", "GPA = 3.5"]
+    assert [tree.condition(n.id) for n in tree][1:] == ["GPA = 4.0", "GPA = 3.7", "GPA = 3.5"]
     assert tree[2].counts == {"N": 2.0, "P": 3.0}
 
 
@@ -148,7 +148,7 @@ def test_steps_go_from_the_root_to_the_tree_one_split_at_a_time():
 def test_cutting_keeps_the_rest():
     tree = tw.grow("admissions", preset="id3")
     small = cut(tree, [3])
-    assert [small.words(i) for i in range(len(small))] == [
+    assert [small.condition(i) for i in range(len(small))] == [
         "all rows",
         "GPA = 3.5",
         "GPA = 3.7",

@@ -55,7 +55,7 @@ def test_refit_of_numbers_is_the_same_tree(data, criterion):
 @given(tables())
 def test_best_first_growth_is_nested_and_depth_limits_are_prefixes(data):
     def splits(tree):
-        return {(tuple(tree.words(a) for a in tree.path(n.id)), n.split) for n in tree if n.split}
+        return {(tuple(tree.condition(a) for a in tree.path(n.id)), n.split) for n in tree if n.split}
 
     trees = [tw.grow(data, "y", max_leaf_nodes=k) for k in range(1, 6)]
     for small, large in pairwise(trees):
@@ -123,7 +123,7 @@ def test_pure_indistinguishable_and_empty_leaves():
     tree = tw.grow("food", preset="id3", columns=["Hunger"])
     assert {node.stop for node in tree if node.is_leaf} == {"pure", "no_rows", "no_candidate"}
     empty = next(node for node in tree if node.stop == "no_rows")
-    assert tree.words(empty.id) == "Hunger = can-eat"
+    assert tree.condition(empty.id) == "Hunger = can-eat"
     assert tree.probabilities(empty.id).tolist() == tree.probabilities(empty.parent).tolist()
 
 
@@ -152,18 +152,18 @@ def test_positive_moves_a_class_last():
 def test_missing_in_a_branch_of_its_own():
     data = {"x": [1.0, 2.0, None, None], "y": ["a", "b", "c", "c"]}
     tree = tw.grow(data, "y", missing="branch", max_depth=1)
-    assert [tree.words(c) for c in tree[0].children] == ["x <= 1.5", "x > 1.5", "x missing"]
+    assert [tree.condition(c) for c in tree[0].children] == ["x <= 1.5", "x > 1.5", "x missing"]
     assert tree.predict({"x": None}) == "c"
 
 
 def test_missing_against_present_is_itself_a_candidate():
     data = {"x": [1.0, 2.0, 3.0, None, None, None], "y": ["a", "a", "a", "b", "b", "b"]}
     tree = tw.grow(data, "y")
-    assert [tree.words(c) for c in tree[0].children] == ["x present", "x missing"]
+    assert [tree.condition(c) for c in tree[0].children] == ["x present", "x missing"]
     assert tree.predict(data).tolist() == data["y"]
     text = {"x": ["u", "v", None, None], "y": ["a", "a", "b", "b"]}
     tree = tw.grow(text, "y", categorical="multiway")
-    assert [tree.words(c) for c in tree[0].children] == ["x missing", "x present"]
+    assert [tree.condition(c) for c in tree[0].children] == ["x missing", "x present"]
 
 
 def test_a_column_that_gives_the_target_away_is_noted():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.handmade_trees import N_P, leaf, make, node, trees
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.condition import both
 from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
@@ -27,7 +27,7 @@ def values_of(tree, column):
     """What may stand in a column: its cuts, their neighbours, the ends of the line, levels, never-seen and missing."""
     encoding = tree.encodings[column]
     at = np.flatnonzero((tree.arrays.column == column) & (tree.arrays.kind != LEAF))
-    if encoding.categorical:
+    if encoding.is_categorical:
         return np.array([*range(-2 if encoding.kind != "boolean" else -1, len(encoding.levels))], np.int32)
     if encoding.kind == "number":
         cuts = tree.arrays.cut[at]
@@ -45,7 +45,7 @@ def draw_rows(tree, n, seed):
 
 
 def as_value(encoding, value):
-    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.categorical else INT64_MIN)
+    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.is_categorical else INT64_MIN)
     return None if gone else value
 
 
@@ -68,7 +68,7 @@ def homes(tree, columns, n):
 def test_every_row_lies_in_exactly_one_end_and_stops_there(tree, seed):
     n = 60
     columns = draw_rows(tree, n, seed)
-    assert homes(tree, columns, n) == [[end] for end in find_nodes(tree, columns, n).tolist()]
+    assert homes(tree, columns, n) == [[end] for end in find_leaves(tree, columns, n).tolist()]
 
 
 @settings(deadline=None, max_examples=100)
@@ -84,16 +84,16 @@ def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree)
             cell = None if condition is None else region.member()[encoding.name]
             if encoding.kind == "datetime" and cell is not None:
                 code = np.datetime64(cell.replace(" ", "T"), encoding.unit).astype(np.int64).item()
-            elif encoding.categorical and cell is not None:
+            elif encoding.is_categorical and cell is not None:
                 text = str(cell).lower() if encoding.kind == "boolean" else cell
                 code = encoding.levels.index(text) if text in encoding.levels else -2
             else:
                 code = cell
             assert condition is None or condition.holds(code)
-            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.categorical else np.int64)
-            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.categorical else INT64_MIN)
+            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.is_categorical else np.int64)
+            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.is_categorical else INT64_MIN)
             columns.append(np.array([gone if code is None else code], kind))
-        assert find_nodes(tree, columns, 1).tolist() == [end]
+        assert find_leaves(tree, columns, 1).tolist() == [end]
 
 
 @settings(deadline=None, max_examples=60)
@@ -133,7 +133,7 @@ def test_cells_are_read_as_predictions_read_them():
 
 def test_words_are_merged():
     def said(encoding, condition, **options):
-        return Region((encoding,), {0: condition}).words(**options)
+        return Region((encoding,), {0: condition}).describe(**options)
 
     assert said(AGE, Interval(3.2, 7.0)) == ("3.2 < age <= 7 or missing",)
     assert said(AGE, Interval(3.2, 7.0), or_missing=False) == ("3.2 < age <= 7",)

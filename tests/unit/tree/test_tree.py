@@ -27,7 +27,7 @@ def test_depths_of_a_deep_tree():
     assert np.array_equal(np.bincount(tree.depths), [1, *[2] * 20_000])
 
 
-@pytest.mark.parametrize("method", ["path", "children", "branch", "words", "counts", "prediction", "split_at"])
+@pytest.mark.parametrize("method", ["path", "children", "branch", "condition", "counts", "prediction", "split_at"])
 @pytest.mark.parametrize("node", [-1, 99, "3", None, 1.0, [1, 2], pd.Series([1, 2])], ids=str)
 def test_a_node_is_asked_for_by_its_number(method, node):
     tree = tw.grow("xor")

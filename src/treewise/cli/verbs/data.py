@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treewise._lib.result_table import aligned
+from treewise._lib.result_table import align_columns
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.tables import FORMS, form_for, frame_content
 from treewise.cli.verb import option, output_option, verb
@@ -43,7 +43,7 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
     if name is None:
         tables = [make() for make in NAMES.values()]
         rows = [[key, f"{len(t):,}", t.target or "", t.title] for key, t in zip(NAMES, tables, strict=True)]
-        say(aligned([["name", "rows", "predicts", ""], *rows], right=(1,)))
+        say(align_columns([["name", "rows", "predicts", ""], *rows], right=(1,)))
         return
     check_place(output)
     form = form_for(output, form, "csv")

@@ -6,8 +6,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from treewise._lib.result_table import aligned
-from treewise._lib.text import percent, plural, safe
+from treewise._lib.result_table import align_columns
+from treewise._lib.text import format_percent, plural, safe
 from treewise.cli.output import is_plain, say
 from treewise.cli.param_types import read_row
 from treewise.cli.tables import cell
@@ -62,7 +62,7 @@ def part(number: int, title: str, typed: str, lines: list[str]) -> None:
 def head_of(table: Table) -> list[str]:
     """Return the first rows of a table, and how many more there are."""
     frame = table.to_polars()
-    shown = aligned([frame.columns, *(list(map(cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
+    shown = align_columns([frame.columns, *(list(map(cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
     return [*shown.splitlines(), f"… {len(table) - ROWS_SHOWN} more rows"]
 
 
@@ -82,7 +82,7 @@ def size_and_hits(tree: Tree, table: Table) -> str:
     right = found.n - found.errors
     hits = f"all {found.n} rows right"
     if found.errors:
-        hits = f"{right} of {plural(found.n, 'row')} right ({percent(found.accuracy)} %)"
+        hits = f"{right} of {plural(found.n, 'row')} right ({format_percent(found.accuracy)} %)"
     return f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}, {hits}"
 
 
@@ -103,7 +103,7 @@ def root_lines(tree: Tree, table: Table) -> list[str]:
     ]
     more = sum(1 for _ in trace) - 1
     legend = f"H(p) in bits, p the share of {safe(tree.target.positive)}"
-    return [*aligned(rows).splitlines(), f"({legend}; {plural(more, 'more node')} with all candidates)"]
+    return [*align_columns(rows).splitlines(), f"({legend}; {plural(more, 'more node')} with all candidates)"]
 
 
 def one_row(tree: Tree) -> list[str]:

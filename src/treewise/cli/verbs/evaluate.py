@@ -186,9 +186,9 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
     """Compare the way the tree was grown with other models, on folds of the table."""
     from treewise.cli.progress import bar
     from treewise.evaluate.baselines.compare_models import score_models
-    from treewise.evaluate.baselines.models import baselines_named
-    from treewise.evaluate.baselines.recipe import recipe_of
-    from treewise.predict.costs import cost_of
+    from treewise.evaluate.baselines.models import find_baselines
+    from treewise.evaluate.baselines.recipe import grow_like
+    from treewise.predict.costs import cost_matrix_of
     from treewise.train.grow import prepare_like
 
     tree = found.tree
@@ -196,11 +196,11 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
         raise ParameterError(
             f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
         )
-    baselines_named(against, tree.task)
-    grow, left_out = recipe_of(tree)
+    find_baselines(against, tree.task)
+    grow, left_out = grow_like(tree)
     if left_out:
         remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
-    training_set, cost = prepare_like(tree, table), cost_of(tree)
+    training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
     with bar("against") as progress:
         training_set = replace(training_set, asked={**training_set.asked, **now})

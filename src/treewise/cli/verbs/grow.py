@@ -117,11 +117,11 @@ def grow_and_cut(
 ) -> tuple[Tree, list[tuple[str, str]]]:
     """Grow a tree and prune it, with a bar for each; and what to say of it."""
     from treewise.cli.progress import bar
-    from treewise.prune.grow_and_prune import grow_first, prune_grown
+    from treewise.prune.grow_and_prune import grow_unpruned, prune_grown
 
     started = time.monotonic()
     with bar("grow") as progress:
-        full, held = grow_first(training_set, wanted, n_jobs, progress)
+        full, held = grow_unpruned(training_set, wanted, n_jobs, progress)
     grown = time.monotonic()
     lines = [("grow", f"{grown - started:.1f} s   full tree: {size_in_words(full)}")]
     with bar("prune") as progress:

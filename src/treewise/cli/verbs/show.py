@@ -89,7 +89,7 @@ def show_many(model: LoadedModel, whole: bool, form: str) -> None:
     from treewise.cli.grow_ensemble import show_rounds
 
     if form == "json":
-        rounds = {"rounds": model.trees.rounds.sheet().records()} if model.trees.method == "adaboost" else {}
+        rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
         deliver(json_text({**summary_of(model), **rounds}), None)
     else:
         say(summary_text(model))
@@ -137,7 +137,7 @@ def nodes_of(tree: Tree) -> dict[str, Any]:
             "node": n.id,
             "parent": n.parent,
             "depth": n.depth,
-            "condition": tree.words(n.id),
+            "condition": tree.condition(n.id),
             "asks": n.split.column if n.split else None,
             "prediction": n.prediction,
             "rows": n.rows,

@@ -20,20 +20,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style, aligned
-from treewise._lib.text import count, percent, plural, rough_percent, safe
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style, align_columns
+from treewise._lib.text import format_count, format_percent, format_share, plural, safe
 from treewise.evaluate.baselines.models import (
     BaselineModel,
     TreeModel,
-    baselines_named,
     facts_in_words,
+    find_baselines,
     losses_on,
     size_of,
 )
 from treewise.predict.confidence_intervals import beta_share, wilson
 from treewise.predict.costs import CostMatrix
-from treewise.prune.grow_and_prune import grow_and_prune
-from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for
+from treewise.train.grow import PRUNING, grow_prepared, prepare, pruning_for
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
@@ -71,7 +70,7 @@ class ModelComparison(Displayable):
     @property
     def effective(self) -> float:
         """How many rows of equal weight would tell as much: the rows, without weights."""
-        return effective_rows(self.n, self.weight)
+        return effective_sample_size(self.n, self.weight)
 
     def error(self, outcome: ModelScore) -> float:
         """Return the share of wrong rows, the cost a row, or the root mean squared error; weighted rows by weight."""
@@ -121,16 +120,16 @@ class ModelComparison(Displayable):
         ]
         return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the models, the tree first."""
         in_percent = self.measure == "error"
-        written = rough_percent if in_percent else lambda value: f"{value:,.{self.decimals}f}"
+        written = format_share if in_percent else lambda value: f"{value:,.{self.decimals}f}"
         headings = (
             ColumnSpec("model"),
             ColumnSpec(self.measure, "number", "error %" if in_percent else None, written),
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
-            ColumnSpec("interval", "number", "95 % interval", str, only="words"),
+            ColumnSpec("interval", "number", "95 % interval", str, only="text"),
             ColumnSpec("fit_seconds", "number", "fit", seconds),
             ColumnSpec("predict_seconds", "number", "predict", seconds),
             ColumnSpec("bytes", "number", "size", memory),
@@ -141,15 +140,17 @@ class ModelComparison(Displayable):
             low, high = self.interval(o)
             between = f"{written(low)} to {written(high)}"
             rows.append((o.name, self.error(o), low, high, between, o.fit_seconds, o.predict_seconds, o.bytes, o.about))
-        return ResultTable(self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), of="model")
+        return ResultTable(
+            self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), row_name="model"
+        )
 
     @property
     def title(self) -> str:
         """What was compared on which rows."""
-        weighed = "" if self.weight is None else f" of weight {count(float(self.weight.sum()))}"
+        weighed = "" if self.weight is None else f" of weight {format_count(float(self.weight.sum()))}"
         return f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weighed}, {self.folds} folds"
 
-    def to_text(self, width: int | None = None, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the models under each other, and who does better."""
         rows = [
             ["", {"error": "error %"}.get(self.measure, self.measure), "95 % interval", "fit", "predict", "size", ""]
@@ -157,14 +158,14 @@ class ModelComparison(Displayable):
         for o in self.outcomes:
             low, high = self.interval(o)
             if self.measure == "error":
-                said, between = rough_percent(self.error(o)), f"{percent(low)} to {percent(high)}"
+                said, between = format_share(self.error(o)), f"{format_percent(low)} to {format_percent(high)}"
             else:
                 digits = self.decimals
                 said, between = f"{self.error(o):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
             times = seconds(o.fit_seconds), seconds(o.predict_seconds)
             rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
-        table = aligned(rows, right=range(1, len(rows[0]) - 1), gap="   ")
-        return "\n".join([strong(self.title), table, *map(self._verdict, self.outcomes[1:])])
+        table = align_columns(rows, right=range(1, len(rows[0]) - 1), gap="   ")
+        return "\n".join([emphasis(self.title), table, *map(self._verdict, self.outcomes[1:])])
 
     @property
     def decimals(self) -> int:
@@ -219,7 +220,7 @@ def compare_models(
     training_set = prepare(data, target, random_state=random_state, **options)
 
     def grow(rows: TrainingSet) -> Tree:
-        return grow_training_set(rows, n_jobs=n_jobs) if wanted is None else grow_and_prune(rows, wanted, n_jobs)
+        return grow_prepared(rows, wanted, n_jobs)
 
     return score_models(
         training_set, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress
@@ -239,7 +240,7 @@ def score_models(
     """Compare on a prepared training set; ``grow`` makes the tree of every fold from its rows."""
     task, classes = training_set.target.task, training_set.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
-    kinds = baselines_named(usual if models is None else models, task)
+    kinds = find_baselines(usual if models is None else models, task)
     number = fold_numbers(training_set, folds, random_state)
     given = training_set.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
@@ -254,10 +255,10 @@ def score_models(
     outcomes = tuple(record.outcome(name, training_set) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
     name, target = training_set.table_name, training_set.target.name
-    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, weights_of(training_set))
+    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, row_weights(training_set))
 
 
-def weights_of(training_set: TrainingSet) -> Floats | None:
+def row_weights(training_set: TrainingSet) -> Floats | None:
     """Return what each row weighs; None where all weigh the same."""
     if training_set.weight.min() == training_set.weight.max():
         return None
@@ -314,13 +315,13 @@ def mean_test(differences: Floats, weight: Floats | None = None) -> float:
     mean, spread = mean_and_spread(differences, weight)
     if spread == 0:
         return float(differences[0] == 0)
-    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_rows(len(differences), weight)) / spread)
+    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_sample_size(len(differences), weight)) / spread)
 
 
-def effective_rows(n: int, weight: Floats | None) -> float:
+def effective_sample_size(n: int, weight: Floats | None) -> float:
     """Return how many rows of equal weight would tell as much as these n (Kish 1965).
 
-    >>> effective_rows(2, None), effective_rows(2, np.array([3.0, 1.0]))
+    >>> effective_sample_size(2, None), effective_sample_size(2, np.array([3.0, 1.0]))
     (2, 1.6)
     """
     return n if weight is None else float(weight.sum() ** 2 / (weight**2).sum())

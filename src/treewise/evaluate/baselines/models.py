@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, plural, safe
+from treewise._lib.text import format_rounded, plural, safe
 from treewise.errors import Param, ParameterError, did_you_mean, listing
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
-from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
@@ -72,8 +72,8 @@ class TreeModel:
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
         """Walk down."""
-        nodes = find_nodes(self.tree, rows.columns, len(rows))
-        return answers_of(self.tree, nodes_that_speak(self.tree, nodes))
+        nodes = find_leaves(self.tree, rows.columns, len(rows))
+        return predict_at_nodes(self.tree, answering_nodes(self.tree, nodes))
 
     @property
     def state(self) -> Any:
@@ -209,7 +209,7 @@ MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
 }
 
 
-def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
+def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Find the models by name; one of the other task is refused."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
@@ -251,6 +251,6 @@ def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str
     if about == ConstantModel.about and rows.target.task == "classification":
         said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(said))
-    low, high = figure(min(facts)), figure(max(facts))
-    numbers = plural(sum(not encoding.categorical for encoding in rows.encodings), "number")
+    low, high = format_rounded(min(facts)), format_rounded(max(facts))
+    numbers = plural(sum(not encoding.is_categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)

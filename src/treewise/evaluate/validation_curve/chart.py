@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treewise._lib.result_table import aligned
+from treewise._lib.result_table import align_columns
 
 if TYPE_CHECKING:
     from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
@@ -83,7 +83,7 @@ def table(curve: ValidationCurve) -> list[str]:
     listed = some_points(curve)
     for point in listed:
         rows.append([*cells(curve, point, names), marks(curve, point)])
-    lines = aligned(rows, right=range(len(heads))).splitlines()
+    lines = align_columns(rows, right=range(len(heads))).splitlines()
     left = len(curve) - len(listed)
     return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 

@@ -32,7 +32,7 @@ from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part
 from treewise.train.settings import one_of
 from treewise.train.training_set import TrainingSet, build_like
 
-__all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_of"]
+__all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -79,9 +79,9 @@ def curve(
                 "a curve chooses the size itself, from unpruned trees.", parameter=name, hint="Leave it out."
             )
     training_set = prepare(data, target, random_state=random_state, **options)
-    truth = truth_of(data) if truth is None else truth
+    truth = known_truth(data) if truth is None else truth
     judging = Validation(validation, folds, truth, random_state)
-    return curve_of(training_set, over, judging, values, n_jobs, progress)
+    return curve_from_training_set(training_set, over, judging, values, n_jobs, progress)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Validation:
     seed: int = 0
 
 
-def curve_of(
+def curve_from_training_set(
     training_set: TrainingSet,
     over: str,
     judging: Validation,
@@ -131,7 +131,7 @@ def curve_of(
     return ValidationCurve.of(training_set, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
 
 
-def truth_of(data: Any) -> Sampler | None:
+def known_truth(data: Any) -> Sampler | None:
     """Return what the rows of a built-in table were drawn from, where that is known."""
     known = isinstance(data, str) and data in TRUTHS and not Path(data).exists()
     return TRUTHS[data]() if known else None

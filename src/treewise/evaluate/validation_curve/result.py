@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style
-from treewise._lib.text import figure, number, plural, safe
+from treewise._lib.text import format_exact, format_rounded, plural, safe
 from treewise.evaluate.validation_curve.chart import chosen_lines, drawn
 from treewise.train.loss_stats import LossStats
 from treewise.train.training_set import TrainingSet
@@ -87,16 +87,19 @@ class ValidationCurve(Displayable):
             "points": [asdict(point) for point in self.points],
         }
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the points, from the simplest tree to the largest."""
         unit = " %" if self.measure == "error" else ""
-        headings = [ColumnSpec(self.over, "number", write=said), ColumnSpec("leaves", "number", write=figure)]
+        headings = [
+            ColumnSpec(self.over, "number", formatter=said),
+            ColumnSpec("leaves", "number", formatter=format_rounded),
+        ]
         for name in ("training", "validation", "standard_error", "true"):
             unknown = all(getattr(point, name) is None for point in self.points)
             shown = name.replace("_", " ") + unit
             headings.append(ColumnSpec(name, "number", shown, self.number, only="data" if unknown else None))
         rows = [tuple(asdict(point).values()) for point in self.points]
-        return ResultTable(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), of="point")
+        return ResultTable(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), row_name="point")
 
     def draw(self, ax: Axes | None = None) -> Axes:
         """Draw training against validation error, with the best value and the simplest within a standard error.
@@ -112,7 +115,7 @@ class ValidationCurve(Displayable):
 
         return draw_curve(self, ax)
 
-    def to_text(self, width: int | None = WIDTH, most: int | None = None, strong: Style = str) -> str:
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return a chart, some of the points, and what they say."""
         return drawn(self)
 
@@ -175,7 +178,7 @@ def exponent(number: float) -> int:
 
 def said(value: float) -> str:
     """Write a value of a parameter: whole numbers whole, alphas in short."""
-    return f"{int(value):,}" if isinstance(value, int) else number(value)
+    return f"{int(value):,}" if isinstance(value, int) else format_exact(value)
 
 
 def leaves_in_words(leaves: float) -> str:

@@ -1,1 +1,1 @@
-"""Compare two trees exactly (`tw.compare`)."""
+"""Compare two trees exactly (`tw.compare`): are they equivalent, and if not, where do they differ?"""

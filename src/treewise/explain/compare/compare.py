@@ -1,47 +1,60 @@
-"""Are two trees equivalent, and if not, where do they differ? Decided exactly (CS221 section 5, question 3).
+"""Decide exactly whether two trees are equivalent, and if not, where they differ (CS221 section 5, question 3).
 
-One of the outlets: two trees in, a ``Comparison`` out.
+The entry point of the package: two trees in, a ``TreeComparison`` out.
 
-    space.py       the columns either asks about, cut into cells that no test of either divides
-    markers.py     … and what is missing to one of them only
-    routes.py      a tree in that space; answers.py what its nodes say
-    walk.py        both down at once: the parts of the space on which they differ
-    merge.py       neighbouring parts put together, for readers
-    rows.py        the rows of a table in the space; witness.py a row on which they differ
-    difference.py  what changed in how they are built
-    report.py      ``Comparison``: all of it as data and in words
+    input_space.py      the columns used by either tree, discretised into cells that no split divides
+    predictions.py      the predictions of nodes, and of the rows of a table, in comparable form
+    joint_traversal.py  both trees traversed at once: the boxes of cells in which they differ
+    structure_diff.py   how the structure changed
+    comparison.py       the result, as data and text
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from treewise._lib.text import safe
+from treewise.data import encoding as encode
+from treewise.data.column import Column
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
 from treewise.errors import ParameterError, TreewiseError, shown
 from treewise.evaluate import evaluate
-from treewise.explain.compare.answers import LeafAnswers, read_answers
-from treewise.explain.compare.difference import changes
-from treewise.explain.compare.merge import merged
-from treewise.explain.compare.report import ComparedTree, DifferingRegion, Distance, TreeComparison, TreeError
-from treewise.explain.compare.routes import BranchTable
-from treewise.explain.compare.rows import ComparedTable, read_rows
-from treewise.explain.compare.space import InputSpace, State
-from treewise.explain.compare.walk import SpaceCell, count_cases, places
-from treewise.explain.compare.witness import Witness, made_up, of_the_table
+from treewise.explain.compare.comparison import ComparedTree, DifferingRegion, Distance, TreeComparison, TreeError
+from treewise.explain.compare.input_space import (
+    MISSING,
+    UNSEEN,
+    CellSet,
+    InputSpace,
+    SpaceAxis,
+    count_levels,
+    has_known_value,
+)
+from treewise.explain.compare.joint_traversal import (
+    BranchTable,
+    DifferingBox,
+    count_differing_cases,
+    differing_boxes,
+    merge_boxes,
+)
+from treewise.explain.compare.predictions import ComparedTable, NodePredictions, compare_rows, number_predictions
+from treewise.explain.compare.structure_diff import structure_changes
 from treewise.tree.arrays import UNNAMED
-from treewise.tree.regions.region import Condition, Levels, Region
+from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, some_value
+from treewise.tree.splits import quote, say_equal
 from treewise.tree.tree import Tree
 
 __all__ = ["TreeComparison", "compare"]
 
-MOST_PLACES = 5000  # parts on which the trees differ that are kept to be put together and said
-MOST_LISTED = 3  # levels that are always said one by one
-MOST_CHANGES = 1000  # changes of structure that are kept
+_MOST_BOXES = 5000  # boxes that are collected, merged and listed
+_MOST_LISTED = 3  # levels that are always listed one by one
+_MOST_CHANGES = 1000  # structural changes that are kept
 
 
 def compare(
@@ -55,11 +68,11 @@ def compare(
     target: str | None = None,
     names: tuple[str, str] = ("first", "second"),
 ) -> TreeComparison:
-    """Decide whether two trees answer every row alike, and say where they do not.
+    """Decide whether two trees make the same prediction for every row, and report where they do not.
 
-    The answer is exact, whatever their splits, and speaks of every row there could be: with missing values, with levels
-    neither tree has seen, with numbers no table holds. Columns go by name; classes by label, in any order.
-    Cells are read as each tree reads them: what its ``na_values`` call missing may be a value to the other.
+    The answer is exact for any kind of split and covers every possible row: with missing values, with levels neither
+    tree has seen, with numbers in no table. Columns are matched by name; classes by label, in any order.
+    Cells are read as each tree reads them: a value in the ``na_values`` of one tree may be a value to the other.
 
     >>> import treewise as tw
     >>> officials = tw.parse('''
@@ -77,210 +90,288 @@ def compare(
     ...         University = top30 -> N
     ... GPA = 3.5 -> N''')
     >>> learned = tw.grow("admissions", preset="id3")
-    >>> found = tw.compare(officials, learned, names=("officials", "learned"))
-    >>> found.equivalent, found.differ_on, found.cases
+    >>> comparison = tw.compare(officials, learned, names=("officials", "learned"))
+    >>> comparison.equivalent, comparison.differ_on, comparison.cases
     (False, 4, 36)
-    >>> found.witness
+    >>> comparison.witness
     {'GPA': '4.0', 'Recommendation': 'normal', 'University': 'top10', 'Published': 'no'}
-    >>> found.where[0].words
+    >>> comparison.where[0].text
     'GPA = 4.0 and Recommendation = normal and University in {top10, top30}'
     >>> tw.compare(learned, learned).equivalent
     True
 
     Parameters
     ----------
-    a, b : trees; from ``grow``, ``load`` or ``parse``.
-    data : a table; on how many of its rows do they differ, and is one of them a witness?
-    what : ``"prediction"``, or ``"probability"``: the same predictions may come with other probabilities.
-    tolerance : how far two numbers, or probabilities, may lie apart and still be equal.
-    complete : ask of rows without missing and never-seen values only.
-    target : the column of data with the true answers, for the error of both (by default what the trees predict).
-    names : what the trees are called in words.
+    a, b : trees, from ``grow``, ``load`` or ``parse``.
+    data : a table: count its rows on which the trees differ, and use one of them as the witness.
+    what : ``"prediction"``, or ``"probability"``: equal predictions may come with different probabilities.
+    tolerance : how far apart two numbers or probabilities may be and still count as equal.
+    complete : consider only rows without missing and unseen values.
+    target : the column of data with the true labels, for the error of both trees (default: the trees' target).
+    names : names of the trees, for the report.
     """
     for name, tree in zip("ab", (a, b), strict=True):
         if not isinstance(tree, Tree):
             raise ParameterError(f"{name}: {shown(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
     if isinstance(names, str) or len(names) != 2:
         raise ParameterError('must be two, such as ("old", "new").', parameter="names", value=names)
-    answers = read_answers(a, b, what, tolerance, names)
-    space = InputSpace.of(a, b, names)
-    return LeafComparer(a, b, space, answers, names, complete).comparison(data, target)
+    return TreeComparer(a, b, what, tolerance, complete, names).compare(data, target)
 
 
-class LeafComparer:
-    """Two trees in their space: what there is to be asked of them."""
+class Scope(NamedTuple):
+    """The rows that are considered, beyond complete ones: those with unseen levels, those with missing values."""
 
-    def __init__(
-        self, a: Tree, b: Tree, space: InputSpace, answers: LeafAnswers, names: tuple[str, str], complete: bool
-    ) -> None:
-        self.trees, self.space, self.answers = (a, b), space, answers
-        self.names, self.complete = names, complete
-        self.routes = (BranchTable(a, space, 0, answers.of[0]), BranchTable(b, space, 1, answers.of[1]))
+    unseen: bool = False
+    missing: bool = False
 
-    def places(self, unseen: bool, missing: bool) -> Any:
-        """Go through the parts of the space on which the trees differ."""
-        return places(self.space, *self.routes, self.answers.differ, unseen, missing)
 
-    def scope(self) -> tuple[bool, bool] | None:
-        """Return the plainest rows on which the trees differ: (with never-seen levels, with missing values).
+class TreeComparer:
+    """Two trees in their common input space."""
 
-        None if they differ on no row: then the widest walk has found nothing.
-        """
-        if not self.complete:
-            first = next(self.places(True, True), None)
-            if first is None:
-                return None
-            if all(axis.usual(state) for axis, state in zip(self.space.axes, first.states, strict=True)):
-                return False, False
-        for unseen, missing in ((False, False), (True, False), (False, True)):
-            if next(self.places(unseen, missing), None) is not None:
-                return unseen, missing
-            if self.complete:
-                return None
-        return True, True
+    def __init__(self, a: Tree, b: Tree, what: str, tolerance: float, complete: bool, names: tuple[str, str]) -> None:
+        self.trees, self.names, self.complete = (a, b), names, complete
+        self.predictions: NodePredictions = number_predictions(a, b, what, tolerance, names)
+        self.space = InputSpace.of(a, b, names)
+        by_node = self.predictions.by_node
+        self.branches = (BranchTable(a, self.space, 0, by_node[0]), BranchTable(b, self.space, 1, by_node[1]))
 
-    def comparison(self, data: Any, target: str | None) -> TreeComparison:
-        """Compare, and put everything together."""
-        scope = self.scope()
-        rows = None if data is None else read_rows(data, *self.trees, self.space, self.answers)
-        found, all_said = self.gather(scope)
-        if rows is not None and not all_said and scope is not None:
-            found = self.gather_rows(rows, scope) or found
-        whole = self.space.everything(*(scope or (False, False)))
-        where = sorted((self.where(place, whole, rows) for place in merged(found)), key=DifferingRegion.order)
-        witness = self.witness(where, whole, rows)
-        nodes = None if witness is None else self.nodes_of(witness, rows)
-        sides = tuple(
-            ComparedTree(
-                name=self.names[i],
-                leaves=tree.n_leaves,
-                depth=tree.depth,
-                node=None if nodes is None else nodes[i],
-                answer=None if nodes is None else self.answers.value(self.answers.of[i][nodes[i]]),
-                said="" if nodes is None else self.answers.say(self.answers.of[i][nodes[i]]),
-                error=None if rows is None else error_of(tree, rows.tables[i], target, self.trees),
-            )
-            for i, tree in enumerate(self.trees)
-        )
-        within = None if rows is None else rows.complete if self.complete else rows.complete | True
-        rows_differ = None if rows is None or within is None else int((rows.differ & within).sum())
+    def compare(self, data: Any, target: str | None) -> TreeComparison:
+        """Compare the trees, and their predictions for a table if one is given."""
+        scope = self._simplest_scope()
+        rows = None if data is None else compare_rows(data, *self.trees, self.space, self.predictions)
+        boxes, where_is_all = self._collect_boxes(scope)
+        if rows is not None and not where_is_all and scope is not None:
+            boxes = self._boxes_with_rows(rows, scope) or boxes
+        whole = self.space.all_cells(*(scope or Scope()))
+        where = sorted((self._region(box, whole, rows) for box in merge_boxes(boxes)), key=DifferingRegion.rank)
+        witness = self._find_witness(where, whole, rows)
+        nodes = None if witness is None else self._stopping_nodes(witness, rows)
+        counted = None if rows is None else rows.complete if self.complete else np.ones(len(rows), np.bool_)
+        rows_differ = None if rows is None or counted is None else int((rows.differ & counted).sum())
+        complete_differ = scope == Scope()
         return TreeComparison(
             equivalent=scope is None and not rows_differ,
-            equivalent_on_complete_rows=scope != (False, False),
+            equivalent_on_complete_rows=not complete_differ,
             complete=self.complete,
-            sides=(sides[0], sides[1]),
-            witness=None if witness is None else witness.cells,
+            sides=(self._side(0, nodes, rows, target), self._side(1, nodes, rows, target)),
+            witness=None if witness is None else witness.values,
             witness_row=None if witness is None else witness.row,
             witness_needs=() if witness is None else witness.needs,
-            witness_words="" if witness is None else witness.words(self.space),
+            witness_text="" if witness is None else witness.text(self.space),
             cases=self.space.cases,
-            differ_on=self.differ_on(scope),
+            differ_on=self._count_cases(complete_differ),
             table=None if rows is None else rows.name,
-            rows=None if within is None else int(within.sum()),
+            rows=None if counted is None else int(counted.sum()),
             rows_differ=rows_differ,
-            rows_odd=None if rows is None or scope != (False, False) else int((rows.differ & ~rows.complete).sum()),
-            distance=None if rows is None else self.distance(rows, within),
+            rows_incomplete=int((rows.differ & ~rows.complete).sum()) if rows is not None and complete_differ else None,
+            distance=None if rows is None else self._distance(rows, counted),
             where=tuple(where),
-            where_is_all=all_said,
-            changes=tuple(islice(changes(*self.trees), MOST_CHANGES)),
+            where_is_all=where_is_all,
+            changes=tuple(islice(structure_changes(*self.trees), _MOST_CHANGES)),
         )
 
-    def distance(self, rows: ComparedTable, within: Any) -> Distance | None:
-        """Return how far the answers lie apart on the rows of the table; None for classes, which are equal or not."""
-        apart = rows.apart[within & ~np.isnan(rows.apart)]
-        if not len(apart) or (self.answers.labels and self.answers.what == "prediction"):
-            return None
-        return Distance(float(apart.mean()), float(apart.max()))
+    def differing_boxes(self, scope: Scope) -> Iterator[DifferingBox]:
+        """Iterate over the boxes in which the trees differ."""
+        return differing_boxes(self.space, *self.branches, self.predictions.differ, *scope)
 
-    def gather(self, scope: tuple[bool, bool] | None) -> tuple[list[SpaceCell], bool]:
-        """Return parts on which the trees differ, and whether these are all."""
+    def _simplest_scope(self) -> Scope | None:
+        """Return the simplest scope in which the trees differ; None if they differ on no row."""
+        if not self.complete:
+            first = next(self.differing_boxes(Scope(True, True)), None)
+            if first is None:
+                return None
+            if all(map(has_known_value, first.cells)):
+                return Scope()
+        for scope in (Scope(), Scope(unseen=True), Scope(missing=True)):
+            if next(self.differing_boxes(scope), None) is not None:
+                return scope
+            if self.complete:
+                return None
+        return Scope(True, True)
+
+    def _collect_boxes(self, scope: Scope | None) -> tuple[list[DifferingBox], bool]:
+        """Return boxes in which the trees differ, and whether these are all."""
         if scope is None:
             return [], True
-        found = list(islice(self.places(*scope), MOST_PLACES + 1))
-        return found[:MOST_PLACES], len(found) <= MOST_PLACES
+        boxes = list(islice(self.differing_boxes(scope), _MOST_BOXES + 1))
+        return boxes[:_MOST_BOXES], len(boxes) <= _MOST_BOXES
 
-    def differ_on(self, scope: tuple[bool, bool] | None) -> int | None:
-        """Return on how many possible cases the trees differ; None where these cannot be counted."""
+    def _boxes_with_rows(self, rows: ComparedTable, scope: Scope) -> list[DifferingBox]:
+        """Return the boxes in which the trees differ that contain rows of the table, those of most rows first."""
+        inside = np.flatnonzero(rows.differ & rows.allowed(*scope))
+        pairs, first, counts = np.unique(
+            np.stack(rows.nodes, axis=1)[inside], axis=0, return_index=True, return_counts=True
+        )
+        boxes = []
+        for i in np.argsort(-counts, kind="stable")[:_MOST_BOXES].tolist():
+            box, nodes = self.space.all_cells(*scope), pairs[i].tolist()
+            row = [int(cells[inside[first[i]]]) for cells in rows.cells]
+            for branches, node in zip(self.branches, nodes, strict=True):
+                branches.narrow(node, box, row)
+            one, two = self.predictions.by_node
+            boxes.append(DifferingBox(tuple(box), (one[nodes[0]], two[nodes[1]])))
+        return boxes
+
+    def _count_cases(self, complete_differ: bool) -> int | None:
+        """Return the number of possible cases on which the trees differ; None if these cannot be counted."""
         if self.space.cases is None:
             return None
-        return count_cases(self.space, *self.routes, self.answers.differ) if scope == (False, False) else 0
+        return count_differing_cases(self.space, *self.branches, self.predictions.differ) if complete_differ else 0
 
-    def gather_rows(self, rows: ComparedTable, scope: tuple[bool, bool]) -> list[SpaceCell]:
-        """Return the parts on which the trees differ that hold rows of the table, those of most rows first."""
-        within = np.flatnonzero(rows.differ & rows.allowed(*scope))
-        pairs, first, counts = np.unique(
-            np.stack(rows.nodes, axis=1)[within], axis=0, return_index=True, return_counts=True
-        )
-        found = []
-        for i in np.argsort(-counts, kind="stable")[:MOST_PLACES].tolist():
-            states = self.space.everything(*scope)
-            nodes = pairs[i].tolist()
-            cells = [int(some[within[first[i]]]) for some in rows.cells]
-            for routes, node in zip(self.routes, nodes, strict=True):
-                routes.follow(node, states, cells)
-            found.append(SpaceCell(tuple(states), (self.answers.of[0][nodes[0]], self.answers.of[1][nodes[1]])))
-        return found
+    def _distance(self, rows: ComparedTable, counted: Any) -> Distance | None:
+        distance = rows.distance[counted & ~np.isnan(rows.distance)]
+        if not len(distance) or (self.predictions.labels and self.predictions.what == "prediction"):
+            return None
+        return Distance(float(distance.mean()), float(distance.max()))
 
-    def cases_of(self, place: SpaceCell) -> int:
-        """Return how many combinations of known levels a part holds."""
-        total = 1
-        for axis, state in zip(self.space.axes, place.states, strict=True):
-            total *= axis.count(state)
-        return total
-
-    def where(self, place: SpaceCell, whole: list[State], rows: ComparedTable | None) -> DifferingRegion:
-        """Say a part of the space, and what each tree answers there."""
-        axes, answers = self.space.axes, self.answers
-        bound = {i: axes[i].condition(state) for i, state in enumerate(place.states) if state != whole[i]}
+    def _region(self, box: DifferingBox, whole: list[CellSet], rows: ComparedTable | None) -> DifferingRegion:
+        axes, (one, two) = self.space.axes, box.predictions
+        conditions = {i: axes[i].condition(cells) for i, cells in enumerate(box.cells) if cells != whole[i]}
         encodings = tuple(axis.encoding for axis in axes)
+        shortened = {i: _shorten(condition, encodings[i]) for i, condition in conditions.items()}
         return DifferingRegion(
-            region=Region(encodings, bound),
-            words=str(Region(encodings, {i: shorter(c, encodings[i]) for i, c in bound.items()})),
-            answers=(answers.value(place.answers[0]), answers.value(place.answers[1])),
-            said=(answers.say(place.answers[0]), answers.say(place.answers[1])),
-            cases=None if self.space.cases is None else self.cases_of(place),
-            rows=None if rows is None else rows.count(place.states),
-            states=place.states,
+            region=Region(encodings, conditions),
+            text=str(Region(encodings, shortened)),
+            predictions=(self.predictions.value(one), self.predictions.value(two)),
+            prediction_texts=(self.predictions.text(one), self.predictions.text(two)),
+            cases=None if self.space.cases is None else prod(map(count_levels, box.cells)),
+            rows=None if rows is None else rows.count(box.cells),
+            cells=box.cells,
         )
 
-    def nodes_of(self, witness: Witness, rows: ComparedTable | None) -> tuple[int, int]:
-        """Return the nodes at which a witness stops."""
+    def _side(
+        self, i: int, nodes: tuple[int, int] | None, rows: ComparedTable | None, target: str | None
+    ) -> ComparedTree:
+        tree = self.trees[i]
+        error = None if rows is None else _error_of(tree, rows.tables[i], target, self.trees)
+        if nodes is None:
+            return ComparedTree(self.names[i], tree.n_leaves, tree.depth, None, None, "", error)
+        number = self.predictions.by_node[i][nodes[i]]
+        prediction, text = self.predictions.value(number), self.predictions.text(number)
+        return ComparedTree(self.names[i], tree.n_leaves, tree.depth, nodes[i], prediction, text, error)
+
+    def _find_witness(
+        self, where: list[DifferingRegion], whole: list[CellSet], rows: ComparedTable | None
+    ) -> _Witness | None:
+        """Return a row on which the trees differ, from the table if it has one."""
+        witness = None if rows is None else _witness_in_table(self.space, rows, self.complete)
+        if witness is None and where:
+            witness = _construct_witness(self.space, where[0].cells, whole)
+            one, two = self._stopping_nodes(witness, rows)
+            by_node = self.predictions.by_node
+            assert self.predictions.differ(by_node[0][one], by_node[1][two]), "the trees agree on the witness"
+        return witness
+
+    def _stopping_nodes(self, witness: _Witness, rows: ComparedTable | None) -> tuple[int, int]:
         if rows is not None and witness.row is not None:
             return int(rows.nodes[0][witness.row - 1]), int(rows.nodes[1][witness.row - 1])
-        return self.routes[0].stop(witness.states), self.routes[1].stop(witness.states)
-
-    def witness(self, where: list[DifferingRegion], whole: list[State], rows: ComparedTable | None) -> Witness | None:
-        """Return a row on which the trees differ, of the table if it has one."""
-        found = None if rows is None else of_the_table(self.space, rows, self.complete)
-        if found is None and where:
-            found = made_up(self.space, where[0].states, whole)
-            one, two = self.nodes_of(found, rows)
-            assert self.answers.differ(self.answers.of[0][one], self.answers.of[1][two]), "the witness is none"
-        return found
+        return self.branches[0].stopping_node(witness.cells), self.branches[1].stopping_node(witness.cells)
 
 
-def shorter(condition: Condition, encoding: Encoding) -> Condition:
-    """Let most of many levels be said by those that are left out: ``not in {Husband, Wife}``."""
+def _shorten(condition: Condition, encoding: Encoding) -> Condition:
+    """Let a condition on most levels be described by those left out: ``not in {Husband, Wife}``."""
     if isinstance(condition, Levels) and not condition.missing and encoding.kind != "boolean":
-        many = condition.n > MOST_LISTED and 2 * condition.n > len(encoding.levels)
+        many = condition.n > _MOST_LISTED and 2 * condition.n > len(encoding.levels)
         return replace(condition, unseen=True) if many else condition
     return condition
 
 
-def error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> TreeError | None:
-    """Return how wrong a tree is on a table; None if the table does not know the answers, or the tree has none.
+def _error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, Tree]) -> TreeError | None:
+    """Return the error of a tree on a table; None if the table has no labels, or the tree no predictions.
 
-    Both are judged by one column: what a grown tree predicts, else what somebody named. Where nobody did, ``evaluate``
-    finds the column whose values are the classes.
+    Both trees are evaluated against one column: the given target, else the target of a grown tree, else the named
+    target of a hand-written one. Without any, ``evaluate`` finds the column whose values are the classes.
     """
     names = [t.target.name for t in sorted((tree, *trees), key=lambda t: not t.history) if t.target.name != UNNAMED]
     column = target or next((name for name in names if name in table.columns), None)
     try:
-        found = evaluate(tree, table, column, drop_missing_target=True)
+        evaluation = evaluate(tree, table, column, drop_missing_target=True)
     except TreewiseError:
         if target is not None:
             raise
         return None
+    scores, n = evaluation.scores, evaluation.n
     if tree.task == "classification":
-        return TreeError("error", float(found.scores["error"] or 0.0), int(found.scores["errors"] or 0), found.n)
-    return TreeError("rmse", float(found.scores["rmse"] or 0.0), None, found.n)
+        return TreeError("error", float(scores["error"] or 0.0), int(scores["errors"] or 0), n)
+    return TreeError("rmse", float(scores["rmse"] or 0.0), None, n)
+
+
+# -- the witness ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Witness:
+    """A row on which two trees differ; missing and unseen values only where the trees differ on nothing else."""
+
+    values: dict[str, Cell]
+    needs: tuple[str, ...] = ()  # "age missing", "town never seen"
+    row: int | None = None  # its number in the table, from 1
+    cells: tuple[CellSet, ...] = ()  # its cells in the space, if it is constructed
+
+    def text(self, space: InputSpace) -> str:
+        parts = (
+            _cell_text(axis, self.values[axis.name]) + " (never seen)" * (f"{safe(axis.name)} never seen" in self.needs)
+            for axis in space.axes
+        )
+        return ", ".join(parts) or "any row"
+
+
+def _cell_text(axis: SpaceAxis, value: Cell) -> str:
+    """Return ``GPA = 4.0``, ``x3 is true``, ``age missing``."""
+    name = safe(axis.name)
+    if value is None:
+        return f"{name} missing"
+    if axis.encoding.kind == "boolean":
+        return say_equal(name, str(value).lower(), axis.encoding)
+    return f"{name} = {quote(value) if isinstance(value, str) else axis.encoding.format(value)}"
+
+
+def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], whole: list[CellSet]) -> _Witness:
+    """Construct a row inside a box; an unconstrained number is taken just below its middle cut."""
+    values: dict[str, Cell] = {}
+    needs: list[str] = []
+    row: list[CellSet] = []
+    for axis, cells, all_cells in zip(space.axes, box, whole, strict=True):
+        chosen = cells
+        if isinstance(cells, tuple) and cells == all_cells and has_known_value(cells):
+            middle = len(axis.cuts) // 2
+            chosen = (middle, middle, False) if axis.bounds[0] <= middle <= axis.bounds[1] else cells
+        value = some_value(axis.condition(chosen), axis.encoding, axis.na_values)
+        values[axis.name] = as_cell(value, axis.encoding)
+        row.append(axis.cell_of(value))
+        if not has_known_value(chosen):
+            needs.append(f"{safe(axis.name)} {'missing' if value is None else 'never seen'}")
+    return _Witness(values, tuple(needs), None, tuple(row))
+
+
+def _witness_in_table(space: InputSpace, rows: ComparedTable, complete: bool) -> _Witness | None:
+    """Return the first row of the table on which the trees differ, preferably a complete one."""
+    usual = np.flatnonzero(rows.differ & rows.complete)
+    candidates = np.flatnonzero(rows.differ) if not complete else usual
+    if not len(candidates):
+        return None
+    row = int(usual[0] if len(usual) else candidates[0])
+    needs = []
+    for axis, cells in zip(space.axes, rows.cells, strict=True):
+        if cells[row] in (MISSING, UNSEEN):
+            needs.append(f"{safe(axis.name)} {'missing' if cells[row] == MISSING else 'never seen'}")
+    values = {}
+    for axis in space.axes:
+        tables = [table for table, used in zip(rows.tables, axis.used_by, strict=True) if used]
+        first = _value_at(axis, tables[0][axis.name], row)
+        values[axis.name] = _value_at(axis, tables[-1][axis.name], row) if first is None else first
+    return _Witness(values, tuple(needs), row + 1)
+
+
+def _value_at(axis: SpaceAxis, column: Column, row: int) -> Cell:
+    if axis.is_categorical and axis.encoding.kind != "boolean":
+        if column.is_missing()[row]:
+            return None
+        return column.labels[int(column.values[row])] if column.is_coded else column.format_cell(row).strip('"')
+    encoded: Any = encode.encode_column(axis.encoding, column, "the table")[row : row + 1]
+    value = encode.decode(axis.encoding, encoded)[0]
+    if axis.encoding.kind == "boolean":
+        return None if value is None else value == "true"
+    if value is not None and axis.encoding.kind == "datetime":
+        return axis.encoding.format(value)
+    return value

@@ -21,16 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, rough_percent
+from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
-from treewise.evaluate.baselines.compare_models import weights_of
+from treewise.evaluate.baselines.compare_models import row_weights
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
 from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
-from treewise.prune.grow_and_prune import grow_and_prune, is_share
-from treewise.train.grow import PRUNING, grow_training_set, pruning_for
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
+from treewise.prune.grow_and_prune import is_share
+from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
 from treewise.train.settings import index
 from treewise.train.training_set import TrainingSet
@@ -65,20 +65,20 @@ class Distilled(Displayable):
         """The share of answers that agree, of numbers R²: on held-out rows, or where there are none on all."""
         return (self.held_out or self.training).agreement
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the figures, one line for each set of rows."""
         numbers = self.tree.task == "regression"
         figures = [each for each in (self.training, self.held_out) if each is not None]
         known = any(each.teacher_error is not None for each in figures)
-        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "write": rough_percent}
+        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "formatter": format_share}
         unit = "RMSE" if numbers else "error %"
         headings = (
             ColumnSpec("rows"),
-            ColumnSpec("n", "whole"),
+            ColumnSpec("n", "count"),
             ColumnSpec("agreement", title="R² of imitation" if numbers else "agreement %", **written),
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
-            ColumnSpec("interval", title="95 % interval", only="words"),
+            ColumnSpec("interval", title="95 % interval", only="text"),
             *([ColumnSpec("rmse", "number", "off the teacher")] if numbers else []),
             ColumnSpec("teacher_error", title=f"teacher's {unit}", only=None if known else "data", **written),
             ColumnSpec("student_error", title=f"student's {unit}", only=None if known else "data", **written),
@@ -86,10 +86,10 @@ class Distilled(Displayable):
         leaves = plural(self.tree.n_leaves, "leaf", "leaves")
         title = f"A tree of {leaves} imitates {self.teacher}"
         rows = [self._line(each, numbers) for each in figures]
-        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), of="line")
+        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), row_name="line")
 
     def _line(self, f: Fidelity, numbers: bool) -> list[Any]:
-        write = figure if numbers else rough_percent
+        write = format_rounded if numbers else format_share
         ends = None if f.low is None or f.high is None else f"{write(f.low)} to {write(f.high)}"
         off = [f.rmse] if numbers else []
         return [f.rows, f.n, f.agreement, f.low, f.high, ends, *off, f.teacher_error, f.student_error]
@@ -102,7 +102,7 @@ class Distilled(Displayable):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"teacher": self.teacher, "target": self.tree.target.name, "task": self.tree.task}
-        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.sheet().records()}
+        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.result_table().records()}
 
 
 def distill(
@@ -167,7 +167,7 @@ def distill(
         return (
             grow_training_set(rows, None, n_jobs, keep_quartiles)
             if wanted is None
-            else grow_and_prune(rows, wanted, n_jobs)
+            else grow_prepared(rows, wanted, n_jobs)
         )
 
     steps = folds_for(folds, len(training_set), test)
@@ -205,7 +205,7 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
 
 def said_by(tree: Tree, training_set: TrainingSet) -> Said:
     """Return what a tree answers for the rows of a training set: class numbers, or values."""
-    return answers_of(tree, nodes_that_speak(tree, find_nodes(tree, training_set.columns, len(training_set))))
+    return predict_at_nodes(tree, answering_nodes(tree, find_leaves(tree, training_set.columns, len(training_set))))
 
 
 def by_folds(training_set: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
@@ -225,15 +225,17 @@ def answered(training_set: TrainingSet, said: Said, given: TeacherDataset, tree:
     """Put side by side what teacher and student say of the rows of a training set."""
     teacher = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.int64)
     truth = given.true_answers(tree)
-    return FidelityAnswers(teacher, said, None if truth is None else truth[training_set.rows], weights_of(training_set))
+    return FidelityAnswers(
+        teacher, said, None if truth is None else truth[training_set.rows], row_weights(training_set)
+    )
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:
     """Return how faithful a tree is on another table."""
     table: Table = read(test, na_values=markers)
     given = teacher_dataset(who, test, table, target, name).answered_rows()
-    nodes = find_nodes(tree, encoded(tree, given.table), len(given.table))
-    refuse_unanswered(tree, nodes, given.table)
-    said = answers_of(tree, nodes_that_speak(tree, nodes))
+    nodes = find_leaves(tree, encode_columns(tree, given.table), len(given.table))
+    check_answered(tree, nodes, given.table)
+    said = predict_at_nodes(tree, answering_nodes(tree, nodes))
     both = FidelityAnswers(given.teacher_answers(tree), said, given.true_answers(tree), None)
     return both.fidelity(given.table.name, tree.task == "regression", True)

@@ -123,7 +123,7 @@ def kind_of(encoding: Encoding, table: Table) -> KindSpec | None:
     """Say what a column is to a model, so that another one takes it for the same; None: as the table says."""
     if encoding.kind != "ordered":
         return KINDS[encoding.kind]
-    known = encode.apply(encoding, table[encoding.name], table.name) != encode.UNSEEN
+    known = encode.encode_column(encoding, table[encoding.name], table.name) != encode.UNSEEN
     return list(encoding.levels) if known.all() else None
 
 
@@ -171,9 +171,9 @@ class PredictorTeacher(Teacher):
                 f" to ask about: {listing([safe(n) for n in rest])}.",
                 hint="Give it only those, or a function.",
             )
-        if any(table[name].coded for name in rest):
+        if any(table[name].is_coded for name in rest):
             return self.model.predict(read(table, columns=rest).to_pandas())
-        return self.model.predict(np.column_stack([encode.numbers(table[name]) for name in rest]))
+        return self.model.predict(np.column_stack([encode.encode_numbers(table[name]) for name in rest]))
 
 
 @dataclass(frozen=True, eq=False)

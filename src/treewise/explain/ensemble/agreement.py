@@ -15,7 +15,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import plural, rough_percent, safe
+from treewise._lib.text import format_share, plural, safe
 from treewise.ensemble import Ensemble
 from treewise.explain.ensemble.member_predictions import Floats, Ints, MemberPredictions, Progress
 from treewise.train.loss_stats import size_of_numbers
@@ -98,15 +98,17 @@ class Agreement(Displayable, Sequence[RowAgreement]):
         each = dict(zip(self.classes, self.shares[row].tolist(), strict=True))
         return RowAgreement(row + 1, self.answers[row], float(self.share[row]), each)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every row, the most disputed first."""
         what = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
         below: tuple[str, ...] = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
         below = (*below, BY_MEAN) if self.by_mean else below
-        return ResultTable(what, self._headings(), AgreementLines(self), below=below, of="row", most=MOST_ROWS)
+        return ResultTable(
+            what, self._headings(), AgreementLines(self), below=below, row_name="row", max_rows=MOST_ROWS
+        )
 
     def _headings(self) -> tuple[ColumnSpec, ...]:
-        head = (ColumnSpec("row", "whole"), ColumnSpec("answer", "label"))
+        head = (ColumnSpec("row", "count"), ColumnSpec("answer", "label"))
         if not self.classes:
             spread = (
                 ColumnSpec("spread", "number"),
@@ -116,14 +118,14 @@ class Agreement(Displayable, Sequence[RowAgreement]):
             return (*head, *spread)
         only: Any = None if len(self.classes) <= MOST_CLASSES else "data"
         each = [
-            ColumnSpec(f"share of {label}", "number", f"{label} %", rough_percent, only=only) for label in self.classes
+            ColumnSpec(f"share of {label}", "number", f"{label} %", format_share, only=only) for label in self.classes
         ]
         return (*head, ColumnSpec("share", "share", "agree %"), *each)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"table": self.table, "target": self.target, "trees": self.trees, "unanimous": self.unanimous}
-        return {**head, "rows": self.sheet().records()}
+        return {**head, "rows": self.result_table().records()}
 
 
 class AgreementLines(Sequence[Sequence[Any]]):

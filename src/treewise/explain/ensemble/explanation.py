@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, percent, plural, rough_percent, safe
+from treewise._lib.text import format_percent, format_rounded, format_share, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
@@ -59,7 +59,7 @@ class EnsembleExplanation(Displayable):
 
     def _sentences(self) -> Iterator[str]:
         yield answer_in_words(self.target, self.method, self.trees, self.says, self.answer)
-        start = figure(self.base) if self.numbers else f"{percent(self.base)} %"
+        start = format_rounded(self.base) if self.numbers else f"{format_percent(self.base)} %"
         yield f"Of a row of which nothing is known they say {start}."
         ups = [r for r in self.reasons if r.adds > 0]
         downs = [r for r in self.reasons if r.adds < 0]
@@ -72,16 +72,16 @@ class EnsembleExplanation(Displayable):
 
     def _moved(self, adds: float) -> str:
         sign = "+" if adds > 0 else "−"
-        return f"{sign}{figure(abs(adds))}" if self.numbers else f"{sign}{in_points(abs(adds))} points"
+        return f"{sign}{format_rounded(abs(adds))}" if self.numbers else f"{sign}{in_points(abs(adds))} points"
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the columns that add something."""
         adds = (
             ColumnSpec("adds", "number") if self.numbers else ColumnSpec("adds", "number", "adds (points)", in_points)
         )
         headings = (ColumnSpec("column"), ColumnSpec("value"), adds)
         rows = [(r.column, "missing" if r.value is None else r.value, r.adds) for r in self.reasons]
-        return ResultTable("", headings, rows, above=self.sentences, of="column")
+        return ResultTable("", headings, rows, above=self.sentences, row_name="column")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -89,7 +89,7 @@ class EnsembleExplanation(Displayable):
         says |= {"low": self.says.low, "high": self.says.high} if self.numbers else {"probability": self.answer}
         if not self.numbers:
             says |= {"share": self.says.share}
-        return {**says, "base": self.base, "columns": self.sheet().records(), "sentences": list(self.sentences)}
+        return {**says, "base": self.base, "columns": self.result_table().records(), "sentences": list(self.sentences)}
 
 
 def answer_in_words(target: str, method: str, many: int, says: RowAgreement, answer: float) -> str:
@@ -98,13 +98,13 @@ def answer_in_words(target: str, method: str, many: int, says: RowAgreement, ans
     if says.share is None:
         assert says.low is not None
         assert says.high is not None
-        ends = f"from {figure(says.low)} to {figure(says.high)}"
-        return f"{safe(target)} = {figure(answer)}: the mean of {trees}, which say {ends}."
+        ends = f"from {format_rounded(says.low)} to {format_rounded(says.high)}"
+        return f"{safe(target)} = {format_rounded(answer)}: the mean of {trees}, which say {ends}."
     said = f"{safe(target)} = {safe(says.answer)}"
     if method == "adaboost":
-        return f"{said}: it has {rough_percent(says.share)} % of the votes of {trees}."
+        return f"{said}: it has {format_share(says.share)} % of the votes of {trees}."
     agree = f"{round(says.share * many):,} of {trees} say so"
-    return f"{said}: {agree}, the mean of their probabilities is {percent(answer)} %."
+    return f"{said}: {agree}, the mean of their probabilities is {format_percent(answer)} %."
 
 
 def answers_in_words(ensemble: Ensemble, table: Table) -> list[str]:
@@ -155,4 +155,4 @@ def cell(panel: MemberPredictions, column: int) -> str | None:
     values = panel.columns[column]
     encoding = panel.ensemble.encodings[column]
     said = None if values is None else encode.decode(encoding, values)[0]
-    return None if said is None else encoding.say(said)
+    return None if said is None else encoding.format(said)

@@ -18,7 +18,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
-from treewise.predict.predict import as_row, for_core, read_for
+from treewise.predict.predict import read_rows, series_as_dict, to_core_columns
 from treewise.train.true_labels import class_places
 
 Ints = npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ class MemberPredictions:
     @classmethod
     def of(cls, ensemble: Ensemble, data: Any) -> MemberPredictions:
         """Read the rows."""
-        table, single = read_for(ensemble, as_row(ensemble, data))
+        table, single = read_rows(ensemble, series_as_dict(ensemble, data))
         return cls.on(ensemble, table, single)
 
     @classmethod
@@ -56,7 +56,7 @@ class MemberPredictions:
         for another of these.
         """
         voting, trees = self.ensemble.voting, len(self.ensemble)
-        columns = for_core(self.ensemble.encodings, self.columns)
+        columns = to_core_columns(self.ensemble.encodings, self.columns)
         for t in range(trees):
             adds = np.zeros((len(self), voting.width))
             voting.voter.add(columns, len(self), said or voting.said, t, t + 1, adds)
@@ -69,6 +69,6 @@ def true_answers(ensemble: Ensemble, here: ComparedRows) -> npt.NDArray[Any]:
     """Return the true answers as trees say theirs: class numbers, those they do not know last; or values."""
     if ensemble.task == "classification":
         return class_places(ensemble, here.column)[0]
-    truth = encode.numbers(here.column)
+    truth = encode.encode_numbers(here.column)
     refuse_infinite(truth, here)
     return truth

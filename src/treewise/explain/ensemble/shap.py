@@ -19,17 +19,17 @@ from treewise.errors import ColumnError, did_you_mean
 from treewise.explain.ensemble.member_predictions import MemberPredictions, Progress
 from treewise.explain.shap import ShapTable, ShapValues, refuse_unfit
 from treewise.predict.leaf_probabilities import LeafProbabilities
-from treewise.predict.predict import as_row, for_core, nor_has_it
+from treewise.predict.predict import also_missing, series_as_dict, to_core_columns
 from treewise.tree.tree import Tree
 
 
 def shap(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> ShapValues:
     """Return the Shapley values of the columns for each row of a table, or for a single row (``Ensemble.shap``)."""
-    data = as_row(ensemble, data)
+    data = series_as_dict(ensemble, data)
     panel = MemberPredictions.of(ensemble, data)
     if panel.single and isinstance(data, Mapping):
         refuse_gaps(ensemble, data)
-    columns = for_core(ensemble.encodings, panel.columns)
+    columns = to_core_columns(ensemble.encodings, panel.columns)
     outputs = len(ensemble.classes) or 1
     found = np.zeros((len(panel), len(ensemble.columns), outputs))
     base, unit = np.zeros(outputs), ensemble.voting.unit
@@ -63,6 +63,6 @@ def refuse_gaps(ensemble: Ensemble, row: Mapping[str, Any]) -> None:
     if gone:
         raise ColumnError(
             f'the row has no column "{safe(gone[0])}", which a tree asks for.{did_you_mean(gone[0], map(str, row))}'
-            f"{nor_has_it(gone[1:])} (None says that it is missing. Shapley values take all paths into account, not"
+            f"{also_missing(gone[1:])} (None says that it is missing. Shapley values take all paths into account, not"
             " only the row's own.)"
         )

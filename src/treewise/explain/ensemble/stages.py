@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble
 from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
@@ -80,23 +80,29 @@ class Stages(Displayable, Sequence[Stage]):
 
         return draw_stages(self, ax, path)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every stage."""
         percent = self.measure == "error"
         unit = "error %" if percent else "RMSE"
-        written: dict[str, Any] = {"kind": "share", "write": rough_percent} if percent else {"kind": "number"}
+        written: dict[str, Any] = {"kind": "share", "formatter": format_share} if percent else {"kind": "number"}
         tested: Any = None if self.test is not None else "data"
         bounded: Any = None if self.stages[0].bound is not None else "data"
         headings = (
-            ColumnSpec("trees", "whole"),
+            ColumnSpec("trees", "count"),
             ColumnSpec("training", title=unit, **written),
             ColumnSpec("test", title=f"test {unit}", only=tested, **written),
-            ColumnSpec("bound", title="at most %", only=bounded, kind="share", write=at_most),
+            ColumnSpec("bound", title="at most %", only=bounded, kind="share", formatter=at_most),
         )
         rows = [(s.trees, s.training, s.test, s.bound) for s in self.stages]
         title = f"{safe(self.target)}: the error after each of {plural(len(self), 'tree')}, on {self.said_rows}"
         return ResultTable(
-            title, headings, rows, below=tuple(self._notes()), of="stage", most=MOST_STAGES, last=LAST_STAGES
+            title,
+            headings,
+            rows,
+            below=tuple(self._notes()),
+            row_name="stage",
+            max_rows=MOST_STAGES,
+            last_rows=LAST_STAGES,
         )
 
     @property
@@ -107,13 +113,13 @@ class Stages(Displayable, Sequence[Stage]):
 
     def said(self, error: float) -> str:
         """Write an error."""
-        return f"{rough_percent(error)} %" if self.measure == "error" else figure(error)
+        return f"{format_share(error)} %" if self.measure == "error" else format_rounded(error)
 
     @property
     def said_oob(self) -> str:
         """Write how all trees do on rows they have not seen; nothing where that is not known."""
         parts = [self.said(self.oob)] if self.oob is not None else []
-        parts += [f"R² {figure(self.oob_r2)}"] if self.oob_r2 is not None else []
+        parts += [f"R² {format_rounded(self.oob_r2)}"] if self.oob_r2 is not None else []
         return ", ".join(parts)
 
     def _notes(self) -> Iterator[str]:
@@ -133,7 +139,7 @@ class Stages(Displayable, Sequence[Stage]):
         head = {"table": self.table, "rows": self.rows, "test": self.test, "test_rows": self.test_rows}
         head |= {"seen": self.seen, "test_seen": self.test_seen, "target": self.target, "method": self.method}
         unseen = {"out_of_bag": self.oob, "out_of_bag_r2": self.oob_r2}
-        return {**head, "measure": self.measure, **unseen, "stages": self.sheet().records()}
+        return {**head, "measure": self.measure, **unseen, "stages": self.result_table().records()}
 
 
 def stages(

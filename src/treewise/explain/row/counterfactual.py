@@ -147,7 +147,7 @@ class CellDistance:
         """Make the ruler of one column of a tree, for what a row holds there; None where it says nothing of it."""
         encoding, given = tree.encodings[column], cell is not None
         own: Any = None if cell is None else cell.value
-        if encoding.categorical:
+        if encoding.is_categorical:
             own = None if own is None else encoding.levels.index(own)
             own = UNSEEN if cell is not None and cell.odd == NEVER_SEEN else own
             return cls(encoding, given, own, 1.0, "", None)
@@ -184,7 +184,7 @@ class CellDistance:
         assert condition.holds(value)
         assert far is not None
         assert to is not None
-        text = self.encoding.levels[value] if self.encoding.categorical else self.encoding.say(value)
+        text = self.encoding.levels[value] if self.encoding.is_categorical else self.encoding.format(value)
         said = say(condition, self.encoding, or_missing=False, or_unseen=False)
         measure = self.measure if self.own is not None else ""
         return CellChange(self.encoding.name, to, text, said, far, measure, say_limits(condition, self.encoding))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, plain
-from treewise._lib.text import figure, percent, plural, safe
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, to_plain
+from treewise._lib.text import format_percent, format_rounded, plural, safe
 from treewise.data.table import Table
 from treewise.explain.row.counterfactual import (
     Counterfactual,
@@ -25,7 +25,7 @@ from treewise.explain.row.counterfactual import (
 from treewise.explain.row.path import PathStep, RowExplanationPath, RowExplanationPaths
 from treewise.explain.row.tree_context import TreeContext
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
-from treewise.predict.predict import as_row, encoded, find_nodes, read_for, refuse_unsaid
+from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, read_rows, series_as_dict
 from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -145,17 +145,17 @@ class Explanation(Displayable):
         leaves = f" that leaves {together([safe(name) for name in fixed])} alone" if fixed else ""
         return [f"No change{leaves} would {'alter the answer' if to is None else f'make it {safe(to)}'}."]
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the steps as a table: the data, without words."""
         numbers = self.tree.task == "regression"
         what = self.tree.target.name if numbers else f"% {self.prediction}"
-        write = figure if numbers else percent
+        write = format_rounded if numbers else format_percent
         headings = [
-            ColumnSpec("step", "whole"),
-            ColumnSpec("node", "whole"),
+            ColumnSpec("step", "count"),
+            ColumnSpec("node", "count"),
             ColumnSpec("question"),
             ColumnSpec("value"),
-            ColumnSpec("rows", "whole"),
+            ColumnSpec("rows", "count"),
             ColumnSpec("value_after" if numbers else "probability", "number", what, write),
             ColumnSpec("moved", "number", "moved", signed if numbers else signed_percent),
         ]
@@ -167,11 +167,11 @@ class Explanation(Displayable):
         if self.base is None:  # a tree written by hand knows its path alone
             headings, rows = headings[:4], [row[:4] for row in rows]
         title = "" if self.row is None else f"row {self.row:,}"
-        return ResultTable(title, tuple(headings), rows, of="step")
+        return ResultTable(title, tuple(headings), rows, row_name="step")
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the table as readers see it, with the sentences above it."""
-        return (replace(self.sheet(), above=self.sentences),)
+        return (replace(self.result_table(), above=self.sentences),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -193,7 +193,7 @@ class Explanation(Displayable):
             "steps": steps,
             "change": None if self.change is None else change_dict(self.change),
         }
-        return {name: plain(value) for name, value in found.items()}
+        return {name: to_plain(value) for name, value in found.items()}
 
 
 def change_dict(change: Counterfactual) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def signed(value: float) -> str:
     >>> signed(2.5), signed(-0.25), signed(0.0)
     ('+2.5', '−0.25', '0')
     """
-    return figure(0.0) if value == 0 else f"{'+' if value > 0 else '−'}{figure(abs(value))}"
+    return format_rounded(0.0) if value == 0 else f"{'+' if value > 0 else '−'}{format_rounded(abs(value))}"
 
 
 def signed_percent(value: float) -> str:
@@ -217,7 +217,7 @@ def signed_percent(value: float) -> str:
     >>> signed_percent(0.25), signed_percent(-0.0004)
     ('+25.0', '−0.0')
     """
-    return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{percent(abs(value))}"
+    return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{format_percent(abs(value))}"
 
 
 class Explanations(Sequence[Explanation], Displayable):
@@ -247,19 +247,19 @@ class Explanations(Sequence[Explanation], Displayable):
         number = None if self._given and len(self) == 1 else row + 1
         return Explanation(self._survey, self._ways[row], self._wish, given, number)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return all steps as one table."""
         rows: list[tuple[Any, ...]] = []
-        headings: tuple[ColumnSpec, ...] = (ColumnSpec("row", "whole"),)
+        headings: tuple[ColumnSpec, ...] = (ColumnSpec("row", "count"),)
         for item in self:
-            sheet = item.sheet()
-            headings = (headings[0], *sheet.headings)
+            sheet = item.result_table()
+            headings = (headings[0], *sheet.columns)
             rows += [(item.row, *line) for line in sheet.rows]
         return ResultTable("", headings, rows)
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return one table a row, for the first few."""
-        shown = [sheet for item in self[:MOST_SHOWN] for sheet in item.sheets()]
+        shown = [sheet for item in self[:MOST_SHOWN] for sheet in item.result_tables()]
         if len(self) > MOST_SHOWN:
             shown[-1] = replace(shown[-1], below=(f"… {plural(len(self) - MOST_SHOWN, 'more row')}",))
         return tuple(shown)
@@ -271,13 +271,13 @@ class Explanations(Sequence[Explanation], Displayable):
 
 def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
     """Explain the prediction for a single row; for a table, for each of its rows."""
-    data = as_row(tree, data)
-    table, single = read_for(tree, data)
+    data = series_as_dict(tree, data)
+    table, single = read_rows(tree, data)
     wish = DesiredAnswer(to, check_fixed(tree, fixed))
     if not single:
         return explain_rows(tree, table, range(len(table)), wish, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
-    refuse_unsaid(tree, data, find_nodes(tree, encoded(tree, table), len(table)))
+    check_mentioned(tree, data, find_leaves(tree, encode_columns(tree, table), len(table)))
     return explain_typed(tree, table, [given], wish, estimate)[0]
 
 

@@ -19,8 +19,8 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import UNSEEN
 from treewise.data.table import Table
-from treewise.predict.leaf_probabilities import LeafProbabilities, shares, values
-from treewise.predict.predict import answers_of, encoded, find_nodes, nodes_that_speak, refuse_unanswered
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.splits import Split, Value, quote
 from treewise.tree.tree import Tree
@@ -90,11 +90,11 @@ class RowExplanationPaths(Sequence[RowExplanationPath]):
     def __init__(self, tree: Tree, table: Table, estimate: Any = None) -> None:
         self.tree, self.table, self.estimate = tree, table, LeafProbabilities.of(estimate)
         self.estimate.check(tree)
-        self.columns = encoded(tree, table)
-        self.ends = find_nodes(tree, self.columns, len(table))
-        refuse_unanswered(tree, self.ends, table)
-        self.speakers = nodes_that_speak(tree, self.ends)
-        self.said = answers_of(tree, self.speakers, self.estimate)
+        self.columns = encode_columns(tree, table)
+        self.ends = find_leaves(tree, self.columns, len(table))
+        check_answered(tree, self.ends, table)
+        self.speakers = answering_nodes(tree, self.ends)
+        self.said = predict_at_nodes(tree, self.speakers, self.estimate)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -121,9 +121,9 @@ def way_of(
     speakers = np.array([*path, speaker] if stays else path)
     prediction: Label
     if tree.task == "regression":
-        answers, follows, prediction = values(tree, speakers, estimate)[:, None], 0, float(said)
+        answers, follows, prediction = node_values(tree, speakers, estimate)[:, None], 0, float(said)
     else:
-        answers = shares(tree, speakers, estimate)
+        answers = class_probabilities(tree, speakers, estimate)
         answers[~answers.any(axis=1)] = np.nan  # inner nodes of a tree written by hand know nothing
         follows, prediction = int(said), tree.classes[int(said)]
     steps = []
@@ -144,10 +144,10 @@ def asked(tree: Tree, split: Split, to: int) -> str:
 
     >>> import treewise as tw
     >>> tree = tw.parse("c in {p, q} -> 1\\nc otherwise -> 2")
-    >>> tree.words(2), asked(tree, tree.split_at(0), 2)
+    >>> tree.condition(2), asked(tree, tree.split_at(0), 2)
     ('c otherwise', 'c not in {p, q}')
     """
-    said = tree.words(to)
+    said = tree.condition(to)
     rest = f"{safe(split.column)} otherwise"
     if not said.startswith(rest):
         return said
@@ -163,13 +163,13 @@ def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> Ask
     one = values[row : row + 1]
     if encode.is_missing(encoding, one)[0]:
         return AskedCell(None, "", MISSING)
-    if encoding.categorical and one[0] == UNSEEN:
-        return AskedCell(None, table[encoding.name].say(row), NEVER_SEEN)
+    if encoding.is_categorical and one[0] == UNSEEN:
+        return AskedCell(None, table[encoding.name].format_cell(row), NEVER_SEEN)
     value = encode.decode(encoding, one)[0]
     assert value is not None
     if encoding.kind == "number" and values.dtype == np.float32:
         return AskedCell(value, str(one[0]).removesuffix(".0"))  # as short as a float32 can be told apart
-    return AskedCell(value, encoding.say(value))
+    return AskedCell(value, encoding.format(value))
 
 
 def known(value: Any) -> float | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treewise.predict.leaf_probabilities import LeafProbabilities
-from treewise.predict.predict import answers_of, nodes_that_speak
+from treewise.predict.predict import answering_nodes, predict_at_nodes
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Condition, Interval, RegionTraversal
 from treewise.tree.tree import Tree
@@ -30,8 +30,8 @@ class TreeContext:
     """A tree seen from above.
 
     >>> import treewise as tw
-    >>> survey = TreeContext(tw.grow("penguins", max_leaf_nodes=3), Estimate())
-    >>> [node for node, _ in survey.ends()], survey.answers
+    >>> context = TreeContext(tw.grow("penguins", max_leaf_nodes=3), LeafProbabilities())
+    >>> [node for node, _ in context.ends()], context.answers
     ([2, 3, 4], [0, 0, 0, 1, 2])
     """
 
@@ -48,12 +48,12 @@ class TreeContext:
     @cached_property
     def speakers(self) -> list[int]:
         """The node that answers for the rows that stop at each node."""
-        return [int(node) for node in nodes_that_speak(self.tree, np.arange(len(self.tree)))]
+        return [int(node) for node in answering_nodes(self.tree, np.arange(len(self.tree)))]
 
     @cached_property
     def answers(self) -> list[Any]:
         """What is answered at each node: a class's number, or a value."""
-        return list(answers_of(self.tree, np.array(self.speakers), self.estimate).tolist())
+        return list(predict_at_nodes(self.tree, np.array(self.speakers), self.estimate).tolist())
 
     @cached_property
     def rows(self) -> list[int]:

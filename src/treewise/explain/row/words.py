@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treewise._lib.text import count, figure, percent, plural, safe
+from treewise._lib.text import format_count, format_percent, format_rounded, plural, safe
 from treewise.data.encoding import Encoding
 from treewise.explain.row.counterfactual import CUTS, ONE, CellChange, Counterfactual
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, RowExplanationPath
 from treewise.explain.row.tree_context import TreeContext
-from treewise.predict.leaf_probabilities import LeafProbabilities, nodes_that_answer, shares
+from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
 from treewise.show.text_tree.condition_text import weighted
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
@@ -100,7 +100,7 @@ def move_words(tree: Tree, move: CellChange) -> str:
     """Say what one column would have to be."""
     encoding = tree.encoding_of(move.column)
     name = safe(move.column)
-    if encoding.categorical:
+    if encoding.is_categorical:
         return f"{name} were {quote(move.text)}"
     return f"{name} were {move.text}" + (f" ({move.limits})" if move.limits not in ("", move.text) else "")
 
@@ -108,28 +108,27 @@ def move_words(tree: Tree, move: CellChange) -> str:
 def answer(tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there") -> str:
     """Say what a node predicts, and on what grounds."""
     facts, heavy = tree[node], weighted(tree)
-    rows = plural(facts.rows, "row") + (f" of weight {count(facts.weight)}" if heavy else "")
-    above = int(nodes_that_answer(tree)[node])
+    rows = plural(facts.rows, "row") + (f" of weight {format_count(facts.weight)}" if heavy else "")
+    above = int(nodes_with_counts(tree)[node])
     if tree.task == "regression":
         assert isinstance(prediction, float)
         if above != node:
-            return f"{figure(prediction)} (no row {where}: node {above} answers)"
-        spread = f", sd {figure(facts.spread)}" if facts.rows > 1 else ""
-        return figure(prediction) + (f" ({rows} {where}{spread})" if facts.rows else "")
+            return f"{format_rounded(prediction)} (no row {where}: node {above} answers)"
+        spread = f", sd {format_rounded(facts.spread)}" if facts.rows > 1 else ""
+        return format_rounded(prediction) + (f" ({rows} {where}{spread})" if facts.rows else "")
     said, counts = safe(prediction), tree.counts(above)
     if not counts:
         return said
     right, total = counts.get(prediction, 0.0), sum(counts.values())
-    share = f"{percent(right / total)} %"
+    share = f"{format_percent(right / total)} %"
     if estimate != LeafProbabilities():
-        share = (
-            f"{percent(shares(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)])} % by {estimate}"
-        )
+        probability = class_probabilities(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)]
+        share = f"{format_percent(probability)} % by {estimate}"
     if above != node:
         return f"{said} ({share}: no row {where}, so node {above} answers)"
     if heavy:
-        return f"{said} ({share}: weight {count(right)} of {count(total)} {where})"
-    return f"{said} ({share}: {count(right)} of {count(total)} {'row' if total == 1 else 'rows'} {where})"
+        return f"{said} ({share}: weight {format_count(right)} of {format_count(total)} {where})"
+    return f"{said} ({share}: {format_count(right)} of {format_count(total)} {'row' if total == 1 else 'rows'} {where})"
 
 
 def together(parts: Sequence[str]) -> str:

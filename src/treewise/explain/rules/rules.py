@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import ParameterError, did_you_mean
 from treewise.explain.rules.terminal_nodes import (
     AND,
@@ -82,9 +82,9 @@ class Rule(ConditionStatement):
         said = answer(self.prediction)
         rows = plural(self.rows, "row")
         if self.probability is None:
-            about = "" if not self.rows else f" ({rows}, sd {figure(self.spread or 0.0)})"
+            about = "" if not self.rows else f" ({rows}, sd {format_rounded(self.spread or 0.0)})"
         else:
-            of = f"{rough_percent(self.probability)} % "
+            of = f"{format_share(self.probability)} % "
             about = f" ({of}of {rows})" if self.cls == self.prediction else f" ({safe(self.cls)} {of}of {rows})"
         return f"if {self.words} then {safe(self.target)} = {said}{about}"
 
@@ -147,18 +147,20 @@ class Rules(Displayable, Sequence[Rule]):
     def _figures(self) -> RuleStatistics:
         return figures(self.tree, np.array(self.nodes, np.int64), self.cls, self.confidence)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the table with every rule."""
-        return ResultTable(self._title(), self._headings(), _RuleLines(self), below=tuple(self._notes()), of="rule")
+        return ResultTable(
+            self._title(), self._headings(), _RuleLines(self), below=tuple(self._notes()), row_name="rule"
+        )
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: not the rules of levels never seen in training, which a line tells of."""
         f = self._figures
         seen = [i for i in range(len(self)) if f.leaf[i] or f.rows[i]]
         unseen = len(self) - len(seen)
         if not unseen:
-            return (self.sheet(),)
-        shown = replace(self, nodes=tuple(self.nodes[i] for i in seen)).sheet()
+            return (self.result_table(),)
+        shown = replace(self, nodes=tuple(self.nodes[i] for i in seen)).result_table()
         odd = f"{plural(unseen, 'more rule')} for levels never seen, which stay at a node: it answers (leaf = false)"
         return (replace(shown, below=(odd, *shown.below)),)
 
@@ -172,21 +174,21 @@ class Rules(Displayable, Sequence[Rule]):
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
             *(
-                [ColumnSpec("interval", title=within, write=number_ends if numbers else share_ends, only="words")]
+                [ColumnSpec("interval", title=within, formatter=number_ends if numbers else share_ends, only="text")]
                 * known
             ),
             ColumnSpec("sd", "number", only=only)
             if numbers
-            else ColumnSpec("lift", "number", write=two_places, only=only),
+            else ColumnSpec("lift", "number", formatter=two_places, only=only),
         )
         return (
-            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("node", "count", formatter=str),
             ColumnSpec("prediction", "label", "predicts"),
             *sure,
-            ColumnSpec("rows", "whole", only=only),
+            ColumnSpec("rows", "count", only=only),
             ColumnSpec("share", "share", "% of rows", only=only),
             ColumnSpec("leaf", "flag", only="data"),
-            ColumnSpec("rule", joint=AND),
+            ColumnSpec("rule", break_at=AND),
         )
 
     def _title(self) -> str:
@@ -214,7 +216,7 @@ class Rules(Displayable, Sequence[Rule]):
         """Return plain values that JSON can hold."""
         head = {"target": self.tree.target.name, "task": self.tree.task, "sort": self.sort}
         more = {"class": self.cls, "confidence": self.confidence, "left_out": list(self.few)}
-        return {**head, **more, "rules": self.sheet().records()}
+        return {**head, **more, "rules": self.result_table().records()}
 
 
 class _RuleLines(Sequence[Sequence[Any]]):
@@ -277,7 +279,7 @@ def answer(prediction: Label | None) -> str:
     """Write what is predicted."""
     if prediction is None:
         return "unknown"
-    return figure(prediction) if isinstance(prediction, float) else safe(prediction)
+    return format_rounded(prediction) if isinstance(prediction, float) else safe(prediction)
 
 
 def two_places(value: float) -> str:
@@ -292,4 +294,4 @@ def share_ends(ends: tuple[float, float]) -> str:
 
 def number_ends(ends: tuple[float, float]) -> str:
     """Write an interval of a mean."""
-    return f"{figure(ends[0])} to {figure(ends[1])}" if np.isfinite(ends[0]) else "unknown: one row"
+    return f"{format_rounded(ends[0])} to {format_rounded(ends[1])}" if np.isfinite(ends[0]) else "unknown: one row"

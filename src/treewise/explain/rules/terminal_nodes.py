@@ -15,8 +15,8 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.predict.confidence_intervals import wilson_intervals
-from treewise.predict.leaf_probabilities import LeafProbabilities, chances
-from treewise.predict.predict import intervals_of, nodes_that_speak
+from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
+from treewise.predict.predict import answering_nodes, node_intervals
 from treewise.show.text_tree.condition_text import counted
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.condition import is_free
@@ -162,7 +162,7 @@ class RuleStatistics:
 
 def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> RuleStatistics:
     """Read the figures of some ends off the arrays; None where an end had no rows, or a tree knows none."""
-    a, speakers = tree.arrays, nodes_that_speak(tree, ends)
+    a, speakers = tree.arrays, answering_nodes(tree, ends)
     leaf = a.kind[ends] == LEAF
     start, child = a.child_lists
     below = np.add.reduceat(np.append(a.rows[child], 0), start[:-1]) * (np.diff(start) > 0)
@@ -179,13 +179,13 @@ def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> Rul
     if tree.task == "regression":
         low, high = nothing, nothing
         if tree.criterion != "absolute_error" and counted(tree):
-            ends_of_mean = intervals_of(tree, speakers, confidence)
+            ends_of_mean = node_intervals(tree, speakers, confidence)
             low, high = said(ends_of_mean[:, 0]), said(ends_of_mean[:, 1])
         return RuleStatistics(*common, nothing, nothing, low, high, said(a.spread[speakers]))
     if not counted(tree):
         return RuleStatistics(*common, nothing, nothing, nothing, nothing, nothing)
     classes = a.label[speakers] if cls is None else np.full(len(ends), class_place(tree, cls))
-    probability = chances(tree, speakers, classes.astype(np.int64), LeafProbabilities())
+    probability = label_probabilities(tree, speakers, classes.astype(np.int64), LeafProbabilities())
     of_all = tree.probabilities(0)[classes]
     lift = np.divide(probability, of_all, out=np.full(len(ends), np.nan), where=of_all > 0)
     lows, highs = wilson_intervals(probability, a.rows[speakers].astype(float), confidence)

@@ -20,7 +20,7 @@ from treewise._lib.thread_pool import Progress
 from treewise.data import encoding as encode
 from treewise.explain.trace.nodes import NodeTrace, TraceView
 from treewise.explain.trace.trace import Trace
-from treewise.predict.predict import find_nodes
+from treewise.predict.predict import find_leaves
 from treewise.train.candidates import KIND_RANK, group_of
 from treewise.train.grow import core_columns, core_settings, core_target
 from treewise.train.reference import RATIO_BITS, Candidate, NodeScorer, decrease, tied
@@ -81,7 +81,7 @@ class MarginFinder:
         self.inner: list[int] = np.flatnonzero(tree.arrays.kind != LEAF).tolist()
         self.traced = training_set.criterion.rule == "c45"
         self.size = max(1, len(self.inner)) if self.traced else NODES_AT_ONCE
-        self.below = [] if self.traced else rows_below(tree, find_nodes(tree, training_set.columns, len(training_set)))
+        self.below = [] if self.traced else rows_below(tree, find_leaves(tree, training_set.columns, len(training_set)))
         _ = tree.arrays.child_lists  # before there are threads
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ def margin_at(tree: Tree, training_set: TrainingSet, node: int, below: Sequence[
     stump = best_without(training_set, rows, column)
     if stump is None:
         return SplitMargin(score)
-    ends = find_nodes(stump, [v[rows] for i, v in enumerate(training_set.columns) if i != column], len(rows))
+    ends = find_leaves(stump, [v[rows] for i, v in enumerate(training_set.columns) if i != column], len(rows))
     place = int(stump.arrays.column[0])
     parts = [rows[ends == child] for child in stump.children(0)]
     other = scored(judge, stump, 0, parts, place + (place >= column))

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise.data import encoding as encode
 from treewise.explain.trace.candidate import in_order_of_rows
-from treewise.predict.predict import answers_of, find_nodes, nodes_that_speak
+from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import resampled
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
@@ -66,12 +66,12 @@ class ReferenceTree:
     @cached_property
     def ends(self) -> Ints:
         """The node at which each row ends."""
-        return find_nodes(self.tree, self.training_set.columns, len(self.training_set))
+        return find_leaves(self.tree, self.training_set.columns, len(self.training_set))
 
     @cached_property
     def answers(self) -> npt.NDArray[Any]:
         """What the tree says of each row: a class number, or a value."""
-        return answers_of(self.tree, nodes_that_speak(self.tree, self.ends))
+        return predict_at_nodes(self.tree, answering_nodes(self.tree, self.ends))
 
     @cached_property
     def order(self) -> Ints:
@@ -136,8 +136,8 @@ Question = tuple[bool, bool, float, float, float, int, bool, int]
 def one_resample(reference: ReferenceTree, times: Ints, grow: Grow, as_weights: bool) -> ResampledTree:
     """Grow the tree of one resample, and look for the reference tree's questions in it."""
     tree = grow(resampled(reference.training_set, times, as_weights))
-    ends = find_nodes(tree, reference.training_set.columns, len(reference.training_set))
-    answers = answers_of(tree, nodes_that_speak(tree, ends))
+    ends = find_leaves(tree, reference.training_set.columns, len(reference.training_set))
+    answers = predict_at_nodes(tree, answering_nodes(tree, ends))
     first = -1 if tree.arrays.kind[0] == LEAF else int(tree.arrays.column[0])
     return ResampledTree(
         tree.n_leaves, tree.depth, first, answers, times == 0, CounterpartSearch(reference, tree, ends).every()

@@ -85,13 +85,13 @@ class Stability(Displayable):
 
         return paragraph(self)
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return every question, as data."""
         from treewise.explain.stability.words import data_sheet
 
         return data_sheet(self)
 
-    def sheets(self) -> tuple[ResultTable, ...]:
+    def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the paragraph, how often questions come back, and how near others came."""
         from treewise.explain.stability.words import sheets
 
@@ -109,7 +109,7 @@ class Stability(Displayable):
             "leaves": {"tree": self.tree.n_leaves, "resamples": self.leaves.tolist()},
             "depth": {"tree": self.tree.depth, "resamples": self.depths.tolist()},
             "first": [{"column": column, "resamples": times} for column, times in self.first.items()],
-            "nodes": self.sheet().records(),
+            "nodes": self.result_table().records(),
         }
 
 
@@ -218,5 +218,5 @@ def quartiles(values: npt.NDArray[Any]) -> list[float | int]:
 
 def quartiles_in_words(encoding: Encoding, low: float | int, high: float | int) -> str:
     """Say between which cuts the middle half lies; one number where they are the same."""
-    first, last = encoding.say(low), encoding.say(high)
+    first, last = encoding.format(low), encoding.format(high)
     return first if first == last else f"{first} to {last}"

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.thread_pool import Progress, in_threads
+from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resamples import ReferenceTree, ResampledTree, drawn, one_resample
 from treewise.explain.stability.result import NodeStability, Stability, StabilityTally
-from treewise.prune.grow_and_prune import PruningPlan, grow_first, is_share, prune_grown
+from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
 from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, workers
 from treewise.train.resampling import part
 from treewise.train.settings import whole
@@ -93,11 +93,11 @@ def stability_of(
 
     tally, measured = StabilityTally(reference), MarginFinder(tree, grown_on)
     pieces = resamples + len(measured)
-    for done, found in enumerate(in_threads(work, resamples, threads), 1):
+    for done, found in enumerate(map_in_threads(work, resamples, threads), 1):
         tally.add(found)
         tell(progress, done / pieces)
     known: dict[int, SplitMargin] = {}
-    for done, some in enumerate(in_threads(measured.piece, len(measured), threads), 1):
+    for done, some in enumerate(map_in_threads(measured.piece, len(measured), threads), 1):
         known |= some
         tell(progress, (resamples + done) / pieces)
     return tally.result(known)
@@ -118,7 +118,7 @@ def reference_tree(training_set: TrainingSet, pruning: PruningPlan | None, threa
     """Grow the tree that is questioned; and say on which rows, where some were held back to prune it."""
     if pruning is None:
         return grow_training_set(training_set, n_jobs=threads), training_set
-    full, held = grow_first(training_set, pruning, threads)
+    full, held = grow_unpruned(training_set, pruning, threads)
     tree = prune_grown(full, training_set, pruning, held, threads)
     return tree, training_set if held is None else part(training_set, np.flatnonzero(~held))
 
@@ -127,6 +127,6 @@ def made(rows: TrainingSet, pruning: PruningPlan | None, go_on: Progress) -> Tre
     """Grow the tree of a resample, on one thread, as the first was."""
     if pruning is None:
         return grow_training_set(rows, go_on, n_jobs=1)
-    full, held = grow_first(rows, pruning, 1, go_on)
+    full, held = grow_unpruned(rows, pruning, 1, go_on)
     go_on(0.5)
     return prune_grown(full, rows, pruning, held, 1, go_on)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treewise._lib.result_table import ColumnSpec, ResultTable
-from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import listing
 from treewise.train.criteria import criterion_named
 
@@ -136,21 +136,22 @@ def distance(node: NodeStability) -> str:
     assert node.behind is not None
     if node.behind <= 0:
         return "as good as" if node.behind == 0 else "better than"  # better: only where a subtree was raised
-    return f"{rough_percent(node.behind)} % behind"
+    return f"{format_share(node.behind)} % behind"
 
 
 def agreement(found: Stability) -> str:
     """Say how far the answers agree."""
     a = found.agreement
     if found.tree.task == "regression":
-        unseen = "" if a.unseen is None else f" ({figure(a.unseen)} for rows they have not seen)"
+        unseen = "" if a.unseen is None else f" ({format_rounded(a.unseen)} for rows they have not seen)"
         return (
-            f"The predictions of the resamples' trees differ from this tree's by {figure(a.every)}{unseen}, root mean"
-            f" square; its own have a spread of {figure(a.spread or 0.0)}."
+            f"The predictions of the resamples' trees differ from this tree's by "
+            f"{format_rounded(a.every)}{unseen}, root mean"
+            f" square; its own have a spread of {format_rounded(a.spread or 0.0)}."
         )
-    unseen = "" if a.unseen is None else f" ({rough_percent(a.unseen)} % of those they have not seen)"
-    steady = f"; {rough_percent(a.steady or 0.0)} % of the rows get the same answer from nearly every tree"
-    return f"The resamples' trees answer as this one for {rough_percent(a.every)} % of the rows{unseen}{steady}."
+    unseen = "" if a.unseen is None else f" ({format_share(a.unseen)} % of those they have not seen)"
+    steady = f"; {format_share(a.steady or 0.0)} % of the rows get the same answer from nearly every tree"
+    return f"The resamples' trees answer as this one for {format_share(a.every)} % of the rows{unseen}{steady}."
 
 
 def sizes(found: Stability) -> str:
@@ -166,7 +167,7 @@ def sizes(found: Stability) -> str:
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 DATA = (
-    *(ColumnSpec("node", "whole"), ColumnSpec("column"), ColumnSpec("question"), ColumnSpec("rows", "whole")),
+    *(ColumnSpec("node", "count"), ColumnSpec("column"), ColumnSpec("question"), ColumnSpec("rows", "count")),
     *(ColumnSpec("score", "number"), ColumnSpec("runner_up"), ColumnSpec("runner_up_score", "number")),
     *(
         ColumnSpec("behind", "share"),
@@ -180,15 +181,15 @@ DATA = (
 )
 
 AGAIN = (
-    ColumnSpec("node", "whole"),
+    ColumnSpec("node", "count"),
     ColumnSpec("question"),
-    ColumnSpec("rows", "whole"),
+    ColumnSpec("rows", "count"),
     *(ColumnSpec("place", "share"), ColumnSpec("again", "share"), ColumnSpec("asked", "share")),
     ColumnSpec("in the resamples"),
 )
 
 BESIDE = (
-    ColumnSpec("node", "whole"),
+    ColumnSpec("node", "count"),
     ColumnSpec("column"),
     ColumnSpec("score", "number"),
     ColumnSpec("runner_up", title="runner-up"),
@@ -207,19 +208,19 @@ HOW_OFTEN = (
 def data_sheet(found: Stability) -> ResultTable:
     """Lay out every question with all that is known of it."""
     rows = [[getattr(node, heading.name) for heading in DATA] for node in found.nodes]
-    return ResultTable(title(found), DATA, rows, of="question")
+    return ResultTable(title(found), DATA, rows, row_name="question")
 
 
 def sheets(found: Stability) -> tuple[ResultTable, ...]:
     """Lay out what readers are shown: the paragraph, how often each question comes back, and the runners-up."""
     again = [(n.node, n.question, n.rows, n.place, n.again, n.asked, resamples_say(n)) for n in found.nodes]
     below = (HOW_OFTEN,) if found.nodes else ()
-    first = ResultTable(title(found), AGAIN, again, above=(paragraph(found),), below=below, of="question")
+    first = ResultTable(title(found), AGAIN, again, above=(paragraph(found),), below=below, row_name="question")
     if not found.nodes:
         return (first,)
     beside = [(n.node, n.column, n.score, n.runner_up, n.runner_up_score, n.behind) for n in found.nodes]
     measured = scored_by(found)
-    return first, ResultTable(f"The best test of another column, by {measured}", BESIDE, beside, of="question")
+    return first, ResultTable(f"The best test of another column, by {measured}", BESIDE, beside, row_name="question")
 
 
 def title(found: Stability) -> str:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import figure, plural, rough_percent, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import compared
 from treewise.explain.rules.rules import number_ends, share_ends
@@ -82,7 +82,7 @@ class Subgroup(ConditionStatement):
 
     def __str__(self) -> str:
         def said(part: GroupStatistics) -> str:
-            return figure(part.mean) if self.cls is None else f"{rough_percent(part.mean)} %"
+            return format_rounded(part.mean) if self.cls is None else f"{format_share(part.mean)} %"
 
         name = "mean" if self.cls is None else safe(self.cls)
         others = f"against {said(self.rest)} of {self.rest.n:,} others"
@@ -164,7 +164,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
 
     # -- shown ------------------------------------------------------------------------------------------------
 
-    def sheet(self) -> ResultTable:
+    def result_table(self) -> ResultTable:
         """Return the table."""
         of = self.tree.target.name
         whose = "its" if len(self) == 1 else "their"
@@ -183,8 +183,8 @@ class Subgroups(Displayable, Sequence[Subgroup]):
         rate, rest = ("mean", "rest") if numbers else ("%", "rest %")
         ends = number_ends if numbers else share_ends
         test = (
-            ColumnSpec("test_rows", "whole", "test rows"),
-            ColumnSpec("test_hits", "whole", only=data),
+            ColumnSpec("test_rows", "count", "test rows"),
+            ColumnSpec("test_hits", "count", only=data),
             ColumnSpec("test_rate", kind, rate),
             ColumnSpec("test_rest_rate", kind, rest),
             ColumnSpec("test_p", "number", only=data),
@@ -192,34 +192,34 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("confirmed", "flag", "again", lambda again: "yes" if again else "no"),
         )
         return (
-            ColumnSpec("node", "whole", write=str),
+            ColumnSpec("node", "count", formatter=str),
             ColumnSpec("leaf", "flag", only=data),
             ColumnSpec("class", "label", "class", only=None if several and not numbers else data),
-            ColumnSpec("rows", "whole"),
-            ColumnSpec("hits", "whole", class_name, only=count),
+            ColumnSpec("rows", "count"),
+            ColumnSpec("hits", "count", class_name, only=count),
             ColumnSpec("rate", kind, rate),
             ColumnSpec("low", kind, only=data),
             ColumnSpec("high", kind, only=data),
-            ColumnSpec("interval", title=f"{100 * self.confidence:g} % interval", write=ends, only="words"),
-            ColumnSpec("rest_rows", "whole", only=data),
-            ColumnSpec("rest_hits", "whole", only=data),
+            ColumnSpec("interval", title=f"{100 * self.confidence:g} % interval", formatter=ends, only="text"),
+            ColumnSpec("rest_rows", "count", only=data),
+            ColumnSpec("rest_hits", "count", only=data),
             ColumnSpec("rest_rate", kind, rest),
-            ColumnSpec("difference", "number", write=signed(numbers), title="apart"),
+            ColumnSpec("difference", "number", formatter=signed(numbers), title="apart"),
             ColumnSpec("difference_low", "number", only=data),
             ColumnSpec("difference_high", "number", only=data),
             ColumnSpec("p", "number", only=data),
             ColumnSpec("p_adjusted", "number", "p", write_p),
             ColumnSpec("like", only=data if not any(each.like for each in self.found) else None),
             *(test if self.tried else ()),
-            ColumnSpec("group", joint=AND),
+            ColumnSpec("group", break_at=AND),
         )
 
     def _above(self) -> Iterator[str]:
         n, whole = plural(self.whole.n, "row"), self.whole
         if whole.numbers:
-            yield f"mean {safe(self.tree.target.name)}: {figure(whole.mean)}, of {n} of {safe(self.table)}"
+            yield f"mean {safe(self.tree.target.name)}: {format_rounded(whole.mean)}, of {n} of {safe(self.table)}"
         elif self.cls is not None:
-            share = f"{rough_percent(whole.mean)} % ({whole.hits:,})"
+            share = f"{format_share(whole.mean)} % ({whole.hits:,})"
             yield f"{safe(self.tree.target.name)} = {safe(self.cls)}: {share} of {n} of {safe(self.table)}"
         else:
             yield f"{n} of {safe(self.table)}; of each group the share of the class that the tree predicts there"
@@ -259,7 +259,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
         facts = {"seen": self.seen, "rate": None if several else self.whole.mean, "looked_at": self.looked_at}
         more = {"repeats": len(self.repeats), "chance": len(self.chance), "confidence": self.confidence}
         test = None if self.tried is None else asdict(self.tried)
-        return {**head, **facts, **more, "test": test, "groups": self.sheet().records()}
+        return {**head, **facts, **more, "test": test, "groups": self.result_table().records()}
 
 
 def line(group: Subgroup, confidence: float) -> list[Any]:
@@ -290,7 +290,7 @@ def signed(numbers: bool) -> Any:
     """Return how a difference is written: of shares in percentage points."""
 
     def write(value: float) -> str:
-        return f"{'+' if value > 0 else ''}{figure(value)}" if numbers else f"{100 * value:+.1f}"
+        return f"{'+' if value > 0 else ''}{format_rounded(value)}" if numbers else f"{100 * value:+.1f}"
 
     return write
 

@@ -105,7 +105,7 @@ def say_test(split: Split, encoding: Encoding, missing_rows: int) -> str:
     'GPA = 3.5 | 3.7'
     """
     if missing_rows and split.missing == 1 and not isinstance(split, Multiway) and not split.asks_presence(encoding):
-        other = split.words(1, encoding)
+        other = split.condition(1, encoding)
         if not other.endswith(" otherwise"):
             return f"{other} or missing"
     return say_first(split, encoding, missing_rows)
@@ -127,7 +127,7 @@ def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
         levels = [*sides[: len(split.levels)], *(["other"] if split.other else [])]
         said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
     else:
-        said = split.words(0, encoding)
+        said = split.condition(0, encoding)
         sides = ["", ">" if " <= " in said else "the others"]
     if not missing_rows:
         return said

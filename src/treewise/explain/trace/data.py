@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treewise._lib.result_table import csv_text
+from treewise._lib.result_table import write_csv
 from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.number_format import BranchTerm
@@ -44,7 +44,7 @@ def candidates_csv(nodes: Iterable[NodeTrace]) -> str:
         for column in ([] if node.settled else shown_columns(node))
         for test in column.tests or (None,)
     )
-    return csv_text([HEADINGS, *map(list, lines)])
+    return write_csv([HEADINGS, *map(list, lines)])
 
 
 def line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None) -> list[Any]:

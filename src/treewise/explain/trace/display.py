@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treewise._lib.result_table import ColumnSpec, ResultTable, in_html
+from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
 from treewise.explain.trace.markdown_latex import markdown
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
@@ -26,7 +26,7 @@ HEADINGS = (
     ColumnSpec("candidate"),
     ColumnSpec("branches"),
     ColumnSpec("computation"),
-    ColumnSpec("result", "number", write=str),
+    ColumnSpec("result", "number", formatter=str),
     ColumnSpec("mark", title=""),
 )
 
@@ -34,8 +34,8 @@ HEADINGS = (
 def displayed(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
     """Return nodes as Markdown and as HTML, with notes below them."""
     ends = [*notes, *([legend(nodes[-1]), ROUNDED] if nodes else [])]
-    html = "".join(node_sheet(node).html() for node in nodes)
-    html += "".join(f"<p>{in_html(said)}</p>\n" for said in ends)
+    html = "".join(node_sheet(node).to_html() for node in nodes)
+    html += "".join(f"<p>{escape_html(said)}</p>\n" for said in ends)
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
 
 
@@ -57,6 +57,6 @@ def node_sheet(node: NodeTrace) -> ResultTable:
         cells,
         above=(f"{rows} · {impurity_in_words(node, blanks=False)}",),
         below=(*left_out(node), conclusion(node, blanks=False)),
-        of="candidate",
-        most=None,
+        row_name="candidate",
+        max_rows=None,
     )

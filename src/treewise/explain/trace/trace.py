@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import count, plural, safe
+from treewise._lib.text import format_count, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import read
 from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.explain.trace.display import displayed
 from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
 from treewise.explain.trace.ranking import trace_node
 from treewise.explain.trace.render import TraceFormat, render
-from treewise.predict.predict import find_nodes, subtree_sizes
+from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows
 from treewise.train.criteria import logarithm
 from treewise.train.grow import prepare, prepare_like
@@ -65,7 +65,7 @@ def trace(
     """
     if node is not None:
         try:
-            node = tree.number(node)
+            node = tree.check_node(node)
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
     view = check_view(TraceView(unit, per, column, top), tree.columns)
@@ -120,7 +120,7 @@ class Trace:
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
         # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
-        ends = find_nodes(tree, training_set.columns, len(training_set))
+        ends = find_leaves(tree, training_set.columns, len(training_set))
         self._order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)
@@ -132,7 +132,7 @@ class Trace:
         return np.sort(self._order[self._start[node] : self._start[node + self._size[node]]])
 
     def __getitem__(self, node: int) -> NodeTrace:
-        node = self.tree.number(node)
+        node = self.tree.check_node(node)
         if node not in self._computed:
             while len(self._computed) >= REMEMBERED:
                 del self._computed[next(iter(self._computed))]
@@ -144,7 +144,7 @@ class Trace:
         split = tree.split_at(node)
         path = list(tree.path(node))
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
-        said = [tree.words(n) for n in path[1:][-SAID:]] or ["all rows"]
+        said = [tree.condition(n) for n in path[1:][-SAID:]] or ["all rows"]
         words = " and ".join(["…"] * (len(path) - 1 > SAID) + said)
         place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
         if split is None:
@@ -212,7 +212,7 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
+        said = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
         raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
     return view
@@ -262,14 +262,17 @@ def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
         return ()
     if here == len(training_set):
         return ("the tree was grown with weights; give " + Param("sample_weight", ...) + " to trace them",)
-    return (f"the tree was grown with other weights: its rows weigh {count(grown)} in all, these {count(here)}",)
+    return (
+        f"the tree was grown with other weights: its rows weigh {format_count(grown)} in all, "
+        f"these {format_count(here)}",
+    )
 
 
 def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
     columns, notes = list(training_set.columns), []
     for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):
-        if encoding.categorical and (unseen := values == encode.UNSEEN).any():
+        if encoding.is_categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
             many = plural(int(unseen.sum()), "row")
             notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")

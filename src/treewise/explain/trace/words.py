@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise._lib.text import count, figure, plural, safe
+from treewise._lib.text import format_count, format_rounded, plural, safe
 from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
@@ -62,7 +62,7 @@ def rows_in_words(node: NodeTrace) -> str:
         return numbers_in_words(node, whole)
     said = plural(node.rows, "row")
     if whole.weight != node.rows:
-        said += f", weight {count(whole.weight)}"
+        said += f", weight {format_count(whole.weight)}"
     if not node.rows:
         return said
     counts = [c for c in node.counts.items() if c[1] or not node.settled]
@@ -70,7 +70,7 @@ def rows_in_words(node: NodeTrace) -> str:
         counts = sorted((c for c in counts if c[1]), key=lambda c: -c[1])
     worded = all(isinstance(label, str) for label in node.counts)
     listed = [
-        f"{count(weight)} {safe(label)}" if worded else f"{label}: {count(weight)}"
+        f"{format_count(weight)} {safe(label)}" if worded else f"{label}: {format_count(weight)}"
         for label, weight in counts[:MOST_CLASSES]
     ]
     said += ": " if worded else f", {safe(node.lens.training_set.target.name)} "
@@ -244,17 +244,17 @@ def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
 def numbers_in_words(node: NodeTrace, branch: BranchTerm) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
     centre = node.lens.training_set.criterion.centre
-    weight = f", weight {count(branch.weight)}" if branch.weight != branch.rows else ""
-    return f"{plural(branch.rows, 'row')}{weight}, {centre} {figure(branch.value or 0.0)}"
+    weight = f", weight {format_count(branch.weight)}" if branch.weight != branch.rows else ""
+    return f"{plural(branch.rows, 'row')}{weight}, {centre} {format_rounded(branch.value or 0.0)}"
 
 
 def branch_text(branch: BranchTerm) -> str:
     """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
     if branch.value is not None:
-        return f"[{count(branch.weight)} {figure(branch.value)}]"
+        return f"[{format_count(branch.weight)} {format_rounded(branch.value)}]"
     if not branch.rows or not 0 < len(branch.counts) <= MOST_CLASSES:
-        return f"[{count(branch.weight)}]"
-    return f"[{' '.join(count(c) for c in branch.counts)}]"
+        return f"[{format_count(branch.weight)}]"
+    return f"[{' '.join(format_count(c) for c in branch.counts)}]"
 
 
 # -- the outcome -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treewise._lib.text import count, figure, plural
+from treewise._lib.text import format_count, format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
 from treewise.show.text_tree.condition_text import ConditionText, counted
 from treewise.show.text_tree.folding import CONTINUES
@@ -118,7 +118,7 @@ class _Writer:
             return f"predict {UNKNOWN}"
         if tree.task == "regression":
             assert isinstance(answer, float)
-            said = f"predict {figure(answer)}"
+            said = f"predict {format_rounded(answer)}"
             return f"{said}  # {plural(int(a.rows[node]), 'row')}" if self.counted else said
         said = f"predict {write_label(answer)}"
         if not self.counted:
@@ -127,7 +127,7 @@ class _Writer:
         if total == 0:
             return f"{said}  # no rows"
         of = "row" if total == 1 else "rows"
-        return f"{said}  # {count(tree.counts(node).get(answer, 0.0))} of {count(total)} {of}"
+        return f"{said}  # {format_count(tree.counts(node).get(answer, 0.0))} of {format_count(total)} {of}"
 
 
 def leaves_some_out(split: Split, tree: Tree) -> bool:

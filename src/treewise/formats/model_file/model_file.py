@@ -61,7 +61,7 @@ def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
     FileNotFoundError: no file no/such/m.json. Nothing was loaded.
     >>> load('{"format": 1, …')
     Traceback (most recent call last):
-    treewise.errors.ParameterError: load takes the name of a file, not the text in it. treewise.files.loads(text) ...
+    treewise.errors.ParameterError: load takes the name of a file, not the text in it. ...
     """
     if not isinstance(path, str | bytes | os.PathLike):
         raise ParameterError(f"load takes the name of a file, not {shown(path)}.")

@@ -46,7 +46,7 @@ def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target:
 
     >>> import treewise as tw
     >>> tree = tw.grow("xor")
-    >>> members = Members.of([tree.arrays])
+    >>> members = PackedTrees.of([tree.arrays])
     >>> check_members(members, tree.encodings, tree.target)
     >>> from dataclasses import replace
     >>> check_members(replace(members, column=members.column + 9), tree.encodings, tree.target)

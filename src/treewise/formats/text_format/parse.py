@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.text_format.build_arrays import pack
@@ -27,8 +27,8 @@ from treewise.formats.text_format.notation import (
     UNKNOWN,
     are_values,
     is_share,
-    label_order,
     read_labels,
+    sort_labels,
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
@@ -151,7 +151,7 @@ def read_words(text: str, encodings: Sequence[Encoding], target: Target, were: M
 def _said_before(was: Mapping[str, Any], target: Target) -> str | None:
     """Return what a node predicted, as the words say it; None where nothing is known of it."""
     if target.task == "regression":
-        return figure(float(was["value"])) if "value" in was else None
+        return format_rounded(float(was["value"])) if "value" in was else None
     return write_label(target.classes[was["label"]]) if was.get("label", -1) >= 0 else None
 
 
@@ -172,11 +172,11 @@ def _families(outline: Outline) -> list[list[Condition]]:
 
 def _columns_of(data: Any) -> dict[str, Encoding]:
     """Return what the columns of a table are."""
-    from treewise.data.encoding import learn
+    from treewise.data.encoding import fit_encoding
     from treewise.data.table import read as read_table
 
     table = read_table(data)
-    return {name: learn(table[name], table.kinds.get(name)).encoding for name in table.columns}
+    return {name: fit_encoding(table[name], table.kinds.get(name)).encoding for name in table.columns}
 
 
 def _nodes(
@@ -246,7 +246,7 @@ class _Predictions:
         counted = [labels[word] for word in self.positive]
         if counted and not is_share(self.headings[-1]):
             return tuple(dict.fromkeys(counted))
-        others = label_order(set(labels.values()) - set(counted))
+        others = sort_labels(set(labels.values()) - set(counted))
         return (*others, *counted)  # of two classes the positive one has the column, and it comes last
 
     def facts(self, entry: OutlineEntry) -> dict[str, Any]:

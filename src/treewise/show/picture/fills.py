@@ -34,7 +34,7 @@ def of_class(place: int) -> Fill:
     """Return the ink of the class at this place among the classes; 56 of them differ.
 
     >>> of_class(0), of_class(1), of_class(8) == of_class(0)
-    (Ink(colour='#0072B2', hatching=''), Ink(colour='#E69F00', hatching='/'), False)
+    (Fill(colour='#0072B2', hatching=''), Fill(colour='#E69F00', hatching='/'), False)
     """
     if place < 0:
         return REST

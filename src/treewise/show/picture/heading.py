@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treewise._lib.text import figure, plural, safe
+from treewise._lib.text import format_rounded, plural, safe
 from treewise.formats.text_format.notation import write_label
 from treewise.show.picture.fills import FACTS, REST, WORDS, Fill, of_class, of_value
 from treewise.show.picture.node_boxes import SMALL, SWATCH, NodeBoxes
@@ -89,7 +89,7 @@ def heading(
         head.explain(legend(tree))
     elif counted(tree) or cards.histograms is not None:
         low, high = cards.scale
-        head.show_scale(figure(low), figure(high))
+        head.show_scale(format_rounded(low), format_rounded(high))
     if cards.histograms is not None:
         what = "what is predicted" if tree.task == "regression" else "the column asked about, by class"
         mark = "mean" if tree.task == "regression" else "threshold"

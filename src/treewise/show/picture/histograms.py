@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure
+from treewise._lib.text import format_rounded
 from treewise.data import encoding as encode
 from treewise.formats.text_format.notation import write_level
 from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Fill, of_class, of_value
@@ -70,7 +70,7 @@ class NodeHistograms:
         return [
             *_stacks(many[:, None], [of_value(at)], place),
             *_mark(at, place),
-            *_below([figure(low), figure(high)], place),
+            *_below([format_rounded(low), format_rounded(high)], place),
         ]
 
     def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
@@ -80,7 +80,7 @@ class NodeHistograms:
         cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
         values = np.append(column[rows], cut)
         finite = values[np.isfinite(values)]
-        ends = [encoding.say(finite.min().item()), encoding.say(finite.max().item())] if len(finite) else []
+        ends = [encoding.format(finite.min().item()), encoding.format(finite.max().item())] if len(finite) else []
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treewise._lib.text import count, figure, plural, rough_percent, safe
+from treewise._lib.text import format_count, format_rounded, format_share, plural, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label
 from treewise.show.picture.fills import FACTS, FRAME, PAPER, REST, WORDS, Fill, of_class, of_value
 from treewise.show.picture.histograms import TALL, NodeHistograms
@@ -119,7 +119,7 @@ class NodeBoxes:
         prediction = self.tree.prediction(node)
         if prediction is None:
             return UNKNOWN
-        return figure(float(prediction)) if self.tree.task == "regression" else write_label(prediction)
+        return format_rounded(float(prediction)) if self.tree.task == "regression" else write_label(prediction)
 
     def facts(self, node: int, leaf: bool) -> str:
         """Say how many rows there are, and how sure the node is: at a leaf of its class, elsewhere of which class."""
@@ -130,15 +130,17 @@ class NodeBoxes:
         if not a.rows[node]:
             return rows
         if self.weighted:
-            weight = f"weight {count(float(a.weight[node]))}"
+            weight = f"weight {format_count(float(a.weight[node]))}"
             rows = f"{rows}, {weight}" if leaf else weight  # beside a class there is no room for both
         if self.tree.task == "regression":
-            return f"{rows} · sd {figure(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
+            return (
+                f"{rows} · sd {format_rounded(float(a.spread[node]))}" if leaf else f"{rows} · {self.prediction(node)}"
+            )
         place = 1 if len(self.tree.classes) == 2 and not leaf else int(a.label[node])
         weights = class_weights(self.tree, node)
         if place < 0 or not weights.any():
             return rows
-        share = f"{rough_percent(float(weights[place] / weights.sum()))} %"
+        share = f"{format_share(float(weights[place] / weights.sum()))} %"
         label = clip_to(write_label(self.tree.classes[place]), LABEL_ROOM, SMALL)
         label += "" if isinstance(self.tree.classes[place], str) else ":"  # a class that is a number is no count
         return f"{share} of {rows}" if leaf else f"{rows} · {label} {share}"
@@ -153,12 +155,14 @@ class NodeBoxes:
         if self.counted:
             lines.append(plural(int(a.rows[node]), "row"))
         if self.weighted:
-            lines.append(f"weight {count(float(a.weight[node]))}")
+            lines.append(f"weight {format_count(float(a.weight[node]))}")
         if tree.task == "regression":
             if a.rows[node]:
-                lines.append(f"mean {figure(float(a.value[node]))}, standard deviation {figure(float(a.spread[node]))}")
+                lines.append(
+                    f"mean {format_rounded(float(a.value[node]))}, standard deviation {format_rounded(float(a.spread[node]))}"
+                )
         else:
-            lines += [f"{write_label(label)}: {count(weight)}" for label, weight in tree.counts(node).items()]
+            lines += [f"{write_label(label)}: {format_count(weight)}" for label, weight in tree.counts(node).items()]
         if shown.folded:
             lines.append(f"{plural(shown.leaves, 'leaf', 'leaves')} below are not drawn")
         return "\n".join(lines)

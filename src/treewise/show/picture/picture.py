@@ -17,7 +17,7 @@ from treewise._lib.text import safe
 from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
 from treewise.formats.model_file.atomic_write import write_whole
-from treewise.predict.predict import as_row, encoded, find_nodes, na_values, read_for, refuse_unsaid
+from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, na_values, read_rows, series_as_dict
 from treewise.show.picture.build_scene import HighlightedPath, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.scene import VectorScene
@@ -114,14 +114,14 @@ def form_of(path: str | os.PathLike[str]) -> str:
 
 def path_of(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
     """Return the nodes that a single row passes; a number is that of a row of the data."""
-    row = row_of(data, row) if isinstance(row, int | np.integer) else as_row(tree, row)
-    table, single = read_for(tree, row)
+    row = row_of(data, row) if isinstance(row, int | np.integer) else series_as_dict(tree, row)
+    table, single = read_rows(tree, row)
     if not single and len(table) != 1:
         raise ParameterError(
             f"a single row is wanted, a dict or a list of cells, not {len(table):,} rows.", parameter="highlight"
         )
-    nodes = find_nodes(tree, encoded(tree, table), len(table))
-    refuse_unsaid(tree, row, nodes)
+    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
+    check_mentioned(tree, row, nodes)
     return tree.path(int(nodes[0]))
 
 

@@ -18,7 +18,7 @@ ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor=
 def to_svg(scene: VectorScene) -> str:
     """Return a scene as an SVG document.
 
-    >>> print(to_svg(Scene(20, 10, "A & B", (Box(0, 0, 20, 10),))))
+    >>> print(to_svg(VectorScene(20, 10, "A & B", (BoxShape(0, 0, 20, 10),))))
     <svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" viewBox="0 0 20 10" role="img" font-family="'Segoe \
 UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">
     <title>A &amp; B</title>

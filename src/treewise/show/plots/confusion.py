@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewise._lib.text import count, plural, rough_percent
+from treewise._lib.text import format_count, format_share, plural
 from treewise.errors import DataError
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, axes_for, said, title
@@ -47,7 +47,7 @@ def draw_confusion(found: ClassificationEvaluation, ax: Axes | None = None) -> A
     for side in ax.spines.values():
         side.set_visible(False)
     grown = "they were grown" if found.many else "it was grown"
-    wrong = f"error {rough_percent(found.error)} % of {plural(found.n, 'row')}"
+    wrong = f"error {format_share(found.error)} % of {plural(found.n, 'row')}"
     title(
         ax,
         f"{said(found.table)}, column {said(found.target)}",
@@ -63,5 +63,5 @@ def draw_cell(ax: Axes, i: int, j: int, share: float, times: float, n: int) -> N
     fill = palette.tint(palette.hue(0) if i == j else palette.hue(5), 0.04 + 0.76 * share if times else 0.0)
     ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=fill, edgecolor="#DDDDDD", linewidth=0.8))
     if n <= WITH_FIGURES:
-        words = count(times) if times else "·"
+        words = format_count(times) if times else "·"
         ax.text(j, i, words, ha="center", va="center", fontsize=SMALL, color=palette.ink_on(fill))

@@ -18,7 +18,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import Param, ParameterError, shown
-from treewise.predict.predict import encoded, find_nodes, nodes_that_speak
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.train.true_labels import as_compared, with_levels_of
 from treewise.tree.arrays import Label
@@ -83,7 +83,7 @@ class TreeRegions(RegionModel):
     def at_nodes(self, nodes: Ints, classes: Sequence[Label]) -> GridAnswers:
         """Return what some nodes say."""
         tree = self.tree
-        speakers = nodes_that_speak(tree, nodes)
+        speakers = answering_nodes(tree, nodes)
         if tree.task == "regression":
             return GridAnswers.of_numbers(tree.arrays.value[speakers])
         own = np.array([places_of(classes)[key(label)] for label in tree.classes] + [-1], np.int64)
@@ -93,7 +93,7 @@ class TreeRegions(RegionModel):
 
     def nodes(self, table: Table) -> Ints:
         """Return where rows end."""
-        return find_nodes(self.tree, encoded(self.tree, table), len(table))
+        return find_leaves(self.tree, encode_columns(self.tree, table), len(table))
 
     def on_rows(self, table: Table, classes: Sequence[Label]) -> GridAnswers:
         """Walk the rows down the tree."""
@@ -179,11 +179,11 @@ class PredictorRegions(RegionModel):
     def as_fitted(self, table: Table) -> Any:
         """Return rows as a dataframe, where the model knows names or a column is text; else as an array."""
         plain = [table[name] for name in self.columns]
-        if hasattr(self.model, "feature_names_in_") or any(column.coded for column in plain):
+        if hasattr(self.model, "feature_names_in_") or any(column.is_coded for column in plain):
             from treewise.data.table import read
 
             return read(table, columns=self.columns).to_pandas()
-        return np.column_stack([encode.numbers(column) for column in plain])
+        return np.column_stack([encode.encode_numbers(column) for column in plain])
 
 
 def drawn(model: Any, title: str, x: str, y: str, columns: Sequence[str] | None) -> RegionModel:
@@ -211,7 +211,7 @@ def are_shares(said: Floats) -> bool:
 
 def centres(axis: PlaneAxis) -> Floats:
     """Return the middles of the cells along an axis."""
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         return np.arange(len(axis.encoding.levels), dtype=np.float64)
     step = (axis.high - axis.low) / FINENESS
     return np.asarray(axis.low + step * (np.arange(FINENESS) + 0.5), np.float64)
@@ -220,7 +220,7 @@ def centres(axis: PlaneAxis) -> Floats:
 def axis_cells(axis: PlaneAxis, places: Floats) -> Any:
     """Return places on an axis as cells of its column."""
     flat = places.ravel()
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         words = np.array(axis.encoding.levels, object)
         return [word == "true" if axis.encoding.kind == "boolean" else word for word in words[flat.astype(int)]]
     if axis.encoding.kind == "number":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, plural
+from treewise._lib.text import format_rounded, plural
 from treewise.data.table import Table
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, plain, said, title
@@ -131,7 +131,7 @@ def held_in_words(name: str, scene: RegionScene) -> str:
     value = scene.plane.held[name]
     if value is None:
         return f"{said(name)}{STAYS}missing"
-    return f"{said(name)}{STAYS}={STAYS}{said(figure(value) if isinstance(value, float) else value)}"
+    return f"{said(name)}{STAYS}={STAYS}{said(format_rounded(value) if isinstance(value, float) else value)}"
 
 
 def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> str:
@@ -144,7 +144,9 @@ def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> st
     off = of_rows.value - truth.value
     off = off[~np.isnan(off)]
     return (
-        f"rmse {figure(float(np.sqrt(np.mean(off**2))))}, {plural(len(off), 'row')} {of}" if len(off) else "no answers"
+        f"rmse {format_rounded(float(np.sqrt(np.mean(off**2))))}, {plural(len(off), 'row')} {of}"
+        if len(off)
+        else "no answers"
     )
 
 
@@ -269,8 +271,8 @@ def spread_out(axis: PlaneAxis, places: Floats, which: int, cuts: Sequence[float
 
     No number comes to lie beyond a threshold.
     """
-    room = 0.35 if axis.encoding.categorical else room_beside(places)
-    if not axis.encoding.categorical and any(np.nanmin(np.abs(places - cut)) <= room for cut in cuts):
+    room = 0.35 if axis.encoding.is_categorical else room_beside(places)
+    if not axis.encoding.is_categorical and any(np.nanmin(np.abs(places - cut)) <= room for cut in cuts):
         return places
     steps = (np.arange(len(places)) * STEPS[which] + 0.5) % 1.0
     return places + 2 * room * (steps - 0.5)
@@ -291,7 +293,7 @@ def draw_ticks(ax: Axes, which: Any, axis: PlaneAxis, cuts: Sequence[float]) -> 
     Returns which of the ticks are no thresholds.
     """
     upright = which is ax.yaxis
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         words = [said(level, 18) for level in axis.encoding.levels]
         which.set_ticks(range(len(words)), words)
         if not upright and sum(map(len, words)) * 0.6 * SMALL > width_of(ax):

@@ -61,13 +61,13 @@ class PlaneAxis:
         '0.0001567417'
         """
         if self.encoding.kind == "number":
-            return self.encoding.say(float(f"{place:.7g}"))
-        return self.encoding.say(self.origin + round(place))
+            return self.encoding.format(float(f"{place:.7g}"))
+        return self.encoding.format(self.origin + round(place))
 
     def places(self, table: Table) -> Floats:
         """Return where the rows of a table lie; NaN where the value is missing or not on the axis."""
-        values = encode.apply(self.encoding, table[self.name], table.name)
-        if self.encoding.categorical:
+        values = encode.encode_column(self.encoding, table[self.name], table.name)
+        if self.encoding.is_categorical:
             return np.where(values >= 0, values, np.nan).astype(np.float64)
         gone = encode.is_missing(self.encoding, values)
         places = (np.where(gone, self.origin, values) - self.origin).astype(np.float64)
@@ -152,7 +152,7 @@ class Plane:
 
 def everything(axis: PlaneAxis) -> Span:
     """Return the whole axis."""
-    return axis.encoding.levels if axis.encoding.categorical else Interval(missing=False)
+    return axis.encoding.levels if axis.encoding.is_categorical else Interval(missing=False)
 
 
 def span_of(condition: Condition | None, axis: PlaneAxis, encoding: Encoding) -> Span:
@@ -183,7 +183,7 @@ def plane_for(
     for name in names:
         if name in (x, y):
             continue
-        encoding = known[name] if name in known else encode.learn(table[name]).encoding
+        encoding = known[name] if name in known else encode.fit_encoding(table[name]).encoding
         values[name] = held_value(encoding, given[name]) if name in given else usual_value(encoding, table)
     return Plane(axes[0], axes[1], values)
 
@@ -195,10 +195,10 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
     if not known and name not in others and names:
         hint, given = did_you_mean(name, names), listing([*map(safe, names)])
         raise ColumnError(f'no column "{safe(name)}" is known to what is drawn.{hint} Columns: {given}.')
-    encoding = known[0] if known else encode.learn(table[name]).encoding
-    if any(e.categorical != encoding.categorical for e in known):
+    encoding = known[0] if known else encode.fit_encoding(table[name]).encoding
+    if any(e.is_categorical != encoding.is_categorical for e in known):
         raise DataError(f'column "{safe(name)}" is numbers for one tree and categories for another: draw them apart.')
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         return with_range(PlaneAxis(encoding, 0.0, 1.0), table, trees)
     levels = tuple(dict.fromkeys(level for e in [encoding, *known] for level in e.levels))
     if len(levels) > MOST_LEVELS:
@@ -214,7 +214,7 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
 def with_range(axis: PlaneAxis, table: Table, trees: Sequence[Tree]) -> PlaneAxis:
     """Let an axis of numbers reach as far as the rows do, and to thresholds a little way beyond."""
     if axis.encoding.kind != "number":
-        values = encode.apply(axis.encoding, table[axis.name], table.name)
+        values = encode.encode_column(axis.encoding, table[axis.name], table.name)
         there = values[~encode.is_missing(axis.encoding, values)]
         axis = replace(axis, origin=int(there.min()) if len(there) else 0)
     places = axis.places(table)
@@ -244,7 +244,7 @@ def room_beside(places: Floats) -> float:
 def thresholds(tree: Tree, axis: PlaneAxis) -> list[float]:
     """Return where a tree cuts an axis of numbers, those nearest the root first."""
     a = tree.arrays
-    if axis.name not in tree.columns or axis.encoding.categorical:
+    if axis.name not in tree.columns or axis.encoding.is_categorical:
         return []
     nodes = np.flatnonzero(a.column == tree.columns.index(axis.name))
     nodes = nodes[np.argsort(tree.depths[nodes], kind="stable")]
@@ -273,7 +273,7 @@ def check_held(held: Mapping[str, Any] | None, known: Sequence[str], axes: tuple
 def held_value(encoding: Encoding, cell: Any) -> Any:
     """Return a value a column is to be held at, or say why it cannot be."""
     value = cell_value(encoding, cell)
-    if value == encode.UNSEEN and encoding.categorical:
+    if value == encode.UNSEEN and encoding.is_categorical:
         hint = did_you_mean(str(cell), encoding.levels)
         levels = listing([safe(level) for level in encoding.levels])
         raise ParameterError(
@@ -284,14 +284,14 @@ def held_value(encoding: Encoding, cell: Any) -> Any:
 
 def usual_value(encoding: Encoding, table: Table) -> Any:
     """Return the median of numbers (of two, the lower), or the most frequent level; None where most is missing."""
-    values = encode.apply(encoding, table[encoding.name], table.name)
+    values = encode.encode_column(encoding, table[encoding.name], table.name)
     present = np.sort(values[~encode.is_missing(encoding, values)])
     if 2 * len(present) < len(values):
         return None
-    if encoding.categorical:
+    if encoding.is_categorical:
         present = present[present >= 0]
         return encoding.levels[int(np.bincount(present).argmax())] if len(present) else None
     if len(present) == 0:
         return None
     middle = present[(len(present) - 1) // 2].item()
-    return encoding.say(middle) if encoding.kind == "datetime" else middle
+    return encoding.format(middle) if encoding.kind == "datetime" else middle

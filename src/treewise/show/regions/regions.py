@@ -261,7 +261,7 @@ def classes_of(trees: Sequence[Tree], models: Sequence[RegionModel], column: Col
         ]
         found |= {key(label): label for label in own}
         if not own and column is not None:
-            numeric, _, labels = encode.classes(column.take(~column.is_missing()))
+            numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
             if numeric and not few_whole_numbers(labels):
                 return ()
             found |= {key(label): label for label in labels}
@@ -273,9 +273,9 @@ def true_answers(column: Column, classes: Sequence[Label]) -> GridAnswers:
     there = np.flatnonzero(~column.is_missing())
     if not classes:
         value = np.full(len(column), np.nan)
-        value[there] = encode.numbers(column.take(there))
+        value[there] = encode.encode_numbers(column.take(there))
         return GridAnswers.of_numbers(value)
-    _, codes, labels = encode.classes(column.take(there))
+    _, codes, labels = encode.encode_classes(column.take(there))
     places = places_of(classes)
     folded = {name.casefold(): place for name, place in places.items()}
     own = [places.get(key(label), folded.get(key(label).casefold(), -1)) for label in labels]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import figure, number, plural, safe
+from treewise._lib.text import format_exact, format_rounded, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
 from treewise.explain.rules.terminal_nodes import conditions, gaps_of
 from treewise.explain.trace import ColumnTrace, Trace
-from treewise.predict.leaf_probabilities import nodes_that_answer
-from treewise.predict.predict import encoded, find_nodes
+from treewise.predict.leaf_probabilities import nodes_with_counts
+from treewise.predict.predict import encode_columns, find_leaves
 from treewise.show.palette import HUES
 from treewise.show.text_tree.condition_text import ConditionText
 from treewise.tree.arrays import LEAF, STOPS
@@ -73,7 +73,7 @@ def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
 def column_facts(encoding: Encoding, asked: bool) -> dict[str, Any]:
     """Return what the page must know to read a value of a column; levels only where the tree asks about them."""
     facts: dict[str, Any] = {"name": safe(encoding.name), "kind": encoding.kind}
-    if encoding.categorical and asked:
+    if encoding.is_categorical and asked:
         facts["levels"] = [safe(level) for level in encoding.levels]
     return {**facts, "unit": encoding.unit} if encoding.unit else facts
 
@@ -103,7 +103,7 @@ def node_facts(tree: Tree) -> dict[str, Any]:
         "stop": stops(tree),
         "words": words,
         "label": a.label.tolist() if tree.task == "classification" else [],
-        "speaks": nodes_that_answer(tree).tolist(),
+        "speaks": nodes_with_counts(tree).tolist(),
         "weight": a.weight.tolist(),
         **statistics(tree),
     }
@@ -195,19 +195,17 @@ def computations(trace: Trace, tree: Tree, rows: bool) -> dict[int, dict[str, An
         lines = [
             {
                 "test": c.words if rows or c.name in asked else test_in_short(c),
-                "gain": figure(c.gain),
+                "gain": format_rounded(c.gain),
                 "won": c.name == chosen,
             }
             for c in best[:12]
         ]
-        said = (
-            f"{plural(at.tried, 'test')} tried in {plural(len(at.columns), 'column')}; impurity {figure(at.impurity)}."
-        )
+        said = f"{plural(at.tried, 'test')} tried in {plural(len(at.columns), 'column')}; impurity {format_rounded(at.impurity)}."
         if at.runner_up is not None and at.margin is not None:
             said += (
                 " The first two are equally good."
                 if at.tie
-                else f" {safe(at.runner_up)} is {figure(at.margin)} behind."
+                else f" {safe(at.runner_up)} is {format_rounded(at.margin)} behind."
             )
         found[node] = {"words": said, "candidates": lines}
     return found
@@ -228,13 +226,13 @@ def test_in_short(column: ColumnTrace) -> str:
 def row_facts(tree: Tree, table: Table, chosen: npt.NDArray[np.int64], sampled: bool) -> dict[str, Any]:
     """Return some rows of a table: their cells as text to be read, and as the tree sees them to be followed."""
     part = table.take(chosen)
-    arrays = encoded(tree, part)
+    arrays = encode_columns(tree, part)
     names = [name for name in (*tree.columns, tree.target.name) if name in table.columns]
     frame = part.to_polars()
     return {
         "columns": [safe(name) for name in names],
         "number": (chosen + 1).tolist(),
-        "node": find_nodes(tree, arrays, len(part)).tolist(),
+        "node": find_leaves(tree, arrays, len(part)).tolist(),
         "texts": [listed_once([cell_text(cell) for cell in frame[name].to_list()]) for name in names],
         "cells": {
             i: listed_once(seen(encoding, values))
@@ -252,7 +250,7 @@ def seen(encoding: Encoding, values: npt.NDArray[Any]) -> list[Any]:
     ['1152921504606846976', None]
     """
     gone = is_missing(encoding, values).tolist()
-    if encoding.categorical:
+    if encoding.is_categorical:
         return [
             None if empty else (int(code) if code >= 0 else UNSEEN) for code, empty in zip(values, gone, strict=True)
         ]
@@ -285,7 +283,7 @@ def cell_text(cell: object) -> str | None:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return None if np.isnan(cell) else number(cell)
+        return None if np.isnan(cell) else format_exact(cell)
     return None if cell is None else safe(cell)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from treewise._lib.result_table import in_html
+from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, legend
 from treewise.tree.tree import Tree
 
@@ -41,27 +41,27 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
         f"default-src 'none'; script-src '{fingerprint(script)}'; style-src '{fingerprint(style)}';"
         " base-uri 'none'; form-action 'none'"
     )
-    menu = "".join(f'<a href="#{section.id}">{in_html(section.title)}</a>' for section in sections)
-    below = "".join(f'<section id="{s.id}"><h2>{in_html(s.title)}</h2>{s.html}</section>' for s in sections)
+    menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
+    below = "".join(f'<section id="{s.id}"><h2>{escape_html(s.title)}</h2>{s.html}</section>' for s in sections)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{in_html(head.title)}</title>
+<title>{escape_html(head.title)}</title>
 <style>{style}</style>
 </head>
 <body>
 <header>
-<h1>{in_html(head.title)}</h1>
+<h1>{escape_html(head.title)}</h1>
 <div class="tools"><button id="theme" type="button" title="Dark or light">◐</button>
 <button id="print" type="button">Print</button></div>
-<p class="facts">{in_html(head.size)} · <strong>{in_html(head.error)}</strong></p>
-<p class="answer">{in_html(head.answer)}</p>
+<p class="facts">{escape_html(head.size)} · <strong>{escape_html(head.error)}</strong></p>
+<p class="answer">{escape_html(head.answer)}</p>
 </header>
 <main>
-{"".join(f'<p class="warn">{in_html(text)}</p>' for text in head.warnings)}
+{"".join(f'<p class="warn">{escape_html(text)}</p>' for text in head.warnings)}
 {WORK.replace("<!--tables-->", TABLES if facts["test"] else "").replace("<!--legend-->", legend(tree))}
 <nav aria-label="Sections">{menu}</nav>
 {below}

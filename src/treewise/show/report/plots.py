@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import in_html
-from treewise._lib.text import clip, count, figure
+from treewise._lib.result_table import escape_html
+from treewise._lib.text import clip, format_count, format_rounded
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
 from treewise.show.palette import UNKNOWN, hue, scale, sure
@@ -50,11 +50,15 @@ def curve_svg(
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = at(1.0, most * share)[1]
         parts.append(f'<path class="tick" d="M{left - 4},{y:.1f}H{left}"/>')
-        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{in_html(write(most * share))}</text>')
+        parts.append(
+            f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{escape_html(write(most * share))}</text>'
+        )
     for value in ticks(min(x), max(x)):
         place = at(value, 0)[0]
         parts.append(f'<path class="tick" d="M{place:.1f},{height - bottom}v4"/>')
-        parts.append(f'<text x="{place:.1f}" y="{height - bottom + 18}" text-anchor="middle">{count(value)}</text>')
+        parts.append(
+            f'<text x="{place:.1f}" y="{height - bottom + 18}" text-anchor="middle">{format_count(value)}</text>'
+        )
     parts.append(f'<text x="{(left + width - right) / 2}" y="{height - 6}" text-anchor="middle">leaves</text>')
     taken: float | None = None  # the height of the last name, which the next must not cover
     for name, kind, values in lines:
@@ -90,7 +94,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
     width, height = LEFT + WIDE + 20, TOP + HIGH + BOTTOM
     label = f"regions over {plane.x.name} and {plane.y.name}"
     parts = [
-        f'<svg class="plot" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{in_html(label)}">'
+        f'<svg class="plot" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{escape_html(label)}">'
     ]
     for area in areas:
         colour, said = colour_of(tree, area.node), f"node {area.node}: {answer_of(tree, area.node)}"
@@ -99,7 +103,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
             size = f'width="{at(plane.x, x1) - left:.1f}" height="{at(plane.y, y0) - top:.1f}"'
             box = f'x="{left:.1f}" y="{top:.1f}" {size}'
             link = f'data-leaf="{area.node}"'
-            parts.append(f'<rect class="area" {link} {box} fill="{colour}"><title>{in_html(said)}</title></rect>')
+            parts.append(f'<rect class="area" {link} {box} fill="{colour}"><title>{escape_html(said)}</title></rect>')
     for axis in plane.axes:
         parts += axis_parts(tree, axis, axis is plane.x, lambda value, axis=axis: at(axis, value))  # type: ignore[misc]
     if rows is not None:
@@ -113,14 +117,14 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
 def scattered(axis: PlaneAxis, which: int, table: Table) -> npt.NDArray[np.float64]:
     """Return where rows lie on an axis; on one of levels beside each other, for they would cover each other."""
     places = axis.places(table)
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         places = places + 0.6 * (np.arange(len(places)) * STEPS[which] % 1 - 0.5)
     return places
 
 
 def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], float]) -> list[str]:
     """Write an axis: its name, its ends and its thresholds, or its levels; what would lie too near is left out."""
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         marks = [(float(i), clip(level, LONGEST, "…")) for i, level in enumerate(axis.encoding.levels)]
     else:
         first = [*thresholds(tree, axis), *axis.reach]
@@ -138,11 +142,11 @@ def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], 
         taken.append((place, reach))
         if across:
             parts.append(f'<path class="tick" d="M{place:.1f},{last}v4"/>')
-            parts.append(f'<text x="{place:.1f}" y="{last + 18}" text-anchor="middle">{in_html(text)}</text>')
+            parts.append(f'<text x="{place:.1f}" y="{last + 18}" text-anchor="middle">{escape_html(text)}</text>')
         else:
             parts.append(f'<path class="tick" d="M{LEFT - 4},{place:.1f}h4"/>')
-            parts.append(f'<text x="{LEFT - 8}" y="{place + 4:.1f}" text-anchor="end">{in_html(text)}</text>')
-    name = in_html(clip(axis.name, 2 * LONGEST, "…"))
+            parts.append(f'<text x="{LEFT - 8}" y="{place + 4:.1f}" text-anchor="end">{escape_html(text)}</text>')
+    name = escape_html(clip(axis.name, 2 * LONGEST, "…"))
     middle = TOP + HIGH / 2
     turned = f'transform="translate(14,{middle}) rotate(-90)" text-anchor="middle"'
     flat = f'x="{LEFT + WIDE / 2}" y="{last + 42}" text-anchor="middle"'
@@ -151,7 +155,7 @@ def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], 
 
 def axis_number(encoding: Encoding, value: float | int) -> str:
     """Write a number of a column in five digits; a date as it is."""
-    return encoding.say(value) if encoding.kind == "datetime" else figure(float(value))
+    return encoding.format(value) if encoding.kind == "datetime" else format_rounded(float(value))
 
 
 def colour_of(tree: Tree, node: int) -> str:
@@ -167,4 +171,4 @@ def colour_of(tree: Tree, node: int) -> str:
 def answer_of(tree: Tree, node: int) -> str:
     """Say what a node predicts."""
     prediction = tree.prediction(node)
-    return figure(prediction) if isinstance(prediction, float) else str(prediction)
+    return format_rounded(prediction) if isinstance(prediction, float) else str(prediction)

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.result_table import ColumnSpec, ResultTable, in_html
-from treewise._lib.text import count, figure, number, percent, plural, rough_percent, safe
-from treewise.data.encoding import Encoding, is_missing
-from treewise.data.encoding import apply as encode_column
+from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
+from treewise._lib.text import format_count, format_exact, format_percent, format_rounded, format_share, plural, safe
+from treewise.data.encoding import Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.errors import DataError
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
@@ -63,14 +62,16 @@ def answer_in_words(tree: Tree) -> str:
         if len(known) < 2:
             return first_question(tree)
         low, high = min(known, key=lambda i: a.value[i]), max(known, key=lambda i: a.value[i])
-        ends = [f"{figure(float(a.value[node]))} where {tree.words(node)}" for node in (high, low)]
+        ends = [f"{format_rounded(float(a.value[node]))} where {tree.condition(node)}" for node in (high, low)]
         return f"{safe(tree.target.name)} is on average {', '.join(ends)}."
     if a.rows[0] == 0:
         return first_question(tree)
     if len(tree.classes) == 2:
         return two_classes_in_words(tree, [node for node in below if a.rows[node]])
     parts = [
-        f"where {tree.words(node)}, {how_often(tree, node)} {said(tree, node)}" for node in below[:3] if a.rows[node]
+        f"where {tree.condition(node)}, {how_often(tree, node)} {said(tree, node)}"
+        for node in below[:3]
+        if a.rows[node]
     ]
     more = f"; and {plural(len(below) - 3, 'branch', 'branches')} more" if len(below) > 3 else ""
     return f"{safe(tree.target.name)}: {'; '.join(parts)}{more}."
@@ -87,13 +88,13 @@ def two_classes_in_words(tree: Tree, below: Sequence[int]) -> str:
     rate = {node: float(tree.probabilities(node)[1]) for node in below}
     high, low = max(rate, key=lambda i: rate[i]), min(rate, key=lambda i: rate[i])
     most, least = rate[high], rate[low]
-    others = "of the others" if tree.words(low).endswith(" otherwise") else f"of those with {tree.words(low)}"
-    share = f"Of the rows with {tree.words(high)}, {rough_percent(most)} % are {positive}"
+    others = "of the others" if tree.condition(low).endswith(" otherwise") else f"of those with {tree.condition(low)}"
+    share = f"Of the rows with {tree.condition(high)}, {format_share(most)} % are {positive}"
     if least == 0:
         return f"{share}; {others}, none."
     if most / least < 1.15:
-        return f"{share}; {others}, {rough_percent(least)} %."
-    return f"{share}: {figure(round(most / least, 1))} times as many as {others}, {rough_percent(least)} %."
+        return f"{share}; {others}, {format_share(least)} %."
+    return f"{share}: {format_rounded(round(most / least, 1))} times as many as {others}, {format_share(least)} %."
 
 
 def how_often(tree: Tree, node: int) -> str:
@@ -105,9 +106,9 @@ def said(tree: Tree, node: int) -> str:
     """Say what a node predicts, and how sure it is."""
     prediction = tree.prediction(node)
     if tree.task == "regression":
-        return "nothing" if prediction is None else figure(float(prediction))
+        return "nothing" if prediction is None else format_rounded(float(prediction))
     share = tree.probabilities(node).max() if tree.arrays.weight[node] else None
-    return safe(prediction) + ("" if share is None else f" ({rough_percent(float(share))} %)")
+    return safe(prediction) + ("" if share is None else f" ({format_share(float(share))} %)")
 
 
 def error_line(tree: Tree, test: Evaluation | None) -> str:
@@ -117,13 +118,13 @@ def error_line(tree: Tree, test: Evaluation | None) -> str:
         return f"{known} (on the rows it was grown on; no test table was given)" if known else "no error is known"
     if isinstance(test, RegressionEvaluation):
         base = test.baseline_rmse
-        against = "" if base is None else f", against {figure(base)} without a tree"
-        return f"test RMSE {figure(test.rmse)}{against}"
+        against = "" if base is None else f", against {format_rounded(base)} without a tree"
+        return f"test RMSE {format_rounded(test.rmse)}{against}"
     assert isinstance(test, ClassificationEvaluation)
     low, high = test.interval
-    error = f"test error {rough_percent(test.error)} % [{percent(low)}, {percent(high)}]"
+    error = f"test error {format_share(test.error)} % [{format_percent(low)}, {format_percent(high)}]"
     base = test.baseline_error
-    return error + ("" if base is None else f', always "{safe(test.majority)}": {rough_percent(base)} %')
+    return error + ("" if base is None else f', always "{safe(test.majority)}": {format_share(base)} %')
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -131,36 +132,36 @@ def error_line(tree: Tree, test: Evaluation | None) -> str:
 
 def table_html(sheet: ResultTable, link: int | None = None) -> str:
     """Return a sheet as an HTML table without any style; ``link`` is the column that holds a node's number."""
-    shown = [i for i, heading in enumerate(sheet.headings) if heading.only != "data"]
-    heads = [sheet.headings[i] for i in shown]
+    shown = [i for i, heading in enumerate(sheet.columns) if heading.only != "data"]
+    heads = [sheet.columns[i] for i in shown]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
-        classes = (' class="number"' if heading.right else "" for heading in heads)
-        return "".join(f"<{tag}{kind}>{in_html(text)}</{tag}>" for kind, text in zip(classes, texts, strict=True))
+        classes = (' class="number"' if heading.is_right_aligned else "" for heading in heads)
+        return "".join(f"<{tag}{kind}>{escape_html(text)}</{tag}>" for kind, text in zip(classes, texts, strict=True))
 
-    parts = [f"<p>{in_html(text)}</p>" for text in sheet.above]
-    rows = sheet.rows if sheet.most is None else sheet.rows[: sheet.most]
+    parts = [f"<p>{escape_html(text)}</p>" for text in sheet.above]
+    rows = sheet.rows if sheet.max_rows is None else sheet.rows[: sheet.max_rows]
     body = []
     for row in rows:
-        line = cells("td", [sheet.headings[i].said(row[i]) for i in shown])
+        line = cells("td", [sheet.columns[i].format_cell(row[i]) for i in shown])
         if link is not None:  # a number that can be pressed stands for the line
             node = int(row[link])
             line = line.replace(
                 f">{node}<", f'><button type="button" class="small" data-leaf="{node}">{node}</button><', 1
             )
         body.append(f"<tr>{line}</tr>")
-    table = f"<thead><tr>{cells('th', [h.head for h in heads])}</tr></thead><tbody>{''.join(body)}</tbody>"
+    table = f"<thead><tr>{cells('th', [h.heading for h in heads])}</tr></thead><tbody>{''.join(body)}</tbody>"
     parts.append(f'<div class="scroll"><table>{table}</table></div>')
     left = len(sheet.rows) - len(rows)
-    more = [f"… {plural(left, f'more {sheet.of}')}"] if left else []
-    return "".join([*parts, *(f'<p class="quiet">{in_html(text)}</p>' for text in [*more, *sheet.below])])
+    more = [f"… {plural(left, f'more {sheet.row_name}')}"] if left else []
+    return "".join([*parts, *(f'<p class="quiet">{escape_html(text)}</p>' for text in [*more, *sheet.below])])
 
 
 def rules_section(tree: Tree) -> ReportSection:
     """List the rules, the ones with most rows first; a line leads to its leaf."""
     found = tree.rules()
-    sheet = replace(found.sheet(), most=MOST_RULES)
-    node = next(i for i, heading in enumerate(sheet.headings) if heading.name == "node")
+    sheet = replace(found.result_table(), max_rows=MOST_RULES)
+    node = next(i for i, heading in enumerate(sheet.columns) if heading.name == "node")
     return ReportSection("rules", "Rules", table_html(sheet, node))
 
 
@@ -176,12 +177,14 @@ def columns_section(tree: Tree, table: Table | None) -> ReportSection:
         ColumnSpec("column"),
         ColumnSpec("kind"),
         ColumnSpec("values"),
-        ColumnSpec("missing", "whole"),
-        ColumnSpec("questions", "whole", title="asked about"),
+        ColumnSpec("missing", "count"),
+        ColumnSpec("questions", "count", title="asked about"),
     )
     about = () if table is None else (f"{safe(table.name)}: {plural(len(table), 'row')}.",)
     return ReportSection(
-        "columns", "Columns", table_html(ResultTable("", headings, rows, above=about, of="column", most=MOST_COLUMNS))
+        "columns",
+        "Columns",
+        table_html(ResultTable("", headings, rows, above=about, row_name="column", max_rows=MOST_COLUMNS)),
     )
 
 
@@ -209,12 +212,12 @@ def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
     known = values[~gone]
     if not len(known):
         return len(values), ""
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         ends = [axis_number(encoding, end.item()) for end in (known.min(), known.max())]
         return int(gone.sum()), " to ".join(ends)
     levels, many = np.unique(known[known >= 0], return_counts=True)
     order = [i for i in np.argsort(-many, kind="stable")[:4].tolist() if many[i] >= FEWEST]
-    often = ", ".join(f"{safe(encoding.levels[levels[i]])} {count(int(many[i]))}" for i in order)
+    often = ", ".join(f"{safe(encoding.levels[levels[i]])} {format_count(int(many[i]))}" for i in order)
     left = len(levels) - len(order)
     more = [f"{left:,} more" if order else plural(left, "level")] if left else []
     return int(gone.sum()), ", ".join([*([often] if often else []), *more])
@@ -235,7 +238,7 @@ def errors_section(test: Evaluation | None, training: Evaluation | None) -> Repo
 
 def in_html_lines(text: str) -> str:
     """Escape a text of several lines."""
-    return "\n".join(in_html(line) for line in text.splitlines())
+    return "\n".join(escape_html(line) for line in text.splitlines())
 
 
 def importances_section(tree: Tree, test: Table | None) -> ReportSection:
@@ -243,18 +246,20 @@ def importances_section(tree: Tree, test: Table | None) -> ReportSection:
     try:
         found = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
-        return ReportSection("importance", "Importance", f'<p class="quiet">{in_html(str(error))}</p>')
+        return ReportSection("importance", "Importance", f'<p class="quiet">{escape_html(str(error))}</p>')
     return ReportSection(
-        "importance", "Importance", "".join(f"<p>{in_html(s.title)}</p>{table_html(s)}" for s in found.sheets())
+        "importance",
+        "Importance",
+        "".join(f"<p>{escape_html(s.title)}</p>{table_html(s)}" for s in found.result_tables()),
     )
 
 
 def made_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
     """Say how the tree was made: every step with its parameters, versions, the data's fingerprint."""
     steps = [in_words(step) for step in tree.history] or ["written by hand"]
-    items = "".join(f"<li>{in_html(step)}</li>" for step in steps)
-    rest = "".join(f"<tr><th>{in_html(head)}</th><td>{in_html(text)}</td></tr>" for head, text in lines)
-    notes = "".join(f"<li>{in_html(note)}</li>" for note in tree.notes)
+    items = "".join(f"<li>{escape_html(step)}</li>" for step in steps)
+    rest = "".join(f"<tr><th>{escape_html(head)}</th><td>{escape_html(text)}</td></tr>" for head, text in lines)
+    notes = "".join(f"<li>{escape_html(note)}</li>" for note in tree.notes)
     noted = f"<h3>Notes</h3><ul>{notes}</ul>" if notes else ""
     return ReportSection("made", "How it was made", f"<ol>{items}</ol><table>{rest}</table>{noted}")
 
@@ -273,12 +278,14 @@ def size_section(tree: Tree, found: CpTable) -> ReportSection | None:
     if held:
         lines.append(("cross-validated", "two", [float(row.xerror or 0.0) * found.root_error for row in rows]))
     shares = tree.task == "classification" and found.counted == "errors"
-    picture = curve_svg(leaves, lines, (lambda error: f"{percent(error)} %") if shares else figure, found.chosen)
+    picture = curve_svg(
+        leaves, lines, (lambda error: f"{format_percent(error)} %") if shares else format_rounded, found.chosen
+    )
     how = "and by cross-validation" if held else "on the training rows alone, which always favours the larger tree"
     said = f"The error of the trees nested in this one, {how}. Splits that change no error are left out."
     if training_error(tree) is None:
         return None
-    return ReportSection("size", "Size", f"<p>{in_html(said)}</p>{picture}")
+    return ReportSection("size", "Size", f"<p>{escape_html(said)}</p>{picture}")
 
 
 def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> ReportSection | None:
@@ -294,7 +301,9 @@ def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Rep
     held = [f"{safe(name)} = {held_in_words(plane.held[name])}" for name in met]
     where = f" where {', '.join(held)} (the most frequent or middle value)" if held else ""
     said = f"What is predicted over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
-    return ReportSection("regions", "Regions", f"<p>{in_html(said)}</p>{regions_svg(tree, plane, areas, table, rows)}")
+    return ReportSection(
+        "regions", "Regions", f"<p>{escape_html(said)}</p>{regions_svg(tree, plane, areas, table, rows)}"
+    )
 
 
 def held_in_words(value: float | str | None) -> str:
@@ -305,7 +314,7 @@ def held_in_words(value: float | str | None) -> str:
     """
     if value is None:
         return "missing"
-    return safe(value) if isinstance(value, str) else number(value)
+    return safe(value) if isinstance(value, str) else format_exact(value)
 
 
 def legend(tree: Tree) -> str:
@@ -316,7 +325,7 @@ def legend(tree: Tree) -> str:
         )
     patch = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" fill="{}"/></svg>'
     items = [
-        f"<span>{patch.format(hue(i))} {in_html(safe(label))}</span>"
+        f"<span>{patch.format(hue(i))} {escape_html(safe(label))}</span>"
         for i, label in enumerate(tree.classes[:MOST_CLASSES])
     ]
     more = len(tree.classes) - MOST_CLASSES

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import clip, display_width, figure
+from treewise._lib.text import clip, display_width, format_rounded
 from treewise.formats.text_format.notation import write_label
 from treewise.show.text_tree.condition_text import counted
 from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
@@ -68,7 +68,7 @@ class DistributionBars:
 
     def _named(self, paint: Paint) -> str:
         if self.regression:
-            low, high = map(figure, self.scale)
+            low, high = map(format_rounded, self.scale)
             sign = self.inside + self.at + self.inside
             if self.samples is not None:
                 sign = self.heights[2] + self.heights[-2] + self.heights[2]

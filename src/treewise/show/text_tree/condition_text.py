@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import clip, count, display_width
+from treewise._lib.text import clip, display_width, format_count
 from treewise.data.encoding import Encoding
 from treewise.formats.text_format.notation import write_level, write_name, write_ordered_level
 from treewise.tree.splits import Ordinal, Split, Subset
@@ -111,7 +111,7 @@ class ConditionText:
         if not self.counted:
             return missing != 0
         if self.weighted:
-            weights = [float(count(w).replace(",", "")) for w in weights]
+            weights = [float(format_count(w).replace(",", "")) for w in weights]
         return missing != weights.index(max(weights))
 
     def _write(self, column: int, ordered: bool) -> _Written:
@@ -165,9 +165,9 @@ class _Written:
         """Let the split say all its branches."""
         branches = range(split.n_branches)
         if self.plain:
-            return [split.words(branch, self.encoding) for branch in branches]
+            return [split.condition(branch, self.encoding) for branch in branches]
         disguised = self._disguise(split)
-        said = (disguised.words(branch, self.encoding) for branch in branches)
+        said = (disguised.condition(branch, self.encoding) for branch in branches)
         return [re.sub(r"⟦(\d+)⟧", lambda m: self.written[int(m[1])], words) for words in said]
 
     def _disguise(self, split: Split) -> Split:

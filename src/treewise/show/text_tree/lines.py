@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewise._lib.text import figure, plural
+from treewise._lib.text import format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label
 from treewise.show.text_tree.condition_text import ConditionText
 from treewise.show.text_tree.folding import CONTINUES, FoldedTree, TextView
@@ -140,7 +140,9 @@ class LinePrinter:
             return TreeLine(None, lead, f"{many}, all {same}", f"{self.glyphs.arrow} {same}")
         if tree.task == "regression":
             values = tree.arrays.value[leaves]
-            return TreeLine(None, lead, f"{many}, {figure(np.nanmin(values))} to {figure(np.nanmax(values))}")
+            return TreeLine(
+                None, lead, f"{many}, {format_rounded(np.nanmin(values))} to {format_rounded(np.nanmax(values))}"
+            )
         labels, times = np.unique(tree.arrays.label[leaves], return_counts=True)
         commonest = np.argsort(-times, kind="stable")[:3]
         named = [i for i in commonest if labels[i] >= 0]
@@ -157,5 +159,5 @@ class LinePrinter:
         if prediction is None:
             return UNKNOWN
         if self.tree.task == "regression":
-            return figure(float(prediction))
+            return format_rounded(float(prediction))
         return write_label(prediction, self.speaker.ascii)

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import clip, count, figure, percent, plural, rough_percent
-from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
+from treewise._lib.text import clip, format_count, format_percent, format_rounded, format_share, plural
+from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, sort_labels, write_label
 from treewise.show.text_tree.condition_text import counted, weighted
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -77,15 +77,15 @@ class NumberColumns:
             if node is None:
                 rows.append([])
                 continue
-            cells = [count(self.rows[node])] + [count(self.weight[node])] * self.weighted
+            cells = [format_count(self.rows[node])] + [format_count(self.weight[node])] * self.weighted
             if not self.only_rows:
                 cells += [spread[i]] if self.regression else self._of_classes(node)
             rows.append(cells)
         return rows
 
     def _of_classes(self, node: int) -> list[str]:
-        share = self.nothing if math.isnan(self.share[node]) else percent(self.share[node])
-        counts = [count(weight) for weight in class_weights(self.tree, node).tolist()] if self.listed else []
+        share = self.nothing if math.isnan(self.share[node]) else format_percent(self.share[node])
+        counts = [format_count(weight) for weight in class_weights(self.tree, node).tolist()] if self.listed else []
         return [*counts[1:], share] if self.two else counts or [share]
 
     def name_the_classes(self) -> bool:
@@ -97,7 +97,7 @@ class NumberColumns:
             return not self.two or tree.classes[0] in predicted
         if not self.shown and are_values(tree.classes):
             return False  # without their line they would be taken for values
-        return label_order(predicted) == tree.classes
+        return sort_labels(predicted) == tree.classes
 
 
 def class_weights(tree: Tree, node: int) -> npt.NDArray[np.float64]:
@@ -143,7 +143,7 @@ def alike(values: Sequence[float], nothing: str = "–") -> list[str]:
             break
         decimals = again
     if decimals is None:
-        return [nothing if math.isnan(value) else figure(value) for value in values]
+        return [nothing if math.isnan(value) else format_rounded(value) for value in values]
     while decimals and all(value != value or round(value, decimals - 1) == value for value in rounded):
         decimals -= 1
     return [nothing if math.isnan(value) else f"{value + 0.0:,.{decimals}f}" for value in rounded]
@@ -222,12 +222,12 @@ def error_in_words(tree: Tree) -> list[str]:
         return []
     what = "weighted training" if weighted(tree) else "training"
     if tree.task == "regression":
-        return [f"{what} {'MAE' if tree.criterion == 'absolute_error' else 'RMSE'} {figure(error)}"]
-    said = rough_percent(error)
+        return [f"{what} {'MAE' if tree.criterion == 'absolute_error' else 'RMSE'} {format_rounded(error)}"]
+    said = format_share(error)
     if said != "<0.1":
         return [f"{what} error {said} %"]
     wrong, total = weight_wrong(tree)
-    much = f"{count(wrong)} of {plural(int(total), 'row')}"
+    much = f"{format_count(wrong)} of {plural(int(total), 'row')}"
     if weighted(tree):
-        much = f"weight {count(wrong)} of {count(total)}"
+        much = f"weight {format_count(wrong)} of {format_count(total)}"
     return [f"{what} error {said} % ({much})"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from treewise._lib.text import clip, count, plural
+from treewise._lib.text import clip, format_count, plural
 from treewise.errors import Call, Message, Param, ParameterError, PythonOnly
 from treewise.formats.text_format.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 from treewise.show.text_tree.bars import DistributionBars, Paint, unpainted
@@ -140,7 +140,7 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
     if counted(tree):
         facts.append(plural(rows, "row"))
     if weighted(tree):
-        facts.append(f"weight {count(float(tree.arrays.weight[0]))}")
+        facts.append(f"weight {format_count(float(tree.arrays.weight[0]))}")
     facts += [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
     line = f" {ASCII.dot if plain else UNICODE.dot} ".join(facts)
     return "\n".join([line, *remarks(tree)])

@@ -59,7 +59,7 @@ class Region:
     >>> region = region_of(tree, 5)
     >>> print(region)
     (GPA = 3.7 or missing) and (Published = no or missing) and University = top20
-    >>> region.words(or_missing=False)
+    >>> region.describe(or_missing=False)
     ('GPA = 3.7', 'Published = no', 'University = top20')
     >>> region.member()
     {'GPA': '3.7', 'Published': 'no', 'University': 'top20'}
@@ -116,7 +116,7 @@ class Region:
             self.encodings[i].name: some_cell(c, self.encodings[i], self.na_values) for i, c in self.conditions.items()
         }
 
-    def words(self, or_missing: bool = True, or_unseen: bool = True) -> tuple[str, ...]:
+    def describe(self, or_missing: bool = True, or_unseen: bool = True) -> tuple[str, ...]:
         """Say the region, one condition a column; columns that turn out free are left out.
 
         ``or_missing`` and ``or_unseen`` say where missing values and never-seen levels may be beside others; where
@@ -126,7 +126,7 @@ class Region:
         return tuple(say(c, e, or_missing, or_unseen) for e, c in columns if not is_free(c, e))
 
     def __str__(self) -> str:
-        said, bare = self.words(), self.words(or_missing=False, or_unseen=False)
+        said, bare = self.describe(), self.describe(or_missing=False, or_unseen=False)
         if len(said) == 1:
             return said[0]
         return " and ".join(a if a == b else f"({a})" for a, b in zip(said, bare, strict=True)) or "all rows"
@@ -174,6 +174,6 @@ def cell_value(encoding: Encoding, cell: Any, na_values: tuple[str, ...] = ()) -
     (1, 1.5)
     """
     column = read([{encoding.name: cell}], na_values=na_values, name="the row")[encoding.name]
-    values = encode.apply(encoding, column, "the row")
+    values = encode.encode_column(encoding, column, "the row")
     value: Any = values.tolist()[0]
     return None if encode.is_missing(encoding, values)[0] else value

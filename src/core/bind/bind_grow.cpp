@@ -1,0 +1,214 @@
+// For Python: what growing needs, checked, and a grown tree's arrays.
+//
+// Signatures are contracts: types, dimensions and contiguity are checked here, once, by nanobind; shapes that must go
+// together are checked below. Columns are looked at where they lie, whatever their stride.
+
+#include "bind/python.hpp"
+#include "grow/grow.hpp"
+#include "tree/predict.hpp"
+
+namespace treewise {
+namespace {
+
+// Looks at the array without copying it; returns whether it is of this type.
+template <class T>
+bool look_at(ColumnArray& c, ValueType type) {
+    Strided<T> array;
+    if (!nb::try_cast(c.keep, array, false)) return false;
+    c.column.data = array.data();
+    c.column.type = type;
+    c.column.stride = array.stride(0) * static_cast<int64_t>(sizeof(T));
+    c.size = static_cast<int64_t>(array.size());
+    return true;
+}
+
+void check_codes(const ColumnArray& c) {
+    const auto codes = c.column.view<int32_t>();
+    bool bad = false;  // without a way out of the loop: it is several times faster
+    for (int64_t r = 0; r < c.size; ++r) bad |= codes[r] >= c.column.n_levels || codes[r] < kUnseen;
+    if (bad) throw nb::value_error("code out of range");
+}
+
+ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+    ColumnArray c;
+    c.keep = array;
+    c.column.n_levels = n_levels;
+    for (int k : kinds) c.column.kinds.push_back(static_cast<Kind>(k));
+    if (!look_at<float>(c, ValueType::f32) && !look_at<double>(c, ValueType::f64) &&
+        !look_at<int64_t>(c, ValueType::i64) && !look_at<int32_t>(c, ValueType::code))
+        throw nb::type_error("a column must be a one-dimensional float32, float64, int64 or int32 array");
+    if (c.column.is_code()) check_codes(c);
+    return c;
+}
+
+// Takes the array if it is of this type, and says how long it is; -1 if it is not.
+template <class T>
+int64_t take(const nb::object& given, const T*& data) {
+    Array<T> array;
+    if (!nb::try_cast(given, array, false)) return -1;
+    data = array.data();
+    return static_cast<int64_t>(array.size());
+}
+
+TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes, int scale,
+                         int weight_scale, std::optional<int> top) {
+    Target t;
+    t.n_rows = n_classes == 0 ? take(y, t.y) : n_classes > 256 ? take(y, t.label.wide) : take(y, t.label.bytes);
+    if (t.n_rows < 0) throw nb::type_error("y must be int64 numbers, or class numbers: uint8 up to 256, else int32");
+    if (static_cast<int64_t>(weight.size()) != t.n_rows ||
+        (n_classes == 0 && static_cast<int64_t>(raw.size()) != t.n_rows))
+        throw nb::value_error("lengths differ");
+    for (int64_t r = 0; n_classes && r < t.n_rows; ++r) {
+        const int32_t label = t.label[static_cast<size_t>(r)];
+        if (label < 0 || label >= n_classes) throw nb::value_error("class out of range");
+    }
+    t.raw = raw.data();
+    t.weight = {reinterpret_cast<const std::byte*>(weight.data()), weight.stride(0) * int64_t{sizeof(int64_t)}};
+    t.n_classes = n_classes, t.scale = scale, t.weight_scale = weight_scale, t.top = top.value_or(kAllFit);
+    return {y, raw, weight, t};
+}
+
+// (low, high) of each column, as numbers of the type its cuts have; None where there are none.
+nb::list to_list(const std::vector<Quartiles>& quartiles, const std::vector<Column>& columns) {
+    nb::list out;
+    for (size_t c = 0; c < columns.size(); ++c) {
+        const auto [low, high] = quartiles[c];
+        if (low == kNoKey)
+            out.append(nb::none());
+        else if (columns[c].is_number())
+            out.append(nb::make_tuple(number_of(low), number_of(high)));
+        else
+            out.append(nb::make_tuple(integer_of(low), integer_of(high)));
+    }
+    return out;
+}
+
+nb::object quartiles(const std::vector<ColumnArray*>& columns, Strided<int64_t> weight) {
+    const auto n_rows = static_cast<int64_t>(weight.size());
+    const std::vector<Column> seen = views(columns, n_rows);
+    const View<int64_t> weights{reinterpret_cast<const std::byte*>(weight.data()),
+                                weight.stride(0) * int64_t{sizeof(int64_t)}};
+    std::optional<std::function<void(double)>> silent;
+    std::vector<Quartiles> found;
+    {
+        nb::gil_scoped_release no_python;
+        bool unit = true;
+        for (int64_t r = 0; r < n_rows; ++r) unit = unit && weights[static_cast<size_t>(r)] == 1;
+        const Monitor look = monitor(silent);
+        Crew crew(workers());
+        found = find_quartiles(seen, weights, n_rows, unit, crew, [&] { look(1.0); });
+    }
+    return to_list(found, seen);
+}
+
+nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
+                   std::optional<std::function<void(double)>> progress) {
+    const std::vector<Column> seen = views(columns, target.target.n_rows);
+    Nodes nodes;
+    {
+        nb::gil_scoped_release no_python;
+        nodes = grow(seen, target.target, settings, monitor(progress));
+    }
+    const nb::list quartiles = settings.quartiles ? to_list(nodes.quartiles, seen) : nb::list();
+    nb::dict out = to_dict(std::move(nodes));
+    if (settings.quartiles) out["quartiles"] = quartiles;
+    return out;
+}
+
+}  // namespace
+
+nb::dict to_dict(Nodes&& n) {
+    nb::dict out;
+    const auto put = [&](const char* name, auto& values) { out[name] = to_numpy(std::move(values)); };
+    put("parent", n.parent);
+    put("kind", n.kind);
+    put("column", n.column);
+    put("cut", n.cut);
+    put("cut_int", n.cut_int);
+    put("missing", n.missing);
+    put("other", n.other);
+    put("code_start", n.code_start);
+    put("codes", n.codes);
+    put("stop", n.stop);
+    put("rows", n.rows);
+    put("missing_rows", n.missing_rows);
+    put("weight", n.weight);
+    put("impurity", n.impurity);
+    put("gain", n.gain);
+    put("label", n.label);
+    put("count_start", n.count_start);
+    put("count_class", n.count_class);
+    put("count_weight", n.count_weight);
+    put("value", n.value);
+    put("spread", n.spread);
+    return out;
+}
+
+void bind_growing(nb::module_& m) {
+    nb::class_<ColumnArray>(m, "Column", "One encoded column and the split kinds it may be tested by.")
+        .def(
+            "__init__",
+            [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+                new (self) ColumnArray(make_column(array, n_levels, kinds));
+            },
+            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
+
+    nb::enum_<Criterion>(m, "Criterion")
+        .value("entropy", Criterion::entropy)
+        .value("gini", Criterion::gini)
+        .value("error", Criterion::error)
+        .value("squared_error", Criterion::squared_error)
+        .value("absolute_error", Criterion::absolute_error)
+        .value("poisson", Criterion::poisson);
+    nb::enum_<Rule>(m, "Rule").value("gain", Rule::gain).value("ratio", Rule::ratio).value("c45", Rule::c45);
+
+    nb::class_<Tuning>(m, "Tuning", "How the work is done, never what comes out; for tests.")
+        .def(nb::init<>())
+        .def_rw("plain", &Tuning::plain)
+        .def_rw("bounds", &Tuning::bounds)
+        .def_rw("drawn", &Tuning::drawn)
+        .def_rw("drawn_rows", &Tuning::drawn_rows)
+        .def_rw("subtract", &Tuning::subtract)
+        .def_rw("cluster_cells", &Tuning::cluster_cells)
+        .def_rw("cluster_rows", &Tuning::cluster_rows)
+        .def_rw("counted_rows", &Tuning::counted_rows);
+
+    nb::class_<Settings>(m, "Settings", "What steers growth; settings.py fills it.")
+        .def(nb::init<>())
+        .def_rw("criterion", &Settings::criterion)
+        .def_rw("rule", &Settings::rule)
+        .def_rw("by_branches", &Settings::by_branches)
+        .def_rw("missing_branch", &Settings::missing_branch)
+        .def_rw("empty_from_root", &Settings::empty_from_root)
+        .def_rw("random_ties", &Settings::random_ties)
+        .def_rw("random_cuts", &Settings::random_cuts)
+        .def_rw("max_features", &Settings::max_features)
+        .def_rw("seed", &Settings::seed)
+        .def_rw("max_depth", &Settings::max_depth)
+        .def_rw("max_leaf_nodes", &Settings::max_leaf_nodes)
+        .def_rw("min_samples_split", &Settings::min_samples_split)
+        .def_rw("min_samples_leaf", &Settings::min_samples_leaf)
+        .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
+        .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
+        .def_rw("accuracy_over", &Settings::accuracy_over)
+        .def_rw("accuracy_under", &Settings::accuracy_under)
+        .def_rw("n_jobs", &Settings::n_jobs)
+        .def_rw("quartiles", &Settings::quartiles)
+        .def_rw("tuning", &Settings::tuning);
+
+    nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
+        .def(
+            "__init__",
+            [](TargetArrays* self, nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes,
+               int scale, int weight_scale, std::optional<int> top) {
+                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale, top));
+            },
+            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "top"_a = nb::none());
+
+    m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
+          "Grow a tree; returns its nodes as flat arrays, and the columns' quartiles if the settings ask for them.");
+    m.def("quartiles", &quartiles, "columns"_a, "weight"_a,
+          "The lower and the upper quartile of each column of numbers; None for others, and where no row has a value.");
+}
+
+}  // namespace treewise

@@ -1,0 +1,93 @@
+// What the files that know Python share (bind*.cpp): how arrays come in and go out, and Ctrl-C.
+//
+// Arrays are looked at where they lie, never copied on the way in; a `keep` holds them alive while the core works, with
+// the interpreter's lock released. One function a subject adds its names to the module (bind/module.cpp calls them
+// all).
+
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "problem/problem.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace treewise {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A column as Python hands it over; `keep` holds its array alive.
+struct ColumnArray {
+    Column column;
+    nb::object keep;
+    int64_t size = 0;
+};
+
+template <class T>
+using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
+
+// The columns as the core takes them; to predict, those that the tree does not ask for may be empty.
+inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_lack = false) {
+    std::vector<Column> out;
+    for (const ColumnArray* c : columns) {
+        if (!c) throw nb::type_error("a column is None");
+        const bool asked = c->size > 0 || !may_lack;
+        if (asked && c->size != n_rows) throw nb::value_error("columns differ in length");
+        out.push_back(c->column);
+    }
+    return out;
+}
+
+// Looks at most every 50 ms whether the user pressed Ctrl-C, and tells the progress callback how far we are.
+inline Monitor monitor(std::optional<std::function<void(double)>>& progress) {
+    auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+    return [last, &progress](double done) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - *last < std::chrono::milliseconds(50)) return;
+        *last = now;
+        nb::gil_scoped_acquire python;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (progress) (*progress)(done);
+    };
+}
+
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+// The target as Python hands it over (treewise/problem).
+struct TargetArrays {
+    nb::object y;
+    Array<double> raw;
+    Strided<int64_t> weight;
+    Target target;
+};
+
+inline int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+struct Nodes;
+nb::dict to_dict(Nodes&& nodes);  // as nodes.py (Arrays) names them
+
+void bind_growing(nb::module_& m);   // bind/bind_grow.cpp: columns, target, settings → a tree
+void bind_trees(nb::module_& m);     // bind/bind_tree.cpp: a finished tree and rows
+void bind_forests(nb::module_& m);   // bind/bind_forest.cpp: many trees
+void bind_boosting(nb::module_& m);  // bind/bind_boosting.cpp: stumps on weights that change, rounds of boosting
+void bind_pruning(nb::module_& m);   // bind/bind_prune.cpp: sums from the leaves up
+void bind_voting(nb::module_& m);    // bind/bind_forest_predict.cpp: many trees and rows
+
+}  // namespace treewise

@@ -1,0 +1,60 @@
+// How good could a cut inside a bin be, whatever the order of its rows? A bound that no such cut exceeds.
+//
+// Left L and right R are the statistics of what lies beside the bin B; a cut sends a part b of B to the left and the
+// rest to the right. φ is the score of a side (criteria/approx_impurity.hpp): convex, and φ(x + y) <= φ(x) + φ(y).
+//
+//   any criterion   φ(L + b) + φ(R + B − b) <= φ(L) + φ(R) + φ(b) + φ(B − b) <= φ(L) + φ(R) + Σ φ(row alone).
+//                   A row alone scores its weight (gini, error), 0 (entropy), its square about the mean (squared
+//                   error).
+//   two classes     b is a point of the box [0, others] × [0, ones]; φ(L + b) + φ(R + B − b) is convex in it, so the
+//                   largest value is at a corner. Two corners are the bin's edges, which are scored anyway.
+//   squared error   by Cauchy-Schwarz a part b of weight k has a sum within √(k·(w − k)/w·Q) <= √(w·Q)/2 of k/w of B's
+//                   (w: its weight, Q: its squares about its own mean). So (weight, sum) lies in a strip with four
+//                   corners, and the score, convex in them, is largest at one.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "criteria/approx_impurity.hpp"
+
+namespace treewise {
+
+inline double bound_of_two(const Scorer<Shape::two>& scorer, const int64_t* l, const int64_t* bin, const int64_t* r) {
+    const int64_t ones = bin[kCounts + 1], others = bin[kCounts];
+    const auto side = [&](const int64_t* beside, int64_t more, int64_t more_ones) {
+        const int64_t stat[] = {0, beside[kWeight] + more, 0, beside[kCounts + 1] + more_ones};
+        return scorer.side(stat);
+    };
+    return std::max(side(l, ones, ones) + side(r, others, 0), side(l, others, 0) + side(r, ones, ones));
+}
+
+// squares: Σ v²/weight of the bin's rows, or more.
+inline double bound_of_squares(const Scorer<Shape::sums>& scorer, const int64_t* l, const int64_t* bin,
+                               const int64_t* r, double squares) {
+    const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kLoad]), mean = scorer.mean();
+    const double rounding = 0x1p-48 * (squares + std::abs(mean * s) + mean * mean * w + s * s / w);
+    const double about_mean = std::max(0.0, squares - 2 * mean * s + mean * mean * w) + rounding;
+    const double beside = scorer.side(l) + scorer.side(r) + about_mean;
+    if (l[kWeight] == 0 || r[kWeight] == 0) return beside;
+    const double within = std::max(0.0, squares - s * s / w) + rounding;
+    const auto d = static_cast<int64_t>(std::sqrt(w * within) / 2) + 1;
+    const int64_t weight = l[kWeight] + bin[kWeight] + r[kWeight], sum = l[kLoad] + bin[kLoad] + r[kLoad];
+    const auto corner = [&](int64_t m, int64_t a) {
+        constexpr Criterion C = Criterion::squared_error;
+        return scorer.template sums<C>(m, a) + scorer.template sums<C>(weight - m, sum - a);
+    };
+    const int64_t m = l[kWeight], a = l[kLoad], n = m + bin[kWeight], b = a + bin[kLoad];
+    return std::min(beside, std::max({corner(m, a - d), corner(m, a + d), corner(n, b - d), corner(n, b + d)}));
+}
+
+template <Shape S>
+double bound(const Scorer<S>& scorer, const int64_t* l, const int64_t* bin, const int64_t* r, double squares) {
+    if constexpr (S == Shape::two) return bound_of_two(scorer, l, bin, r);
+    if constexpr (S == Shape::sums) return bound_of_squares(scorer, l, bin, r, squares);
+    const double alone = scorer.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
+    return scorer.side(l) + scorer.side(r) + alone;
+}
+
+}  // namespace treewise

@@ -1,0 +1,48 @@
+// Statistics of some rows as flat integers, added and subtracted like vectors: exact, and the same in any order.
+//
+//     classes    rows  weight  weight of class 0, 1, 2, …
+//     numbers    rows  weight  Σ w·y in four limbs  Σ v
+//
+// where v is the weighted target about a fixed middle, cut so that its sums fit 64 bits (criteria/approx_impurity.hpp:
+// Quantiser). What a criterion makes of them is said in criteria/exact_impurity.hpp (exactly) and
+// criteria/approx_impurity.hpp (quickly).
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "util/fixed_point.hpp"
+
+namespace treewise {
+
+inline constexpr size_t kRows = 0, kWeight = 1, kCounts = 2, kLimbs = 2, kLoad = 6;
+
+inline size_t stat_width(int64_t n_classes) { return n_classes ? kCounts + static_cast<size_t>(n_classes) : kLoad + 1; }
+
+using Stat = std::vector<int64_t>;
+
+inline void add(int64_t* to, const int64_t* what, size_t width) {
+    for (size_t i = 0; i < width; ++i) to[i] += what[i];
+}
+inline void sub(int64_t* from, const int64_t* what, size_t width) {
+    for (size_t i = 0; i < width; ++i) from[i] -= what[i];
+}
+
+// Σ w·y is longer than a word: it is kept in four limbs of 31 bits, which add up for 2^32 rows without carrying.
+inline constexpr int kLimbBits = 31;
+inline void add_sum(int64_t* limbs, int128 sum) {
+    constexpr int64_t kMask = (int64_t{1} << kLimbBits) - 1;
+    limbs[0] += static_cast<int64_t>(sum) & kMask;
+    limbs[1] += static_cast<int64_t>(sum >> kLimbBits) & kMask;
+    limbs[2] += static_cast<int64_t>(sum >> (2 * kLimbBits)) & kMask;
+    limbs[3] += static_cast<int64_t>(sum >> (3 * kLimbBits));
+}
+inline void add_product(int64_t* limbs, int64_t weight, int64_t y) { add_sum(limbs, static_cast<int128>(weight) * y); }
+inline int128 sum_of(const int64_t* stat) {
+    int128 sum = 0;
+    for (size_t i = 4; i-- > 0;) sum = sum * (int128{1} << kLimbBits) + stat[kLimbs + i];
+    return sum;
+}
+
+}  // namespace treewise

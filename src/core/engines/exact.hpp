@@ -1,0 +1,156 @@
+// The engine of sorted lists: for every column the rows in order of value, kept in order as nodes split.
+//
+// Each column's values are ranked once (equal values share a rank); from then on the core compares ranks only, and a
+// node is a segment [begin, end) of every list. Splitting a node moves rows inside its segment, stably, so the children
+// are neighbouring segments that are still sorted:
+//
+//     column 0   [ … | b d a f e c | … ]        branch of:  a 0  b 1  c 0  d 0  e 1  f 0
+//                          ▼
+//                [ … | d a f c | b e | … ]      child 0, child 1: each in column 0's order
+//
+// Missing rows stand at the end of a segment, with rank kNoRank. One extra list (all()) holds the rows themselves.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "engines/engine.hpp"
+
+namespace treewise {
+
+class SortedLists : public Engine {
+public:
+    SortedLists(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& tick)
+        : tick_(tick),
+          n_rows_(n_rows),
+          order_(columns.size() + 1),
+          rank_(columns.size()),
+          numbers_(columns.size()),
+          integers_(columns.size()),
+          scratch_(n_rows),
+          branch_(n_rows) {
+        if (n_rows >= static_cast<int64_t>(kNoRank)) throw std::length_error("more than 4,294,967,294 rows");
+        for (size_t c = 0; c < columns.size(); ++c) {
+            rank(columns[c], c);
+            tick_();
+        }
+        order_.back().resize(n_rows);
+        std::iota(order_.back().begin(), order_.back().end(), Row{0});
+    }
+
+    Segment all() const override { return {0, n_rows_}; }
+    std::span<const Row> rows(Segment node) override {
+        return {order_.back().data() + node.begin, static_cast<size_t>(node.size())};
+    }
+    bool gives_stats() const override { return false; }
+    const std::vector<size_t>& survey(Segment node, const Stat&, const std::vector<size_t>& columns,
+                                      uint64_t) override {
+        columns_.clear();
+        for (size_t c : columns) {
+            if (!constant(c, node)) columns_.push_back(c);
+        }
+        return columns_;
+    }
+
+    // Fills the buckets of a column in a node's segment; returns its missing rows.
+    Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
+        const Row* row = order_[column].data() + node.begin;
+        const Row* last = order_[column].data() + node.end;
+        const uint32_t* rank = rank_[column].data();
+        out.clear();
+        while (row != last && rank[*row] != kNoRank) {
+            const uint32_t r = rank[*row];
+            const Row* first = row;
+            while (row != last && rank[*row] == r) ++row;
+            out.push_back({first, row, nullptr, r, r, static_cast<int64_t>(out.size())});
+        }
+        return {row, last};
+    }
+    int64_t n_cuts(size_t column, Segment node) override {
+        std::vector<Bucket> runs;
+        buckets(column, node, runs);
+        return static_cast<int64_t>(runs.size()) - 1;
+    }
+    double number(size_t column, int64_t rank) const override { return numbers_[column][rank]; }
+    int64_t integer(size_t column, int64_t rank) const override { return integers_[column][rank]; }
+
+    // Send a node's rows to their branches; sizes counts them.
+    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
+        const uint32_t* rank = rank_[chosen.column].data();
+        for (Row row : rows(node)) {
+            branch_[row] = rank[row] == kNoRank ? static_cast<uint32_t>(chosen.missing) : chosen.branch(rank[row]);
+            ++sizes[branch_[row]];
+        }
+        std::vector<int64_t> start(sizes.size());
+        for (auto& list : order_) {
+            std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
+            Row* entries = list.data() + node.begin;
+            for (int64_t i = 0; i < node.size(); ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
+            std::copy_n(scratch_.data(), node.size(), entries);
+            tick_();
+        }
+    }
+
+private:
+    bool constant(size_t column, Segment node) const {  // nothing to tell the rows apart
+        return rank_[column][order_[column][node.begin]] == rank_[column][order_[column][node.end - 1]];
+    }
+
+    void rank(const Column& column, size_t c) {
+        auto& order = order_[c];
+        auto& ranks = rank_[c];
+        order.resize(n_rows_);
+        ranks.resize(n_rows_);
+        switch (column.type) {
+            case ValueType::f32: return rank_values(column.view<float>(), order, ranks, numbers_[c]);
+            case ValueType::f64: return rank_values(column.view<double>(), order, ranks, numbers_[c]);
+            case ValueType::i64: return rank_values(column.view<int64_t>(), order, ranks, integers_[c]);
+            case ValueType::code: return rank_codes(column, order, ranks);
+        }
+    }
+
+    template <class T, class Kept>
+    void rank_values(View<T> values, std::vector<Row>& order, std::vector<uint32_t>& ranks,
+                     std::vector<Kept>& distinct) {
+        std::iota(order.begin(), order.end(), Row{0});
+        const auto gone =
+            std::stable_partition(order.begin(), order.end(), [&](Row r) { return !is_missing(values[r]); });
+        std::sort(order.begin(), gone, [&, asked = size_t{0}](Row a, Row b) mutable {
+            if (++asked % (1 << 20) == 0) tick_();
+            return values[a] < values[b];
+        });
+        for (auto it = order.begin(); it != gone; ++it) {
+            if (distinct.empty() || distinct.back() != values[*it]) distinct.push_back(values[*it] + T{0});
+            ranks[*it] = static_cast<uint32_t>(distinct.size() - 1);
+        }
+        for (auto it = gone; it != order.end(); ++it) ranks[*it] = kNoRank;
+    }
+
+    void rank_codes(const Column& column, std::vector<Row>& order, std::vector<uint32_t>& ranks) {
+        std::vector<int64_t> start(column.n_levels + 2, 0);  // a counting sort; the missing ones come last
+        const auto codes = column.view<int32_t>();
+        const auto slot = [&](Row r) { return codes[r] < 0 ? column.n_levels : codes[r]; };
+        for (Row r = 0; r < n_rows_; ++r) ++start[slot(r) + 1];
+        std::inclusive_scan(start.begin(), start.end(), start.begin());
+        for (Row r = 0; r < n_rows_; ++r) {
+            order[start[slot(r)]++] = r;
+            ranks[r] = codes[r] < 0 ? kNoRank : static_cast<uint32_t>(codes[r]);
+        }
+    }
+
+    const std::function<void()>& tick_;
+    int64_t n_rows_;
+    std::vector<std::vector<Row>> order_;       // one list a column, and the rows themselves
+    std::vector<std::vector<uint32_t>> rank_;   // of each row; for a category its code
+    std::vector<std::vector<double>> numbers_;  // rank → value
+    std::vector<std::vector<int64_t>> integers_;
+    std::vector<Row> scratch_;
+    std::vector<size_t> columns_;
+    std::vector<uint32_t> branch_;
+};
+
+}  // namespace treewise

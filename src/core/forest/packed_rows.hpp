@@ -1,0 +1,76 @@
+// Some rows of a table as the 32-bit cells a program tests (forest/compiled_forest.hpp), row after row.
+//
+// A number is the key of a float: of itself where it is one. Another is rounded up where all thresholds are floats,
+// which changes no comparison; else down, and then a cell equal to its threshold says nothing: `doubtful` tells that
+// this may happen.
+
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "forest/compiled_forest.hpp"
+
+namespace treewise {
+
+class Cells {
+public:
+    explicit Cells(const Program& program)
+        : columns_(program.cell_columns()), width_(std::max<size_t>(1, columns_.size())) {}
+
+    void read(const std::vector<Column>& table, int64_t begin, int64_t end) {
+        cells_.resize(static_cast<size_t>(end - begin) * width_,
+                      kMissingCell);  // leaves read a cell even where no column is asked
+        doubtful_ = missing_ = false;
+        for (size_t c = 0; c < columns_.size(); ++c) {
+            uint32_t* out = cells_.data() + c;
+            table[columns_[c].column].visit([&]<class T>(View<T> values) {
+                if constexpr (std::is_same_v<T, int32_t>)
+                    read_levels(values, begin, end, out);
+                else
+                    read_numbers(values, begin, end, out, columns_[c].short_cuts);
+            });
+        }
+    }
+    const uint32_t* row(size_t r) const { return cells_.data() + r * width_; }
+    bool missing() const { return missing_; }    // some number is
+    bool doubtful() const { return doubtful_; }  // some number was rounded down
+
+private:
+    void read_levels(View<int32_t> values, int64_t begin, int64_t end, uint32_t* out) {
+        for (int64_t r = begin; r < end; ++r, out += width_) {
+            const int32_t code = values[static_cast<size_t>(r)];
+            *out = kLevelCell + (code >= 0              ? static_cast<uint32_t>(code)
+                                 : code == kMissingCode ? kMissingBit
+                                                        : kUnseenBit);
+        }
+    }
+    template <class T>
+    void read_numbers(View<T> values, int64_t begin, int64_t end, uint32_t* out, bool short_cuts) {
+        bool gone = false, rounded = false;
+        for (int64_t r = begin; r < end; ++r, out += width_) {
+            const T x = values[static_cast<size_t>(r)];
+            const bool lacks = is_missing(x);
+            float near;
+            if constexpr (std::is_same_v<T, float>) {
+                near = x;
+            } else if constexpr (std::is_same_v<T, double>) {
+                near = short_cuts ? rounded_up(x) : rounded_down(x);
+                rounded |= near < x;
+            } else {
+                near = rounded_down(x);
+                rounded |= !lacks && static_cast<__int128>(near) != x;
+            }
+            gone |= lacks;
+            *out = lacks ? kMissingCell : key_of(near);
+        }
+        missing_ |= gone, doubtful_ |= rounded;
+    }
+
+    const std::vector<CellColumn>& columns_;
+    const size_t width_;
+    std::vector<uint32_t> cells_;
+    bool missing_ = false, doubtful_ = false;
+};
+
+}  // namespace treewise

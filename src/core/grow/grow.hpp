@@ -1,0 +1,59 @@
+// Growing a tree: the one function Python calls, and the flat arrays it returns.
+
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engines/engine.hpp"
+#include "problem/problem.hpp"
+#include "problem/quartiles.hpp"
+
+namespace treewise {
+
+// One entry a node, in pre-order; nodes.py (Arrays) explains each.
+struct Nodes {
+    std::vector<int64_t> parent;
+    std::vector<uint8_t> kind;
+    std::vector<int32_t> column;
+    std::vector<double> cut;
+    std::vector<int64_t> cut_int;
+    std::vector<int32_t> missing;
+    std::vector<int32_t> other;
+    std::vector<int64_t> code_start{0};
+    std::vector<int32_t> codes;
+    std::vector<uint8_t> stop;
+    std::vector<int64_t> rows;
+    std::vector<int64_t> missing_rows;
+    std::vector<double> weight;
+    std::vector<double> impurity;
+    std::vector<double> gain;
+    std::vector<int32_t> label;
+    std::vector<int64_t> count_start{0};
+    std::vector<int32_t> count_class;
+    std::vector<double> count_weight;
+    std::vector<double> value;
+    std::vector<double> spread;
+
+    std::vector<Quartiles> quartiles;  // of each column, if asked for
+};
+
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor);
+
+// What all trees of a forest read: made once, for their columns, criterion and number of classes, on settings.n_jobs
+// threads. Never changed after that.
+class Shared;
+std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+                                    const Monitor& monitor);
+
+// One tree on some rows of the table: each once, in ascending order. target.weight: of this tree's rows; those of
+// others are not looked at. Several threads may each grow one.
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
+           std::span<const uint32_t> rows, const Shared& shared);
+
+// The same for classes, on an engine that is there already (forest/boosting.cpp); without quartiles.
+Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
+              const Monitor& monitor);
+
+}  // namespace treewise

@@ -1,0 +1,104 @@
+// What all engines of one fit share: the problem as it was handed over, and tables made from it once.
+
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "criteria/approx_impurity.hpp"
+#include "criteria/simd.hpp"
+#include "problem/sort_keys.hpp"
+
+namespace treewise {
+
+// Functions of whole numbers that scans need again and again.
+struct Tables {
+    Tables(int64_t n_rows, bool logarithms) : logs(logarithms ? n_rows : 1), inverses(std::min(n_rows, kMost)) {}
+    Logs logs;
+    Inverses inverses;
+
+private:
+    static constexpr int64_t kMost = 1 << 17;
+};
+
+struct Frame {
+    // rows: those of the fit; none: all there are.
+    Frame(const std::vector<Column>& c, const Target& t, const Settings& s, const Tables& shared,
+          std::span<const uint32_t> rows = {})
+        : columns(c), target(t), settings(s), tables(shared) {
+        int128 weights = 0;
+        int64_t low = 0, high = 0;
+        const size_t n = rows.empty() ? static_cast<size_t>(t.n_rows) : rows.size();
+        for (size_t i = 0; i < n; ++i) {
+            const size_t r = rows.empty() ? i : rows[i];
+            weights += t.weight[r];
+            unit = unit && t.weight[r] == 1;
+            if (t.n_classes) continue;
+            low = i ? std::min(low, t.y[r]) : t.y[r], high = i ? std::max(high, t.y[r]) : t.y[r];
+        }
+        quantiser = Quantiser::of(low, high, weights, s.criterion == Criterion::poisson);
+    }
+
+    const std::vector<Column>& columns;
+    const Target& target;
+    const Settings& settings;
+    const Tables& tables;
+    bool unit = true;     // every row weighs 1
+    Quantiser quantiser;  // of targets, for the engine of large nodes
+
+    int64_t n_classes() const { return target.n_classes; }
+    size_t width() const { return stat_width(target.n_classes); }
+
+    // One row's part in the statistics.
+    void add_row(int64_t* stat, uint32_t row, const int64_t* y, const Quantiser& q) const {
+        const int64_t w = target.weight[row];
+        ++stat[kRows];
+        stat[kWeight] += w;
+        if (target.n_classes) {
+            stat[kCounts + static_cast<size_t>(target.label[row])] += w;
+        } else {
+            add_product(stat + kLimbs, w, y[row]);
+            stat[kLoad] += q(target.y[row], w);
+        }
+    }
+    // Many rows' part; loads: what each adds to the scores of sums, by its number (below). Sums of all rows fit 128
+    // bits.
+    void add_rows(int64_t* stat, std::span<const uint32_t> rows, const int64_t* y,
+                  const std::vector<int64_t>& loads) const {
+        stat[kRows] += static_cast<int64_t>(rows.size());
+        int128 sum = 0;
+        for (uint32_t row : rows) {
+            const int64_t w = target.weight[row];
+            stat[kWeight] += w;
+            if (target.n_classes)
+                stat[kCounts + static_cast<size_t>(target.label[row])] += w;
+            else
+                sum += static_cast<int128>(w) * y[row], stat[kLoad] += loads[row];
+        }
+        if (!target.n_classes) add_sum(stat + kLimbs, sum);
+    }
+    std::vector<int64_t> loads(std::span<const uint32_t> rows) const {
+        std::vector<int64_t> all(static_cast<size_t>(target.n_rows));
+        for (uint32_t r : rows) all[r] = quantiser(target.y[r], target.weight[r]);
+        return all;
+    }
+    // Begins with a node: whole, its statistics; rows, which are asked for where the target is a number.
+    template <class Appraiser>
+    void open_scores(Appraiser& appraiser, const Stat& whole, std::span<const uint32_t> rows) const {
+        double low = 0, high = 0;
+        if (target.n_classes == 0) {
+            const auto [least, most] = std::minmax_element(
+                rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return target.y[a] < target.y[b]; });
+            low = quantiser.back(target.y[*least]), high = quantiser.back(target.y[*most]);
+        }
+        appraiser.open(whole.data(), low, high, quantiser.off(target.top != kAllFit));
+    }
+    bool own_branch(const int64_t* gone) const {  // whether missing rows get a branch of their own
+        if (!settings.missing_branch || gone[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
+        if (gone[kWeight] < settings.min_leaf_weight) return false;
+        return settings.criterion != Criterion::poisson || sum_of(gone) > 0;
+    }
+};
+
+}  // namespace treewise

@@ -1,0 +1,61 @@
+// The rows of all nodes in one list: a node is a segment of it, and splitting a node sorts its segment by branch.
+//
+//     node   3 8 1 9 4 7        branch 0: 3 1 9, branch 1: 8 4 7
+//     then   3 1 9 | 8 4 7      each in the order it had
+
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "engines/engine.hpp"
+
+namespace treewise {
+
+class RowLists {
+public:
+    explicit RowLists(int64_t n_rows) : RowLists(std::vector<Row>(static_cast<size_t>(n_rows))) {
+        std::iota(rows_.begin(), rows_.end(), Row{0});
+    }
+    explicit RowLists(std::vector<Row> rows) : rows_(std::move(rows)), spare_(rows_.size()) {}
+
+    Segment all() const { return {0, static_cast<int64_t>(rows_.size())}; }
+    std::span<const Row> of(Segment node) const {
+        return {rows_.data() + node.begin, static_cast<size_t>(node.size())};
+    }
+
+    // branch(row): the branch of a row of the node. sizes: one a branch, 0 before and the number of its rows after.
+    template <class Branch>
+    void part(Segment node, std::vector<int64_t>& sizes, const Branch& branch) {
+        Row* rows = rows_.data() + node.begin;
+        const auto n = static_cast<size_t>(node.size());
+        if (sizes.size() == 2) {  // the left side moves up in place, the right side waits
+            size_t left = 0, right = 0;
+            for (size_t i = 0; i < n; ++i) {
+                const Row row = rows[i];
+                const bool goes_right = branch(row);
+                rows[left] = spare_[right] = row;
+                left += !goes_right, right += goes_right;
+            }
+            std::copy_n(spare_.begin(), right, rows + left);
+            sizes = {static_cast<int64_t>(left), static_cast<int64_t>(right)};
+            return;
+        }
+        branch_.resize(n);
+        for (size_t i = 0; i < n; ++i) ++sizes[branch_[i] = branch(rows[i])];
+        std::vector<int64_t> start(sizes.size());
+        std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
+        for (size_t i = 0; i < n; ++i) spare_[static_cast<size_t>(start[branch_[i]]++)] = rows[i];
+        std::copy_n(spare_.begin(), n, rows);
+    }
+
+    void forget_scratch() { spare_ = {}, branch_ = {}; }
+
+private:
+    std::vector<Row> rows_, spare_;
+    std::vector<uint32_t> branch_;  // of more than two
+};
+
+}  // namespace treewise

@@ -1,0 +1,33 @@
+#include "problem/sort_keys.hpp"
+
+#include <algorithm>
+
+namespace treewise {
+
+int64_t key_of(const Column& column, uint32_t row) {
+    return column.visit([row](const auto& values) { return key_of(values[row]); });
+}
+
+void read_keys(const Column& column, std::span<const uint32_t> rows, int64_t* out) {
+    constexpr size_t kAhead = 24;  // the cells lie far apart: ask for them before they are needed
+    column.visit([&](const auto& values) {
+        const size_t n = rows.size(), near = n - std::min(n, kAhead);
+        for (size_t i = 0; i < near; ++i) {
+            values.prefetch(rows[i + kAhead]);
+            out[i] = key_of(values[rows[i]]);
+        }
+        for (size_t i = near; i < n; ++i) out[i] = key_of(values[rows[i]]);
+    });
+}
+
+bool tells_apart(const Column& column, std::span<const uint32_t> rows) {
+    return column.visit([&](const auto& values) {
+        const int64_t first = key_of(values[rows[0]]);
+        for (uint32_t row : rows) {
+            if (key_of(values[row]) != first) return true;
+        }
+        return false;
+    });
+}
+
+}  // namespace treewise

@@ -1,0 +1,222 @@
+// Rows down the tree. split.py (Split.branch) is the readable twin of `branch` below.
+
+#include "tree/predict.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "util/thread_pool.hpp"
+
+namespace treewise {
+namespace {
+
+constexpr int32_t kStay = -1;
+
+int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
+    const int32_t* first = tree.codes.data() + tree.code_start[node];
+    const int32_t* last = tree.codes.data() + tree.code_start[node + 1];
+    if (tree.kind[node] == kOrdinal) {
+        if (code < 0) return tree.missing[node];  // no place in the order: with the missing values
+        return code <= *first ? 0 : 1;
+    }
+    const int32_t* at = std::lower_bound(first, last, code);
+    const bool named = at != last && *at == code;
+    if (tree.kind[node] == kMultiway) return named ? tree.code_branch[at - tree.codes.data()] : tree.other[node];
+    return named ? 0 : 1;
+}
+
+}  // namespace
+
+int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {
+    return column.visit([&]<class T>(View<T> values) -> int32_t {
+        const T x = values[row];
+        if (is_missing(x)) return tree.missing[node];
+        if constexpr (std::is_same_v<T, int32_t>) {
+            return branch_of_code(tree, node, x);
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+            return x <= tree.cut_int[node] ? 0 : 1;
+        } else {
+            return x <= tree.cut[node] ? 0 : 1;  // a float is compared as the double it is
+        }
+    });
+}
+
+namespace {
+
+// What most tests are, a number of type T against a cut, as small as it gets: the tree then fits a near cache.
+template <class T>
+struct Step {
+    T cut;
+    uint32_t column;
+    uint32_t to[3];  // where missing values go, what is at most the cut, what is above it
+};
+
+// The largest T that is not above the cut: the same values lie on either side of it.
+template <class T>
+T narrowed(double cut) {
+    const T near = static_cast<T>(cut);
+    return near > cut ? std::nextafter(near, -std::numeric_limits<T>::infinity()) : near;
+}
+
+// Steps are numbered anew, in the tree's order: first those that move a row on; then the tests of another kind, and
+// then where a row ends: the leaves, and each node that has no branch for missing values a second time. From all but
+// the first a step leads to itself.
+template <class T>
+class Walk {
+public:
+    Walk(const Paths& tree, const std::vector<Column>& columns) : tree_(tree), columns_(columns) {
+        for (const Column& c : columns) {
+            bases_.push_back(static_cast<const std::byte*>(c.data));
+            strides_.push_back(c.stride);
+        }
+        number_steps();
+        for (uint32_t s = 0; s < steps_.size(); ++s) steps_[s] = {T{0}, 0, {s, s, s}};
+        for (uint32_t s = 0; s < n_moving_; ++s) write_step(s);
+        // A row that waits reads a value too, and any will do that is of the type.
+        for (uint32_t s = n_moving_; n_moving_ && s < steps_.size(); ++s) steps_[s].column = steps_[0].column;
+        for (uint32_t s = 0; s < n_moving_; ++s)
+            same_stride_ = same_stride_ && strides_[steps_[s].column] == strides_[steps_[0].column];
+    }
+
+    void find(int64_t begin, int64_t end, int64_t* leaves) const {
+        same_stride_ ? find_by<true>(begin, end, leaves) : find_by<false>(begin, end, leaves);
+    }
+
+private:
+    static constexpr int64_t kTogether = 8;
+    static constexpr int kAtOnce = 3;  // steps, before it is asked who has arrived
+
+    bool moves(size_t node) const {
+        constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
+        return tree_.kind[node] == kThreshold && columns_[static_cast<size_t>(tree_.column[node])].type == type;
+    }
+    void number_steps() {
+        const size_t n = tree_.kind.size();
+        step_of_.resize(n), steps_.resize(n);
+        const auto number = [&](const auto& belongs) {
+            for (size_t node = 0; node < n; ++node) {
+                if (!belongs(node)) continue;
+                step_of_[node] = static_cast<uint32_t>(node_of_.size());
+                node_of_.push_back(static_cast<uint32_t>(node));
+            }
+            return static_cast<uint32_t>(node_of_.size());
+        };
+        n_moving_ = number([&](size_t node) { return moves(node); });
+        n_asking_ = number([&](size_t node) { return !moves(node) && tree_.kind[node] != kLeaf; });
+        number([&](size_t node) { return tree_.kind[node] == kLeaf; });
+    }
+    void write_step(uint32_t s) {
+        const size_t node = node_of_[s];
+        const int32_t gone = tree_.missing[node];
+        const uint32_t missing = gone == kStay ? staying_at(node) : child(node, gone);
+        steps_[s] = {narrowed<T>(tree_.cut[node]),
+                     static_cast<uint32_t>(tree_.column[node]),
+                     {missing, child(node, 0), child(node, 1)}};
+    }
+    uint32_t staying_at(size_t node) {
+        const auto s = static_cast<uint32_t>(steps_.size());
+        node_of_.push_back(static_cast<uint32_t>(node));
+        steps_.push_back({T{0}, 0, {s, s, s}});
+        return s;
+    }
+    uint32_t child(size_t node, int32_t b) const {
+        return step_of_[static_cast<size_t>(tree_.children[tree_.child_start[node] + b])];
+    }
+
+    // Several rows go down together, without a branch that could be guessed wrong: while one waits for memory, the
+    // others move. Rows before a test of another kind wait until none moves, and take it one by one.
+    template <bool kSameStride>
+    void find_by(int64_t begin, int64_t end, int64_t* leaves) const {
+        for (int64_t row = begin; row < end; row += kTogether) {
+            int64_t rows[kTogether];
+            uint32_t at[kTogether];
+            for (int64_t k = 0; k < kTogether; ++k) rows[k] = std::min(row + k, end - 1), at[k] = step_of_[0];
+            do {
+                if (n_moving_) descend<kSameStride>(at, rows);
+            } while (step_aside(at, rows));
+            for (int64_t k = 0; k < kTogether; ++k) leaves[rows[k]] = node_of_[at[k]];
+        }
+    }
+
+    template <bool kSameStride>
+    void descend(uint32_t* at, const int64_t* rows) const {
+        const Step<T>* steps = steps_.data();
+        const std::byte* const* bases = bases_.data();
+        const int64_t stride = strides_[steps[0].column];
+        const uint32_t n_moving = n_moving_;
+        for (bool some = true; some;) {
+            for (int i = 0; i < kAtOnce; ++i) {
+                for (int64_t k = 0; k < kTogether; ++k) {
+                    const Step<T>& step = steps[at[k]];
+                    T x;
+                    const int64_t past = rows[k] * (kSameStride ? stride : strides_[step.column]);
+                    std::memcpy(&x, bases[step.column] + past, sizeof x);
+                    at[k] = step.to[(x <= step.cut) + 2 * (x > step.cut)];
+                }
+            }
+            some = false;
+            for (int64_t k = 0; k < kTogether; ++k) some |= at[k] < n_moving;
+        }
+    }
+
+    // One step at each test of another kind; whether any row moved.
+    bool step_aside(uint32_t* at, const int64_t* rows) const {
+        bool moved = false;
+        for (int64_t k = 0; k < kTogether; ++k) {
+            if (at[k] >= n_asking_) continue;
+            const size_t node = node_of_[at[k]];
+            const Column& column = columns_[static_cast<size_t>(tree_.column[node])];
+            const int32_t b = branch(tree_, static_cast<int64_t>(node), column, rows[k]);
+            if (b == kStay) continue;
+            at[k] = child(node, b);
+            moved = true;
+        }
+        return moved;
+    }
+
+    const Paths& tree_;
+    const std::vector<Column>& columns_;
+    std::vector<const std::byte*> bases_;
+    std::vector<int64_t> strides_;
+    bool same_stride_ = true;
+    std::vector<uint32_t> node_of_, step_of_;
+    std::vector<Step<T>> steps_;
+    uint32_t n_moving_ = 0, n_asking_ = 0;  // steps below these move a row on; move it, or are tests of another kind
+};
+
+template <class T>
+void find_all(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs, const Monitor& monitor,
+              int64_t* leaves) {
+    constexpr int64_t kRows = 1 << 12;  // a piece of work
+    const Walk<T> walk(tree, columns);
+    const auto pieces = static_cast<size_t>((n_rows + kRows - 1) / kRows);
+    std::atomic<int64_t> done = 0;
+    Crew crew(std::min(n_jobs, static_cast<int>(std::min<size_t>(pieces / 4 + 1, 1024))));
+    crew.share(
+        pieces,
+        [&](size_t piece, int) {
+            const int64_t begin = static_cast<int64_t>(piece) * kRows, end = std::min(n_rows, begin + kRows);
+            walk.find(begin, end, leaves);
+            done += end - begin;
+        },
+        [&] { monitor(static_cast<double>(done) / static_cast<double>(n_rows)); });
+}
+
+}  // namespace
+
+void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
+                 const Monitor& monitor, int64_t* leaves) {
+    if (tree.kind.size() >= 1u << 31 || columns.size() >= ~0u) throw std::length_error("a tree too large to walk");
+    int64_t floats = 0, doubles = 0;  // tests of either type: the more frequent are the steps
+    for (size_t n = 0; n < tree.kind.size(); ++n) {
+        if (tree.kind[n] != kThreshold) continue;
+        const ValueType type = columns[static_cast<size_t>(tree.column[n])].type;
+        floats += type == ValueType::f32, doubles += type == ValueType::f64;
+    }
+    (floats > doubles ? find_all<float> : find_all<double>)(tree, columns, n_rows, n_jobs, monitor, leaves);
+}
+
+}  // namespace treewise

@@ -1,0 +1,104 @@
+// Both walks visit every node once. The corners of a node's cost, as a function of the price of a leaf, are a heap with
+// the largest alpha on top; a parent takes its children's heaps, the smaller into the larger, so that a corner moves
+// O(log n) times whatever the depth.
+
+#include "tree/prune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace treewise {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Corner {
+    double alpha;
+    int64_t node;
+    bool operator<(const Corner& other) const { return alpha != other.alpha ? alpha < other.alpha : node > other.node; }
+};
+
+using Heap = std::vector<Corner>;
+
+void join(Heap& into, Heap&& from) {
+    if (into.size() < from.size()) into.swap(from);
+    for (const Corner& corner : from) {
+        into.push_back(corner);
+        std::push_heap(into.begin(), into.end());
+    }
+    Heap().swap(from);
+}
+
+std::vector<int64_t> count_children(std::span<const int64_t> parent) {
+    std::vector<int64_t> count(parent.size(), 0);
+    for (size_t node = 1; node < parent.size(); ++node) ++count[parent[node]];
+    return count;
+}
+
+}  // namespace
+
+Folded fold_up(std::span<const int64_t> parent, std::span<const double> as_leaf, std::span<const double> own,
+               double slack, double rounding) {
+    const std::vector<int64_t> children = count_children(parent);
+    Folded out{std::vector<uint8_t>(parent.size(), 0), std::vector<double>(own.begin(), own.end())};
+    for (size_t node = parent.size(); node-- > 0;) {
+        double cost = as_leaf[node];
+        if (children[node]) {
+            const double subtree = out.below[node];
+            out.cut[node] = cost <= subtree + rounding * std::abs(subtree) + slack;
+            if (!out.cut[node]) cost = subtree;
+        }
+        if (node) out.below[parent[node]] += cost;
+    }
+    return out;
+}
+
+Moments merge_up(std::span<const int64_t> parent, Moments at) {
+    for (size_t node = parent.size(); node-- > 1;) {
+        const int64_t above = parent[node];
+        const double total = at.weight[above] + at.weight[node];
+        if (at.weight[node] == 0.0) continue;
+        const double off = at.mean[node] - at.mean[above], share = at.weight[node] / total;
+        at.about[above] += at.about[node] + off * off * share * at.weight[above];
+        at.mean[above] += off * share;
+        at.weight[above] = total;
+    }
+    return at;
+}
+
+Crossings crossings(std::span<const int64_t> parent, std::span<const double> risk, double tie) {
+    const size_t n = parent.size();
+    std::vector<int64_t> leaves = count_children(parent);
+    std::vector<double> line(n, 0.0);  // above all corners a subtree costs its children's lines: Σ R(child) …
+    std::vector<Heap> heaps(n);        // … and a price for each of them
+    Crossings out{std::vector<double>(n, kNever), std::vector<double>(n, 0.0), std::vector<int64_t>(n, 0)};
+    for (size_t node = n; node-- > 0;) {
+        if (leaves[node]) {
+            Heap& heap = heaps[node];
+            const auto crossing = [&] { return (risk[node] - line[node]) / static_cast<double>(leaves[node] - 1); };
+            double alpha = crossing();
+            while (!heap.empty() && heap.front().alpha >= alpha - tie) {
+                const int64_t below = heap.front().node;
+                std::pop_heap(heap.begin(), heap.end());
+                heap.pop_back();
+                out.alpha[below] = kNever;  // this node is a leaf before that one would be
+                line[node] -= out.more_risk[below];
+                leaves[node] += out.fewer[below];
+                alpha = crossing();
+            }
+            out.alpha[node] = alpha;
+            out.more_risk[node] = risk[node] - line[node];
+            out.fewer[node] = leaves[node] - 1;
+            heap.push_back({alpha, static_cast<int64_t>(node)});
+            std::push_heap(heap.begin(), heap.end());
+        }
+        if (node) {
+            line[parent[node]] += risk[node];
+            if (!heaps[node].empty()) join(heaps[parent[node]], std::move(heaps[node]));
+        }
+    }
+    return out;
+}
+
+}  // namespace treewise

@@ -1,0 +1,101 @@
+// The rows of one node in order of one column's ranks, put in order when the node asks (engines/forest.hpp).
+//
+//     few rows     each finds its place by counting who comes before it: one vector loop a row
+//     more         about as many buckets as rows; what shares a bucket is put right at the end
+//     many         radix sort on the digits in which the node's ranks differ
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "criteria/simd.hpp"
+
+namespace treewise {
+
+class Order {
+public:
+    // Returns the entries with their ranks above them, rank << 32 | entry, in order; of equal ranks the smaller entry
+    // first, or in any order where that does not matter. Valid until the next call.
+    const uint64_t* sort(const uint32_t* entries, const uint32_t* ranks, size_t n) {
+        if (keys_.size() < n) keys_.resize(n + n / 2), spare_.resize(keys_.size());
+        uint32_t low = ~0u, high = 0;
+        for (size_t i = 0; i < n; ++i) {
+            low = std::min(low, ranks[i]), high = std::max(high, ranks[i]);
+            keys_[i] = uint64_t{ranks[i]} << 32 | entries[i];
+        }
+        if (n <= kFew)
+            n > kVeryFew&& high < kMostCounted ? by_counting(ranks, n) : by_insertion(keys_.data(), n);
+        else if (n > kMany || !by_buckets(n, low, std::bit_width(high - low)))
+            by_digits(n, low, std::bit_width(high - low));
+        return keys_.data();
+    }
+
+private:
+    static constexpr size_t kVeryFew = 8, kFew = 64, kMany = 4096;
+    static constexpr uint32_t kMostCounted = (1u << 31) / kFew;  // ranks, for by_counting
+    static constexpr uint32_t kCrowd = 24;                       // rows in one bucket
+    static constexpr int kDigit = 10;
+
+    static void by_insertion(uint64_t* keys, size_t n) {
+        for (size_t i = 1; i < n; ++i) {
+            const uint64_t key = keys[i];
+            size_t j = i;
+            for (; j > 0 && keys[j - 1] > key; --j) keys[j] = keys[j - 1];
+            keys[j] = key;
+        }
+    }
+    void by_counting(const uint32_t* ranks, size_t n) {
+        std::array<int32_t, kFew> numbers, places;
+        for (size_t i = 0; i < n; ++i) numbers[i] = static_cast<int32_t>(ranks[i] * kFew + i);  // no two are equal
+        count_before(numbers.data(), n, places.data());
+        for (size_t i = 0; i < n; ++i) spare_[static_cast<size_t>(places[i])] = keys_[i];
+        std::swap(keys_, spare_);
+    }
+    // Ranks that crowd together are left to others.
+    bool by_buckets(size_t n, uint32_t low, int bits) {
+        const int width = std::min(bits, static_cast<int>(std::bit_width(n - 1))), shift = 32 + bits - width;
+        const uint64_t base = uint64_t{low} << 32;
+        const size_t slots = size_t{1} << width;
+        const uint64_t* keys = keys_.data();
+        uint32_t* start = starts_.data();
+        std::fill_n(start, slots, 0u);
+        for (size_t i = 0; i < n; ++i) ++start[(keys[i] - base) >> shift];
+        uint32_t sum = 0, most = 0;
+        for (size_t d = 0; d < slots; ++d) {
+            most = std::max(most, start[d]);
+            sum += std::exchange(start[d], sum);
+        }
+        if (most > kCrowd && bits > width) return false;
+        uint64_t* to = spare_.data();
+        for (size_t i = 0; i < n; ++i) to[start[(keys[i] - base) >> shift]++] = keys[i];
+        if (bits > width) by_insertion(to, n);
+        std::swap(keys_, spare_);
+        return true;
+    }
+    void by_digits(size_t n, uint32_t low, int bits) {
+        const int passes = std::max(1, (bits + kDigit - 1) / kDigit), width = (bits + passes - 1) / passes;
+        const uint64_t base = uint64_t{low} << 32;
+        const uint32_t mask = (1u << width) - 1;
+        uint32_t* start = starts_.data();
+        for (int shift = 32; shift < 32 + bits; shift += width) {
+            const uint64_t* keys = keys_.data();
+            uint64_t* to = spare_.data();
+            std::fill_n(start, mask + 1, 0u);
+            for (size_t i = 0; i < n; ++i) ++start[((keys[i] - base) >> shift) & mask];
+            uint32_t sum = 0;
+            for (uint32_t d = 0; d <= mask; ++d) sum += std::exchange(start[d], sum);
+            for (size_t i = 0; i < n; ++i) to[start[((keys[i] - base) >> shift) & mask]++] = keys[i];
+            std::swap(keys_, spare_);
+        }
+    }
+
+    std::vector<uint64_t> keys_, spare_;
+    std::array<uint32_t, kMany> starts_;
+};
+
+}  // namespace treewise

@@ -1,0 +1,221 @@
+"""Describe how the structure of two trees differs: thresholds that moved, subtrees that appeared or vanished.
+
+Stands beside ``joint_traversal.py``, which finds where two trees predict differently; this is about how they are built.
+Both are traversed from their roots together: equal subtrees are skipped, splits on the same column are compared branch
+by branch, and where the columns differ the subtree is looked for elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from treewise._lib.text import format_rounded, plural, safe
+from treewise.tree.arrays import LEAF
+from treewise.tree.regions.region import Region, RegionTraversal
+from treewise.tree.splits import Multiway, Ordinal, Split, Threshold
+from treewise.tree.tree import Tree
+
+Kind = Literal[
+    "prediction",
+    "threshold",
+    "levels",
+    "kind",
+    "appeared",
+    "vanished",
+    "replaced",
+    "swapped",
+    "inserted",
+    "removed",
+    "moved",
+]
+
+_MOST_CONDITIONS = 6  # in the description of where a change is
+
+
+@dataclass(frozen=True)
+class StructureChange:
+    """One change: its kind, where it is, the nodes of the first and the second tree, and a description."""
+
+    kind: Kind
+    where: str
+    nodes: tuple[int | None, int | None]
+    text: str
+
+
+class _SubtreeIndex:
+    """The subtrees of a tree, numbered: equal numbers mean the same splits and the same predictions."""
+
+    def __init__(self, tree: Tree, numbers: dict[Any, int]) -> None:
+        self.tree, self.traversal = tree, RegionTraversal(tree)
+        self.is_inner: list[bool] = (tree.arrays.kind != LEAF).tolist()
+        self.leaves: list[int] = [0 if inner else 1 for inner in self.is_inner]
+        self.shape: list[int] = [0] * len(tree)
+        self.nodes_by_shape: dict[int, list[int]] = {}
+        parent = tree.arrays.parent.tolist()
+        below: list[list[int]] = [[] for _ in range(len(tree))]
+        for node in range(len(tree) - 1, -1, -1):
+            children = below[node][::-1]
+            self.shape[node] = numbers.setdefault(self._key(node, children), len(numbers))
+            self.nodes_by_shape.setdefault(self.shape[node], []).append(node)
+            if parent[node] >= 0:
+                below[parent[node]].append(self.shape[node])
+                self.leaves[parent[node]] += self.leaves[node]
+
+    def _key(self, node: int, children: list[int]) -> Any:
+        split = self.tree.split_at(node)
+        if split is None:
+            return self.tree.prediction(node)
+        if isinstance(split, Multiway):
+            extra = tuple(children[len(split.levels) :])
+            return split.column, split.kind, frozenset(zip(split.levels, children, strict=False)), extra, split.other
+        if isinstance(split, Threshold):
+            return split.column, split.kind, split.cut, *children
+        kind = "ordinal" if isinstance(split, Ordinal) else "subset"  # one value is a set of one
+        return split.column, kind, frozenset(split.named), *children
+
+    def split_key(self, node: int) -> Any:
+        """Return the split of a node, comparable with those of another tree; None at a leaf."""
+        split = self.tree.split_at(node)
+        return None if split is None else self._key(node, [0] * len(self.tree.children(node)))
+
+    def has_child_with_split(self, node: int, key: Any) -> bool:
+        return any(self.split_key(child) == key for child in self.tree.children(node))
+
+    def find_within(self, shape: int, node: int) -> int | None:
+        """Return the root of a subtree of this shape at or below a node."""
+        end = int(self.tree.arrays.ends[node])
+        return next((n for n in self.nodes_by_shape.get(shape, ()) if node <= n < end), None)
+
+    def where(self, node: int) -> str:
+        """Describe the rows that reach a node."""
+        region = Region(self.tree.encodings, self.traversal.conditions_at(self.tree.path(node)))
+        conditions = region.describe(or_missing=False, or_unseen=False)
+        if len(conditions) > _MOST_CONDITIONS:
+            conditions = ("…", *conditions[-_MOST_CONDITIONS:])
+        return " and ".join(conditions) or "all rows"
+
+    def split_text(self, node: int) -> str:
+        """Describe a split by its first branch."""
+        split = self.tree.split_at(node)
+        assert split is not None
+        if isinstance(split, Multiway):
+            return f"{safe(split.column)} = …"
+        return split.condition(0, self.tree.encoding_of(split.column))
+
+    def prediction_text(self, node: int) -> str:
+        label = self.tree.prediction(node)
+        return (
+            "nothing"
+            if label is None
+            else format_rounded(float(label))
+            if self.tree.task == "regression"
+            else safe(label)
+        )
+
+    def size_text(self, node: int) -> str:
+        return plural(self.leaves[node], "leaf", "leaves")
+
+    def sized_split(self, node: int) -> str:
+        return f"{self.split_text(node)} ({self.size_text(node)})"
+
+
+def structure_changes(a: Tree, b: Tree) -> Iterator[StructureChange]:
+    """Iterate over the changes from one tree to the other, from the roots down."""
+    numbers: dict[Any, int] = {}
+    one, two = _SubtreeIndex(a, numbers), _SubtreeIndex(b, numbers)
+    pairs = [(0, 0)]
+    while pairs:
+        x, y = pairs.pop()
+        if one.shape[x] == two.shape[y]:
+            continue
+        if one.is_inner[x] and two.is_inner[y]:
+            change, below = _compare_splits(one, two, x, y)
+            if change is not None:
+                yield change
+            pairs.extend(reversed(below))
+        else:
+            yield _compare_with_leaf(one, two, x, y)
+
+
+def _compare_with_leaf(one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int) -> StructureChange:
+    """Describe a change where at least one of the trees has a leaf."""
+    where = one.where(x)
+    if one.is_inner[x]:
+        text = f"the split {one.split_text(x)} ({one.size_text(x)} below) became a leaf: {two.prediction_text(y)}"
+        return StructureChange("vanished", where, (x, y), text)
+    if two.is_inner[y]:
+        text = f"the leaf {one.prediction_text(x)} was split by {two.split_text(y)} ({two.size_text(y)} below)"
+        return StructureChange("appeared", where, (x, y), text)
+    text = f"predicts {two.prediction_text(y)} instead of {one.prediction_text(x)}"
+    return StructureChange("prediction", where, (x, y), text)
+
+
+def _compare_splits(
+    one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int
+) -> tuple[StructureChange | None, list[tuple[int, int]]]:
+    """Describe the change of a split (None if it did not change), and return the children to compare next."""
+    old, new = one.tree.split_at(x), two.tree.split_at(y)
+    assert old is not None
+    assert new is not None
+    if old.column != new.column:
+        return _compare_columns(one, two, x, y), []
+    pairs, same = _match_branches(old, new)
+    if pairs is None:
+        text = f"{one.sized_split(x)} became {two.sized_split(y)}"
+        return StructureChange("kind", one.where(x), (x, y), text), []
+    below = [(one.tree.children(x)[i], two.tree.children(y)[j]) for i, j in pairs]
+    if same:
+        return None, below
+    if isinstance(old, Multiway):
+        return StructureChange("levels", one.where(x), (x, y), _branch_changes(old, new)), below
+    kind: Kind = "threshold" if isinstance(old, Threshold) else "levels"
+    return StructureChange(kind, one.where(x), (x, y), f"{one.split_text(x)} became {two.split_text(y)}"), below
+
+
+def _match_branches(old: Split, new: Split) -> tuple[list[tuple[int, int]] | None, bool]:
+    """Return the pairs of corresponding branches (None if there are none), and whether the two splits are the same.
+
+    >>> _match_branches(Multiway("c", ("a", "b")), Multiway("c", ("b", "a")))
+    ([(0, 1), (1, 0)], True)
+    """
+    if isinstance(old, Multiway) and isinstance(new, Multiway):
+        pairs = [(i, new.levels.index(level)) for i, level in enumerate(old.levels) if level in new.levels]
+        if old.other and new.other:
+            pairs.append((len(old.levels), len(new.levels)))
+        return pairs, set(old.levels) == set(new.levels) and old.other == new.other
+    if isinstance(old, Threshold) and isinstance(new, Threshold):
+        return [(0, 0), (1, 1)], old.cut == new.cut
+    if isinstance(old, Multiway) or isinstance(new, Multiway) or old.kind == "threshold" or new.kind == "threshold":
+        return None, False
+    if isinstance(old, Ordinal) != isinstance(new, Ordinal):
+        return None, False
+    return [(0, 0), (1, 1)], set(old.named) == set(new.named)
+
+
+def _branch_changes(old: Split, new: Split) -> str:
+    removed = [safe(level) for level in old.named if level not in new.named]
+    added = [safe(level) for level in new.named if level not in old.named]
+    parts = [f"{how} {', '.join(levels)}" for how, levels in (("without", removed), ("added", added)) if levels]
+    return f"branches of {safe(old.column)}: {'; '.join(parts) or 'the one for all other levels was added or removed'}"
+
+
+def _compare_columns(one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int) -> StructureChange:
+    """Describe a change where the trees split on different columns."""
+    kind: Kind = "replaced"
+    if (node := two.find_within(one.shape[x], y)) is not None:
+        kind = "inserted"
+        text = f"a new split {two.split_text(y)} above {one.split_text(x)}, which is now node {node}"
+    elif (node := one.find_within(two.shape[y], x)) is not None:
+        kind = "removed"
+        text = f"the split {one.split_text(x)} was removed; {two.split_text(y)}, formerly node {node}, took its place"
+    elif one.has_child_with_split(x, two.split_key(y)) and two.has_child_with_split(y, one.split_key(x)):
+        kind = "swapped"
+        text = f"{two.split_text(y)} now comes before {one.split_text(x)}, not after it"
+    elif nodes := two.nodes_by_shape.get(one.shape[x]):
+        kind = "moved"
+        text = f"{one.sized_split(x)} moved to node {nodes[-1]}; {two.sized_split(y)} took its place"
+    else:
+        text = f"{two.sized_split(y)} replaced {one.sized_split(x)}"
+    return StructureChange(kind, one.where(x), (x, y), text)
