@@ -69,7 +69,7 @@ class SpaceAxis:
         return self.encoding.name
 
     @property
-    def categorical(self) -> bool:
+    def is_categorical(self) -> bool:
         """Whether the cells are levels."""
         return self.encoding.is_categorical
 
