@@ -6,7 +6,6 @@ the values, as given, separate the classes. Odd things at every entrance are in 
 """
 
 import math
-import re
 import sys
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
+from tests.support.errors import refused
 from treewise.formats.model_file.model_file import dumps, loads
 
 TIMES = 20  # each value so often, as in the table of the peers
@@ -55,26 +55,6 @@ def separated(values, dtype=None):
         assert loads(dumps(tree)).predict(data).tolist() == y
         trees.append(dumps(tree))
     assert len(set(trees)) == 1
-
-
-def refused(call, *parts, error=tw.DataError):
-    """Expect one sentence with these parts."""
-    with pytest.raises(error) as caught:
-        call()
-    one_sentence(caught.value)
-    for part in parts:
-        assert part in str(caught.value)
-
-
-def one_sentence(error):
-    """Check what every message keeps: one line, an end, a way out, and no traceback of somebody else behind it."""
-    said = str(error)
-    assert said.isprintable(), said
-    assert len(said) < 800, said
-    assert said[-1] in ".?)", said
-    assert not re.search(r"treewise\.\w|Traceback|nanobind|std::|0x[0-9a-f]{6}", said.replace("help(treewise", ""))
-    assert error.__cause__ is None
-    assert error.__suppress_context__ or error.__context__ is None
 
 
 # -- the table --------------------------------------------------------------------------------------------------------

@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from tests.oracles.test_against_search import random_options, random_table
-from treewise import _core
+from tests.support.engines import NO_CLUSTER, difference, nodes
+from tests.support.random_problems import random_options, random_table
 from treewise.errors import ParameterError
 from treewise.train import grow as growth
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
-NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
 WAYS = {
     "drawn columns": {},
     "drawn columns, counted": {"drawn_rows": 2},
@@ -33,20 +32,6 @@ WAYS = {
     "sorted anew at every node": {**NO_CLUSTER, "counted_rows": 2**40},
     "three threads": {"drawn": False, "cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2, "n_jobs": 3},
 }
-
-
-def nodes(training_set, n_jobs=1, **tuning):
-    settings = growth.core_settings(training_set)
-    settings.n_jobs = n_jobs
-    wanted = settings.tuning
-    for name, value in tuning.items():
-        setattr(wanted, name, value)
-    settings.tuning = wanted
-    return _core.grow(growth.core_columns(training_set), growth.core_target(training_set), settings)
-
-
-def difference(a, b):
-    return [name for name in a if not np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -11,8 +11,8 @@ import os
 import numpy as np
 import pytest
 
-from tests.invariants.test_engines import NO_CLUSTER, difference, nodes
-from tests.oracles.test_against_search import random_options
+from tests.support.engines import NO_CLUSTER, difference, nodes
+from tests.support.random_problems import random_options
 from treewise.train import grow as growth
 
 TABLES = max(10, int(os.environ.get("TREEWISE_ORACLE_TABLES", "120")) // 4)

@@ -15,7 +15,18 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.hostile_files import Raw, chain, check_answers, check_slowly, mutants, rendered, sealed, taken_apart
+from tests.support.hostile_files import (
+    ROWS,
+    Raw,
+    chain,
+    check_answers,
+    check_slowly,
+    mutants,
+    refused,
+    rendered,
+    sealed,
+    taken_apart,
+)
 from treewise.formats.model_file import header
 from treewise.formats.model_file import validate as soundness
 from treewise.formats.model_file.model_file import dumps, loads
@@ -23,13 +34,6 @@ from treewise.formats.model_file.model_file import dumps, loads
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 8
 MUTANTS = (200_000 if LONG else 20_000) // SHARDS
-
-
-ROWS = {
-    "x": [1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0],
-    "c": ["a", "b", "a", "c", "c", None, "b"],
-    "y": ["n", "p", "p", "n", "n", "q", "q"],
-}
 
 
 @cache
@@ -70,18 +74,6 @@ def presence():
 
 
 MODELS = {"small": small, "by_hand": by_hand, "regression": regression, "wide": wide}
-
-
-def refused(content, *words):
-    with pytest.raises(tw.ModelFormatError) as caught:
-        loads(content, "m.json")
-    message = str(caught.value)
-    assert message.startswith("m.json is ")
-    assert len(message) < 400
-    assert "\n" not in message
-    for word in words:
-        assert word in message, message
-    return message
 
 
 # -- accidents: the checksum ------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import treewise as tw
 from tests.support.displayables import RESULTS, forms, texts
 from tests.support.hostile_names import BATCHES, table
 from tests.support.output_checks import CHECKS, check_csv, check_text
-from tests.unit.cli.conftest import run  # noqa: F401
 from treewise._lib.result_table import Displayable
 from treewise.cli.app import VERBS
 from treewise.data.table import read
@@ -117,7 +116,7 @@ def form_of(command):
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=ids)
-def test_verbs(names, run, tmp_path):  # noqa: F811
+def test_verbs(names, run, tmp_path):
     names = [name.replace("\0", "0") for name in names]  # no file has such a cell
     cells, target = table(names)
     out = io.StringIO()

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.invariants.test_edges import one_sentence, refused
+from tests.support.errors import one_sentence, refused
 from treewise.cli import main
 from treewise.formats.model_file.model_file import dumps, loads
 

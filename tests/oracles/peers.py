@@ -11,11 +11,15 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -227,3 +231,65 @@ def drawn(seed: int, *, numbers: bool = True, regression: bool = False) -> Sheet
 def nearly(a: float, b: float) -> bool:
     """Tell whether two gains in bits (or their kind) are equal but for the rounding of doubles."""
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def rpart_is_there() -> bool:
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "-e", "library(rpart)"], capture_output=True, check=False).returncode == 0
+
+
+def write_table(sheet: Sheet, path: Path) -> None:
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow([*sheet.columns, "y"])
+        lines.writerows(zip(*sheet.columns.values(), sheet.y, strict=True))
+
+
+JAR = Path(os.environ.get("TREEWISE_WEKA", "/usr/share/java/weka.jar"))
+
+
+def weka(learner: str, sheet: Sheet, *options: str) -> Peer:
+    """Grow a tree with Weka and read what it prints."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.arff"
+        path.write_text(as_arff(sheet))
+        command = ["java", "-cp", str(JAR), f"weka.classifiers.trees.{learner}", *options, "-no-cv", "-t", str(path)]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return as_peer(said.splitlines())
+
+
+def as_arff(sheet: Sheet) -> str:
+    kinds = {name: "numeric" if sheet.is_number(name) else braces(sheet.levels(name)) for name in sheet.columns}
+    head = [f"@attribute {name} {kind}" for name, kind in {**kinds, "y": braces(sheet.classes())}.items()]
+    rows = [",".join(map(str, row)) for row in zip(*sheet.columns.values(), sheet.y, strict=True)]
+    return "\n".join(["@relation sheet", *head, "@data", *rows, ""])
+
+
+def braces(levels: list[str]) -> str:
+    return "{" + ",".join(levels) + "}"
+
+
+LINE = re.compile(r"^((?:\| +)*)(x\d+) (=|<=|>) ([^:\s]+)(:.*)?$")
+
+
+def as_peer(lines: list[str]) -> Peer:
+    """Read the tree: one line a branch, ``|`` for each level below the root, a colon before a leaf's class."""
+    root = Peer()
+    open_nodes = [root]
+    for line in lines:
+        found = LINE.match(line)
+        if not found:
+            continue
+        depth = found[1].count("|")
+        del open_nodes[depth + 1 :]
+        parent, child = open_nodes[depth], Peer()
+        parent.column = found[2]
+        parent.children.append(child)
+        if found[3] == "=":
+            parent.levels.append((found[4],))
+        else:
+            parent.cut = float(found[4])
+        if not found[5]:
+            open_nodes.append(child)
+    return root

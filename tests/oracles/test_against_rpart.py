@@ -20,7 +20,6 @@ from __future__ import annotations
 import csv
 import math
 import os
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -42,8 +41,10 @@ from tests.oracles.peers import (
     nearly,
     penguins,
     real,
+    rpart_is_there,
     side_by_side,
     textbook,
+    write_table,
 )
 
 TABLES = 300 if os.environ.get("TREEWISE_LONG") else 40
@@ -100,12 +101,6 @@ class Job:
         return {"entropy": "information", "gini": "gini", "squared_error": "anova"}[self.criterion]
 
 
-def rpart_is_there() -> bool:
-    if shutil.which("Rscript") is None:
-        return False
-    return subprocess.run(["Rscript", "-e", "library(rpart)"], capture_output=True, check=False).returncode == 0
-
-
 pytestmark = pytest.mark.skipif(
     not rpart_is_there(), reason="rpart is not installed (Debian: apt install r-base-core r-cran-rpart)"
 )
@@ -131,13 +126,6 @@ def rpart(jobs: list[Job]) -> list[Peer]:
             which, number, *said = line.split("\t")
             found[int(which) - 1][int(number)] = said
     return [as_peer(nodes) for nodes in found]
-
-
-def write_table(sheet: Sheet, path: Path) -> None:
-    with path.open("w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow([*sheet.columns, "y"])
-        lines.writerows(zip(*sheet.columns.values(), sheet.y, strict=True))
 
 
 def as_peer(nodes: dict[int, list[str]]) -> Peer:

@@ -16,13 +16,9 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -30,8 +26,8 @@ import numpy.typing as npt
 import pytest
 
 from tests.oracles.peers import (
+    JAR,
     Parts,
-    Peer,
     Rows,
     Sheet,
     as_set,
@@ -44,9 +40,9 @@ from tests.oracles.peers import (
     real,
     side_by_side,
     textbook,
+    weka,
 )
 
-JAR = Path(os.environ.get("TREEWISE_WEKA", "/usr/share/java/weka.jar"))
 TABLES = 60 if os.environ.get("TREEWISE_LONG") else 8
 REAL = ["mushroom", "nursery", "car"]
 
@@ -54,52 +50,6 @@ pytestmark = pytest.mark.skipif(
     shutil.which("java") is None or not JAR.exists(),
     reason="Weka is not installed (Debian: apt install weka default-jre-headless)",
 )
-
-
-def weka(learner: str, sheet: Sheet, *options: str) -> Peer:
-    """Grow a tree with Weka and read what it prints."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "table.arff"
-        path.write_text(as_arff(sheet))
-        command = ["java", "-cp", str(JAR), f"weka.classifiers.trees.{learner}", *options, "-no-cv", "-t", str(path)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return as_peer(said.splitlines())
-
-
-def as_arff(sheet: Sheet) -> str:
-    kinds = {name: "numeric" if sheet.is_number(name) else braces(sheet.levels(name)) for name in sheet.columns}
-    head = [f"@attribute {name} {kind}" for name, kind in {**kinds, "y": braces(sheet.classes())}.items()]
-    rows = [",".join(map(str, row)) for row in zip(*sheet.columns.values(), sheet.y, strict=True)]
-    return "\n".join(["@relation sheet", *head, "@data", *rows, ""])
-
-
-def braces(levels: list[str]) -> str:
-    return "{" + ",".join(levels) + "}"
-
-
-LINE = re.compile(r"^((?:\| +)*)(x\d+) (=|<=|>) ([^:\s]+)(:.*)?$")
-
-
-def as_peer(lines: list[str]) -> Peer:
-    """Read the tree: one line a branch, ``|`` for each level below the root, a colon before a leaf's class."""
-    root = Peer()
-    open_nodes = [root]
-    for line in lines:
-        found = LINE.match(line)
-        if not found:
-            continue
-        depth = found[1].count("|")
-        del open_nodes[depth + 1 :]
-        parent, child = open_nodes[depth], Peer()
-        parent.column = found[2]
-        parent.children.append(child)
-        if found[3] == "=":
-            parent.levels.append((found[4],))
-        else:
-            parent.cut = float(found[4])
-        if not found[5]:
-            open_nodes.append(child)
-    return root
 
 
 # -- Id3 --------------------------------------------------------------------------------------------------------------

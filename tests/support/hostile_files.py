@@ -18,9 +18,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import treewise as tw
 from treewise.data.encoding import INT64_MIN
+from treewise.formats.model_file.model_file import loads
 from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
@@ -381,3 +383,22 @@ def chain(depth: int) -> Tree:
     }
     arrays = {name: value.astype(getattr(a, name).dtype) for name, value in fresh.items()}
     return tree.with_(arrays=replace(a, **arrays))
+
+
+ROWS = {
+    "x": [1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0],
+    "c": ["a", "b", "a", "c", "c", None, "b"],
+    "y": ["n", "p", "p", "n", "n", "q", "q"],
+}
+
+
+def refused(content, *words):
+    with pytest.raises(tw.ModelFormatError) as caught:
+        loads(content, "m.json")
+    message = str(caught.value)
+    assert message.startswith("m.json is ")
+    assert len(message) < 400
+    assert "\n" not in message
+    for word in words:
+        assert word in message, message
+    return message

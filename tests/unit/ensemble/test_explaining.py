@@ -9,7 +9,7 @@ import treewise as tw
 from tests.support.displayables import forms
 from tests.support.ensembles import of_trees
 from tests.support.output_checks import CHECKS
-from tests.unit.explain.test_shap import by_subsets, decoded, odd_rows, some_table
+from tests.support.shapley import by_subsets, decoded, odd_rows, some_table
 from treewise.cli.ensemble_predictor import EnsemblePredictor
 from treewise.data.table import read
 from treewise.ensemble import Ensemble

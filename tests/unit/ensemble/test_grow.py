@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.oracles.readable import build, facts, facts_of
+from tests.support.ensembles import assert_same
 from tests.support.random_tables import drawn, quick
-from tests.unit.ensemble.test_packed_trees import assert_same
 from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bootstrap import problem_of

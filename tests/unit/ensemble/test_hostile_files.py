@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_hostile_files import ROWS, refused
 from tests.support.ensembles import of_trees
-from tests.support.hostile_files import check_answers, check_slowly, mutants, rendered, sealed, taken_apart
+from tests.support.hostile_files import (
+    ROWS,
+    check_answers,
+    check_slowly,
+    mutants,
+    refused,
+    rendered,
+    sealed,
+    taken_apart,
+)
 from treewise.ensemble import Ensemble, OutOfBag
 from treewise.formats.model_file import model_file
 from treewise.formats.model_file.ensemble_file import dumps

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.ensembles import of_trees
-from tests.unit.ensemble.test_packed_trees import assert_same
+from tests.support.ensembles import assert_same, of_trees
 from treewise.ensemble import OutOfBag
 from treewise.tree.history import Step
 

@@ -9,32 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
+from tests.support.ensembles import assert_same
 from tests.support.random_tables import drawn, quick
 from treewise.ensemble import PackedTrees
 from treewise.ensemble.unpack import ends_of, heights, shape_of
-from treewise.tree.arrays import LEAF, STOPS, Arrays
-
-ROUNDED = {"impurity", "gain"}  # of numbers, and of classes whose weights are no whole numbers
-ROUNDED_MEANS = {"value", "spread"}  # of inner nodes of numbers
-
-
-def assert_same(a: Arrays, b: Arrays, whole: bool = True) -> None:
-    """Compare a grown tree with its packed and opened self: exactly, but for what is derived in doubles."""
-    if len(a.label) and whole:
-        assert a.same_as(b)
-    for f in fields(Arrays):
-        mine, theirs = getattr(a, f.name), getattr(b, f.name)
-        assert mine.dtype == theirs.dtype, f.name
-        if f.name in ROUNDED | ROUNDED_MEANS:
-            parts = a.impurity if f.name == "gain" else mine  # a gain is a difference of impurities
-            scale = np.abs(parts[np.isfinite(parts)]).max(initial=0.0)
-            np.testing.assert_allclose(theirs, mine, rtol=1e-12, atol=1e-14 * max(scale, 1e-300), err_msg=f.name)
-        else:
-            np.testing.assert_array_equal(theirs, mine, err_msg=f.name)
-    if len(a.value):
-        leaf = a.kind == LEAF
-        np.testing.assert_array_equal(a.value[leaf], b.value[leaf])
-        np.testing.assert_array_equal(a.spread[leaf], b.spread[leaf])
+from treewise.tree.arrays import STOPS, Arrays
 
 
 def packed_and_opened(tree: tw.Tree) -> Arrays:

@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
+from tests.support.ensemble_estimators import ALL, CLASSIFIERS, DRAWING, GROWN_BY, X, Y, fitted, target_for
 from tests.support.ensembles import of_trees
 from treewise import (
     AdaBoostClassifier,
@@ -41,31 +42,7 @@ from treewise import (
 from treewise.ensemble import predict as voting
 from treewise.errors import DataError, TreewiseError
 
-GROWN_BY = {
-    ForestClassifier: tw.forest,
-    ForestRegressor: tw.forest,
-    ExtraTreesClassifier: tw.extra_trees,
-    ExtraTreesRegressor: tw.extra_trees,
-    BaggingClassifier: tw.bagging,
-    BaggingRegressor: tw.bagging,
-    AdaBoostClassifier: tw.adaboost,
-}
-ALL = list(GROWN_BY)
-CLASSIFIERS = [kind for kind in ALL if kind.__name__.endswith("Classifier")]
 REGRESSORS = [kind for kind in ALL if kind.__name__.endswith("Regressor")]
-DRAWING = [kind for kind in ALL if kind is not AdaBoostClassifier]
-
-PENGUINS = tw.datasets.penguins().to_pandas()
-X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
-LENGTHS = PENGUINS["bill_depth_mm"].fillna(17.0)
-
-
-def target_for(kind):
-    return Y if kind in CLASSIFIERS else LENGTHS
-
-
-def fitted(kind, **options):
-    return kind(n_estimators=4, **options).fit(X, target_for(kind))
 
 
 # -- scikit-learn's own checks -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.estimators.test_ensembles import ALL, CLASSIFIERS, DRAWING, GROWN_BY, X, Y, fitted, target_for
+from tests.support.ensemble_estimators import ALL, CLASSIFIERS, DRAWING, GROWN_BY, X, Y, fitted, target_for
 from treewise import AdaBoostClassifier, BaggingRegressor, ForestClassifier
 from treewise.ensemble import predict as voting
 from treewise.errors import DataError, ParameterError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.unit.explain.test_shap import odd_rows, trees
+from tests.support.shapley import odd_rows, trees
 
 APPLICANT = {"GPA": "3.7", "University": "top20", "Published": "no"}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.prune.brute import leaves_of, prunings, small_tables
+from tests.support.brute_force_pruning import leaves_of, prunings, small_tables
 from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.arrays import LEAF
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import pytest
 
 import treewise as tw
-from tests.oracles.peers import drawn, real
-from tests.oracles.test_against_weka import JAR, Peer, weka
+from tests.oracles.peers import JAR, Peer, drawn, real, weka
 
 pytestmark = pytest.mark.skipif(not JAR.exists(), reason="Weka is not installed (Debian: apt install weka)")
 

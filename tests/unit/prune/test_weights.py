@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_edges import refused
+from tests.support.errors import refused
 from tests.support.prune_noise import one_split
 from treewise.prune import find_nested_trees
 

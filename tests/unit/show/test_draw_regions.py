@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
+from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
-from tests.unit.show.test_plots import all_texts
 from treewise.show.mpl_helpers import content
 from treewise.show.regions.models import PredictorRegions, TreeRegions, centres
 from treewise.show.regions.plane import plane_for

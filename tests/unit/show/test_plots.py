@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss, precision
 
 import treewise as tw
 from tests.support.ensembles import of_trees
+from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
 from treewise.cli import pictures
 from treewise.evaluate.ranking import Ranking
@@ -96,19 +97,6 @@ def test_axes_must_be_axes():
 
 
 # -- names are data -------------------------------------------------------------------------------------------------
-
-
-def all_texts(ax):
-    """Return every text of a picture as it will be seen."""
-    from matplotlib.text import Text
-
-    ax.figure.draw_without_rendering()
-    found = []
-    for text in ax.figure.findobj(Text):
-        shown, formula = text._preprocess_math(text.get_text())
-        assert not formula, text
-        found.append(shown)
-    return " ".join(found)
 
 
 def test_hostile_names_are_shown_as_they_are():
