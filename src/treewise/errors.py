@@ -205,7 +205,7 @@ class DataError(TreewiseError, ValueError):
     >>> import treewise as tw
     >>> tw.grow({"x": [1, 2], "y": ["a", None]}, "y")
     Traceback (most recent call last):
-    treewise.errors.DataError: target "y" is missing in 1 row (2). Remove it first, or drop_missing_target=True ...
+    treewise.errors.DataError: target "y" is missing in 1 row (2). Remove it first, or drop_missing_target=True.
     """
 
 
