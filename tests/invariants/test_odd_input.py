@@ -437,7 +437,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", task="classify"),
-            "task='classify': must be classification, regression, or None to let the target decide."
+            'task="classify": must be classification, regression, or None to let the target decide.'
             ' Did you mean "classification"?',
         ),
         (
@@ -455,7 +455,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", ignore="town"),
-            "ignore='town': must be a list of names, [\"town\"].",
+            'ignore="town": must be a list of names, ["town"].',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", columns=["age", "age"]),

@@ -129,8 +129,8 @@ def suspicions(column: Column) -> list[str]:
         return []
     name = safe(column.name)
     return [
-        f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it."
-        f" Leave it out: {left_out(column.name)}"
+        f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
+        + left_out(column.name)
     ]
 
 

@@ -144,8 +144,8 @@ def test_a_decimal_comma(stray):
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        ({"separator": ";;"}, "separator=';;': must be one character"),
-        ({"separator": ""}, "separator='': must be one character"),
+        ({"separator": ";;"}, 'separator=";;": must be one character'),
+        ({"separator": ""}, 'separator="": must be one character'),
         ({"separator": "\n"}, "must be one character"),
         ({"separator": 3}, "separator=3: must be one character"),
         ({"decimal": "·"}, 'decimal=.*: must be "." or ","'),

@@ -315,11 +315,11 @@ def test_only_trees_on_bags_have_rows_out_of_bag():
     [
         ({"n_estimators": 0}, r"^n_estimators=0: must be a whole number, from 1 to 1000000\.$"),
         ({"n_estimators": 2.5}, r"^n_estimators=2.5: must be a whole number"),
-        ({"bootstrap": "yes"}, r"^bootstrap='yes': must be True or False\.$"),
+        ({"bootstrap": "yes"}, r'^bootstrap="yes": must be True or False\.$'),
         ({"oob_score": 1}, r"^oob_score=1: must be True or False\.$"),
         ({"pruning": "cv"}, r"^pruning=…: the trees of an ensemble are not pruned\. Leave it out"),
         ({"ccp_alpha": 0.1}, r"^ccp_alpha=…: the trees of an ensemble are not pruned\."),
-        ({"preset": "c45"}, r"^preset='c45': it prunes, and .* are not pruned\. Add pruning=\"none\"\.$"),
+        ({"preset": "c45"}, r'^preset="c45": it prunes, and .* are not pruned\. Add pruning="none"\.$'),
         ({"cost": {"Adelie": {"Gentoo": 5}}}, r"^cost=…: many trees vote by shares of classes, not by costs\."),
         ({"bootstrap": False, "oob_score": True}, r"^oob_score=True: without bootstrap every tree sees every row\."),
         ({"max_dept": 3}, r'^no option max_dept\. Did you mean "max_depth"\?'),

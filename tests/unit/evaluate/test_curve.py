@@ -214,7 +214,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"over": "depth"}, "over='depth': must be one of max_leaf_nodes"),
+        ({"over": "depth"}, 'over="depth": must be one of max_leaf_nodes'),
         ({"values": []}, "values is empty"),
         ({"values": [1.5]}, "max_leaf_nodes is looked at in whole numbers"),
         ({"values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),

@@ -120,7 +120,7 @@ def test_a_wish_is_a_class_or_a_bound():
         "No change that leaves island alone would make it Gentoo."
     )
     assert tree.explain(row, fixed=tree.columns).change is None
-    with pytest.raises(tw.ParameterError, match=r"^to='Gento': no such class\. Did you mean \"Gentoo\"\?"):
+    with pytest.raises(tw.ParameterError, match=r'^to="Gento": no such class\. Did you mean "Gentoo"\?'):
         tree.explain(row, to="Gento")
     with pytest.raises(tw.ParameterError, match=r"^fixed=…: no column 'iland' in the tree\. Did you mean \"island\"\?"):
         tree.explain(row, fixed=["iland"])

@@ -187,7 +187,7 @@ def test_deep_and_large_trees_cost_what_is_read():
     ("asked", "said"),
     [
         ({"sort": "size"}, 'sort=\'size\' is not known for classification. There are "support", "probability",'),
-        ({"sort": "value"}, "sort='value' is not known for classification"),
+        ({"sort": "value"}, 'sort="value" is not known for classification'),
         ({"cls": "Gento"}, 'cls=\'Gento\': "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
         ({"min_support": -1}, "min_support=-1: must be a whole number, 0 or more, or a share between 0 and 1"),
         ({"confidence": 95}, "confidence=95: must be a number between 0 and 1"),

@@ -168,7 +168,7 @@ def test_forms():
         ({"max_features": 2}, "max_features=…: a stump is the best of all tests, and none is drawn. Leave it out."),
         ({"splitter": "random"}, "splitter=…: a stump is the best of all tests, and none is drawn. Leave it out."),
         ({"ccp_alpha": 0.1}, "ccp_alpha=…: a stump is one test, and there is nothing to prune. Leave it out."),
-        ({"unit": "bit"}, "unit='bit': must be"),
+        ({"unit": "bit"}, 'unit="bit": must be'),
         ({"criterium": "gini"}, 'no option criterium. Did you mean "criterion"?'),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_is_asked_wrongly(noisy):
         refused(lambda: tw.grow(noisy, "y", **options), *parts, error=error)
 
     wrong('pruning="reduced_error" needs rows the tree has not seen', "validation=0.3", pruning="reduced_error")
-    wrong("pruning='cvv'", 'Did you mean "cv"', pruning="cvv")
+    wrong('pruning="cvv"', 'Did you mean "cv"', pruning="cvv")
     wrong("validation is for", pruning="cv", validation=0.3)
     wrong("validation is for", validation=0.3)
     wrong("validation=1.5", pruning="reduced_error", validation=1.5)

@@ -164,7 +164,7 @@ def test_figure_8_5_is_one_call():
         "min_samples_leaf = 50 · 3 leaves",
     ]
     for bad, said in {
-        "max_depth": "vary='max_depth': must be a dict of parameter → values",
+        "max_depth": 'vary="max_depth": must be a dict of parameter → values',
         (): "must be a dict of parameter → values",
     }.items():
         with pytest.raises(tw.ParameterError, match=said):

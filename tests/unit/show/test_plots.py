@@ -201,7 +201,7 @@ def test_figure_8_4():
         p, y = line.get_data()
         assert [formula([1 - q, q]) for q in p] == list(y)
         assert (y[0], y[100], y[-1]) == (0, 1, 0)
-    with pytest.raises(tw.ParameterError, match="criteria='ginni': must be one of entropy, gini, error"):
+    with pytest.raises(tw.ParameterError, match='criteria="ginni": must be one of entropy, gini, error'):
         tw.draw_impurity(["ginni"])
 
 
@@ -245,7 +245,7 @@ def test_what_cannot_be_drawn_says_so():
         tw.ParameterError, match=r'^what="roc": is for two classes, and there are 3\. There is "confusion"\.$'
     ):
         found.draw("roc")
-    with pytest.raises(tw.ParameterError, match="what='rok': must be one of confusion, roc"):
+    with pytest.raises(tw.ParameterError, match='what="rok": must be one of confusion, roc'):
         found.draw("rok")
     labels = [f"c{i}" for i in range(41)] * 2
     many = tw.grow({"x": list(range(82)), "y": labels}, "y", max_depth=1).evaluate({"x": list(range(82)), "y": labels})

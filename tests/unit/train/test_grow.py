@@ -193,7 +193,7 @@ def test_random_ties_are_the_seeds_and_nothing_elses():
         ({"criterion": "entropie"}, 'criterion="entropie" is not known. Did you mean "entropy"?'),
         ({"criterion": "squared_error"}, 'is for regression, but target "Class" has 2 classes (N, P)'),
         ({"preset": "id4"}, 'Did you mean "id3"?'),
-        ({"categorical": "multi"}, "categorical='multi': must be one of subset, multiway"),
+        ({"categorical": "multi"}, 'categorical="multi": must be one of subset, multiway'),
         ({"ignore": ["GPAA"]}, 'ignore: no column "GPAA" in admissions. Did you mean "GPA"?'),
         ({"ignore": "GPA"}, 'must be a list of names, ["GPA"]'),
         ({"positive": "X"}, 'positive="X": target "Class" has the classes N, P.'),
@@ -205,7 +205,7 @@ def test_random_ties_are_the_seeds_and_nothing_elses():
         ({"target": "Clas"}, 'no column "Clas" in admissions. Did you mean "Class"?'),
         ({"target": [1, 2]}, "target has 2 values, admissions has 12 rows."),
         ({"task": "regression"}, 'target "Class" is not a column of numbers'),
-        ({"task": "cluster"}, "task='cluster': must be classification, regression"),
+        ({"task": "cluster"}, 'task="cluster": must be classification, regression'),
     ],
 )
 def test_refusals_say_what_where_and_what_next(options, says):
