@@ -190,7 +190,10 @@ def check_criterion(criterion: Any, task: Task, who: str) -> None:
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
         meant = CRITERIA[criterion].task
         raise ParameterError(
-            f"this criterion is for {meant}.", parameter="criterion", value=criterion, hint=f"{who} takes {', '.join(fitting)}."
+            f"this criterion is for {meant}.",
+            parameter="criterion",
+            value=criterion,
+            hint=f"{who} takes {', '.join(fitting)}.",
         )
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]  # receives the share of the work that is done
 StageProgress = Callable[[str], AbstractContextManager[Progress | None]]
+OnPrepared = Callable[[TrainingSet], None]
 
 ROLES = (
     "task",
@@ -149,7 +150,7 @@ def fit(
     target: Any,
     options: Mapping[str, Any],
     *,
-    on_prepared: Callable[[TrainingSet], None] | None = None,
+    on_prepared: OnPrepared | None = None,
     on_grown: Callable[[Tree], None] | None = None,
     progress: StageProgress | None = None,
 ) -> Tree:

@@ -321,7 +321,7 @@ def beside_its_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
     (model,) = models if len(models) == 1 else (None,)
     if not isinstance(model, TreeRegions) or ax is not None:
         raise ParameterError(
-            "is for one tree, on a figure of its own.",
+            "this is for one tree, on a figure of its own.",
             parameter="with_tree",
             hint="Leave it out, or ax and other models.",
         )
