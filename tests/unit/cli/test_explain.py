@@ -64,7 +64,7 @@ def test_wishes(run, model):
     )
     assert "No change that leaves island alone would make it Gentoo." in fixed.lines
     assert run(f"explain {model} --row {ROW} --to Gento").err.startswith("treewise: --to Gento: no such class.")
-    assert "no column 'iland' in the tree" in run(f"explain {model} --row {ROW} --fixed iland").err
+    assert 'no column "iland" in the tree' in run(f"explain {model} --row {ROW} --fixed iland").err
     assert run(f"explain {model} --row {ROW} --max-depth 3").code == 2
 
 

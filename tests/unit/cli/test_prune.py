@@ -84,7 +84,7 @@ def test_what_goes_wrong(run):
         ("prune full.json --method pessimistic --raising", "branches: --data must be the table it was grown on"),
         ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0, and at most 0.5;"),
         ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0, and at most 0.5;"),
-        ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha; or the table"),
+        ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha X; or the table"),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
             "--ccp-alpha is a choice, and --folds would",

@@ -71,7 +71,7 @@ def test_what_goes_wrong(run, model, tmp_path):
         ("noisy --vary max_depth -o r.png", 2, '"max_depth" is not PARAMETER=A,B,…, such as max_depth=1,2,4.'),
         ("noisy --vary dept=1,2 -o r.png", 2, 'vary: trees are not grown by "dept".'),
         ("noisy --with-tree -o r.png", 2, "--with-tree is for one MODEL. Leave it out."),
-        (f"{model} {model} penguins --with-tree -o r.png", 2, "--with-tree: is for one tree"),
+        (f"{model} {model} penguins --with-tree -o r.png", 2, "--with-tree: this is for one tree"),
         (f"{model} penguins -o nowhere/r.png", 2, 'there is no folder "nowhere"'),
     ):
         answer = run(f"regions {words}")

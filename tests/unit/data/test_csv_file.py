@@ -112,7 +112,7 @@ def test_headers():
         columns("a,b,a\n1,2,3\n")
     _, notes = read_csv(b"7,0.27,a\n8,0.3,b\n", "t.csv", ())
     assert "the first line is taken as column names" in notes[0]
-    assert notes[0].endswith("if it is data: header=False (--no-header)")
+    assert notes[0].endswith("if it is data: header=False")
     assert read_csv(b"0,1,2\n8,0.3,b\n", "t.csv", ())[1] == ()
 
 

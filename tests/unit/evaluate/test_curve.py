@@ -225,7 +225,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
         ({"folds": 1}, "must be a whole number, 2 or more"),
         ({"validation": 1.5}, "must be a table, or a share between 0 and 1"),
         ({"max_deep": 3}, "no option max_deep"),
-        ({"pruning": "cv"}, "pruning=…: a curve chooses the size itself"),
+        ({"pruning": "cv"}, "pruning: a curve chooses the size itself"),
         ({"max_leaf_nodes": 3}, "max_leaf_nodes is what the curve goes over. Leave it out"),
     ],
 )

@@ -324,7 +324,7 @@ ROWS = {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
     ("teacher", "options", "message"),
     [
         (3, {}, "teacher=3: must be a tree, an ensemble, a model with predict, a function from rows to answers"),
-        ({"x": 1}, {}, "teacher={'x': 1}: must be a tree"),
+        ({"x": 1}, {}, 'teacher={"x": 1}: must be a tree'),
         (tw.TreeClassifier, {}, "teacher=<class 'treewise.estimators."),
         ("z", {}, 'no column "z" in the table. Columns: x, y.'),
         ("y", {"target": "y"}, 'target and teacher are both the column "y". Leave the target out'),
@@ -332,7 +332,7 @@ ROWS = {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
         (
             lambda rows: "a",
             {},
-            "teacher: a function answers 'a' for 4 rows of the table. It must be one class or number a row.",
+            'teacher: a function answers "a" for 4 rows of the table. It must be one class or number a row.',
         ),
         (lambda rows: np.zeros((4, 2)), {}, "teacher: a function answers an array of shape (4, 2) for 4 rows of the"),
         (lambda rows: None, {}, "teacher: a function answers None for 4 rows of the table"),

@@ -186,9 +186,9 @@ def test_deep_and_large_trees_cost_what_is_read():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"sort": "size"}, 'sort=\'size\' is not known for classification. There are "support", "probability",'),
-        ({"sort": "value"}, 'sort="value" is not known for classification'),
-        ({"cls": "Gento"}, 'cls=\'Gento\': "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
+        ({"sort": "size"}, 'sort="size": for classification must be one of "support", "probability",'),
+        ({"sort": "value"}, 'sort="value": for classification must be one of'),
+        ({"cls": "Gento"}, 'cls="Gento": "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
         ({"min_support": -1}, "min_support=-1: must be a whole number, 0 or more, or a share between 0 and 1"),
         ({"confidence": 95}, "confidence=95: must be a number between 0 and 1"),
     ],

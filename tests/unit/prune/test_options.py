@@ -49,9 +49,9 @@ def test_options_after_growth_are_checked_as_well(noisy):
 
     wrong('order="sideways"', "reduced_error", validation=noisy, order="sideways")
     wrong('rule="worst"', "cost_complexity", data=noisy, rule="worst")
-    wrong("rule=, n_jobs= would be part of another", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
-    wrong("random_state= would be part", "cost_complexity", ccp_alpha=0.1, random_state=0)
-    wrong("sample_weight= is for raising=True", "pessimistic", sample_weight=[1.0] * 240)
+    wrong("rule, n_jobs would be part of another", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
+    wrong("random_state would be part", "cost_complexity", ccp_alpha=0.1, random_state=0)
+    wrong("sample_weight is for raising=True", "pessimistic", sample_weight=[1.0] * 240)
     assert tree.prune("reduced_error", validation=noisy, order=None).history[-1]["options"] == {"order": "bottom-up"}
 
 

@@ -172,7 +172,7 @@ def test_what_is_asked_wrongly(penguins):
     wrong("344 rows", method="cost_complexity", data="penguins", folds=[1, 2])
     wrong("confidence=0", method="pessimistic", confidence=0)
     wrong("confidence=0.7", method="pessimistic", confidence=0.7)
-    wrong("data=", method="pessimistic", raising=True)
+    wrong("data must be", method="pessimistic", raising=True)
     wrong("raising=True", method="pessimistic", data="penguins")
     wrong("no node 99", at=[99])
     wrong("at=3.5", at=3.5)

@@ -274,7 +274,7 @@ def test_a_tree_beside_its_regions():
     assert {"x1?", "x2?"} <= {text.get_text() for text in left.texts}
     content(ax.get_figure(root=True), "svg")
     for models, where in (([tree, tree], None), (lambda X: X[:, 0], None), (tree, Figure().add_subplot())):
-        with pytest.raises(tw.ParameterError, match=r"^with_tree=…: is for one tree, on a figure of its own\."):
+        with pytest.raises(tw.ParameterError, match=r"^with_tree: this is for one tree, on a figure of its own\."):
             tw.draw_regions(models, "seven_points", "x1", "x2", with_tree=True, ax=where)
 
 
@@ -345,7 +345,7 @@ def test_large_trees_are_drawn():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("x1", "x1"), r"^x and y are both 'x1': a plane has two columns\.$"),
+        (("x1", "x1"), r"^x and y are both \"x1\": a plane has two columns\.$"),
         (("x1", "x9"), r'^no column "x9" is known to what is drawn\..* Columns: x1, x2\.$'),
     ],
 )

@@ -27,7 +27,7 @@ def export(tree: Tree, format: str = "text") -> str:
     True
     >>> export(tree, "txt")
     Traceback (most recent call last):
-    treewise.errors.ParameterError: format="txt" is not known. Did you mean "text"? Formats: text, if-else.
+    treewise.errors.ParameterError: format="txt": must be one of text, if-else. Did you mean "text"?
     """
     if format not in FORMATS:
         near = did_you_mean(format, FORMATS)
