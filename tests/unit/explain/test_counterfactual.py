@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.shapley import odd_rows, trees
+from tests.support.shapley import unusual_rows, varied_trees
 from treewise.explain.row.counterfactual import read_wish
 from treewise.tree.splits import Threshold
 
@@ -63,10 +63,10 @@ def plain_row(tree, rows, i):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("fixed", [(), ("c",), ("x", "b")])
 def test_nothing_nearer_on_the_whole_grid(seed, fixed):
-    small = [(tree, table) for tree, table in trees(seed) if tree.n_leaves <= 16]
+    small = [(tree, table) for tree, table in varied_trees(seed) if tree.n_leaves <= 16]
     assert small
     for tree, table in small:
-        rows = odd_rows(table, seed)
+        rows = unusual_rows(table, seed)
         middle = float(np.median(tree.predict(rows))) if tree.task == "regression" else None
         for i in range(6):
             row = plain_row(tree, rows, i)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from tests.support.handmade_trees import N_P, OFFICIALS, leaf, make, node, trees
+from tests.support.handmade_trees import N_P, OFFICIALS, build_tree, leaf, node, trees
 from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
@@ -380,14 +380,14 @@ def test_printing_what_was_read_prints_the_same(tree: Tree) -> None:
 
 def test_the_numbers_are_kept_as_printed() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 1500, "P": 2}), leaf("P", {"P": 7}))
-    back = parse(render(make([Encoding("x", "number")], N_P, root), ascii=False))
+    back = parse(render(build_tree([Encoding("x", "number")], N_P, root), ascii=False))
     assert back[0].counts == {"N": 1500.0, "P": 9.0}
     assert back[1].rows == 1502
     assert back[0].prediction == "N"
     assert math.isnan(back[0].gain)
     price = Target("price", "regression")
     root = node(Threshold("x", 0.5), leaf(1234.5, rows=3, spread=2.25), leaf(-0.5, rows=1500, spread=0.0))
-    back = parse(render(make([Encoding("x", "number")], price, root), ascii=False), target="price")
+    back = parse(render(build_tree([Encoding("x", "number")], price, root), ascii=False), target="price")
     assert back.target == price
     assert (back[1].prediction, back[1].spread, back[2].prediction, back[2].rows) == (
         1234.5,
