@@ -12,7 +12,7 @@ from treewise._lib.text import safe
 from treewise.show.picture.build_scene import HighlightedPath, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.svg import to_svg
-from treewise.show.text_tree.text_tree import header, render, unsaid_missing
+from treewise.show.text_tree.text_tree import header, missing_value_notes, render
 from treewise.tree.tree import Tree
 
 MOST_LEVELS, MOST_LEAVES, WIDEST = 4, 30, 1000  # of the picture, and its pixels
@@ -48,7 +48,7 @@ def in_html(tree: Tree, svg: str) -> str:
     """Write the fragment."""
     first, *warnings = header(tree, ascii=False).split("\n")
     said = [f"<p><strong>{escaped(first)}</strong></p>", *(f"<p>{escaped(line)}</p>" for line in warnings)]
-    said += [f"<p>note: {escaped(note)}</p>" for note in (*tree.notes, *unsaid_missing(tree))]
+    said += [f"<p>note: {escaped(note)}</p>" for note in (*tree.notes, *missing_value_notes(tree))]
     said.append(f'<div style="overflow-x:auto">{svg}</div>')
     return "<div>\n" + "\n".join([*said, text_tree(tree)]) + "\n</div>\n"
 

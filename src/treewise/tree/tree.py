@@ -317,9 +317,9 @@ class Tree(Explaining):
         2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
         3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
-        from treewise.show.text_tree.text_tree import samples_of, view
+        from treewise.show.text_tree.text_tree import read_samples, view
 
-        how: dict[str, Any] = {"bars": bars or data is not None, "samples": samples_of(self, data)}
+        how: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
         print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
 
     def draw(

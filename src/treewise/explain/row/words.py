@@ -16,7 +16,7 @@ from treewise.explain.row.counterfactual import CUTS, ONE, CellChange, Counterfa
 from treewise.explain.row.path import MISSING, MOST_NAMED, NEVER_SEEN, RowExplanationPath
 from treewise.explain.row.tree_context import TreeContext
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
-from treewise.show.text_tree.condition_text import weighted
+from treewise.show.node_stats import is_weighted
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
 from treewise.tree.splits import quote
@@ -107,7 +107,7 @@ def move_words(tree: Tree, move: CellChange) -> str:
 
 def answer(tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there") -> str:
     """Say what a node predicts, and on what grounds."""
-    facts, heavy = tree[node], weighted(tree)
+    facts, heavy = tree[node], is_weighted(tree)
     rows = plural(facts.rows, "row") + (f" of weight {format_count(facts.weight)}" if heavy else "")
     above = int(nodes_with_counts(tree)[node])
     if tree.task == "regression":

@@ -19,8 +19,9 @@ import numpy as np
 
 from treewise._lib.text import format_count, format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
-from treewise.show.text_tree.condition_text import ConditionText, counted
-from treewise.show.text_tree.folding import CONTINUES
+from treewise.show.node_stats import has_training_rows
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH
 from treewise.show.text_tree.text_tree import header
 from treewise.tree.arrays import LEAF
 from treewise.tree.splits import Multiway, Split
@@ -54,7 +55,7 @@ class _Writer:
     """Writes the lines of one tree, block by block."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.speaker, self.counted = tree, ConditionText(tree), counted(tree)
+        self.tree, self.speaker, self.counted = tree, ConditionText(tree), has_training_rows(tree)
         self.kind, self.ends, self.depths = tree.arrays.kind, tree.arrays.ends, tree.depths
         self.blocks: deque[int] = deque([0])
 
@@ -85,7 +86,7 @@ class _Writer:
             margin = INDENT * depth
             if self.kind[item] == LEAF:
                 yield margin + self.answer(item)
-            elif depth > CONTINUES and item != top:
+            elif depth > MAX_BLOCK_DEPTH and item != top:
                 self.blocks.append(item)
                 yield f"{margin}go on at node {item}, below"
             else:

@@ -27,10 +27,9 @@ from treewise.formats.model_file.header import quartiles_from
 from treewise.formats.text_format.build_arrays import UNSAID, check_split, pack, with_parents
 from treewise.formats.text_format.notation import cut_comment
 from treewise.formats.text_format.parse import read_words
-from treewise.show.text_tree.condition_text import ConditionText
-from treewise.show.text_tree.folding import TextView, shape
-from treewise.show.text_tree.layout import ALIGNED_LABEL, ALIGNED_LEFT, widest
-from treewise.show.text_tree.lines import UNICODE, LinePrinter
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.layout import MAX_LABEL_WIDTH, MAX_LEFT_WIDTH, widest
+from treewise.show.text_tree.lines import UNICODE, LinePrinter, TextView, describe_subtrees
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -77,13 +76,13 @@ def _preamble(tree: Tree) -> Iterator[str]:
 
 def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
     """Yield each line's words, with its node; None where a block repeats a node's line."""
-    page = LinePrinter(tree, TextView(0), shape(tree), ConditionText(tree), UNICODE)
+    page = LinePrinter(tree, TextView(0), describe_subtrees(tree), ConditionText(tree), UNICODE)
     digits, lines = len(str(len(tree) - 1)), list(page.lines())
-    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.said}" for line in lines]
-    wide = widest(left, ALIGNED_LEFT), widest([line.prediction for line in lines], ALIGNED_LABEL)
+    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.condition}" for line in lines]
+    wide = widest(left, MAX_LEFT_WIDTH), widest([line.prediction for line in lines], MAX_LABEL_WIDTH)
     for line, text in zip(lines, left, strict=True):
         words = f"{pad(text, wide[0])}  {pad(line.prediction, wide[1])}"
-        yield f"{words}  {line.tail}" if line.tail else words, None if line.repeated else line.node
+        yield f"{words}  {line.tail}" if line.tail else words, None if line.is_repeated else line.node
 
 
 def _facts(tree: Tree) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.fills import BAND, FRAME, PAPER, WORDS
 from treewise.show.picture.geometry import PictureGeometry, PlacedBox
 from treewise.show.picture.heading import heading
@@ -24,7 +25,6 @@ from treewise.show.picture.node_boxes import SMALL, NodeBox, NodeBoxes
 from treewise.show.picture.node_selection import SelectedNodes, SelectionLimits, choose, notice
 from treewise.show.picture.scene import BandShape, BoxShape, Part, Shape, ShapeGroup, TextShape, VectorScene
 from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.samples import NodeSamples
 from treewise.tree.tree import Tree
 
 EDGE = 14.0  # white around everything
@@ -79,7 +79,7 @@ class _SceneBuilder:
                 continue
             above = self.boxes[box.up].node
             if above not in said:
-                answers = self.maker.speaker.answers(above, LABEL_COLUMNS)
+                answers = self.maker.speaker.without_column(above, LABEL_COLUMNS)
                 said[above] = dict(zip(self.tree.children(above), answers, strict=True))
             conditions.append(clip_to(_in_print(said[above][box.node]), LABEL_ROOM, SMALL))
         return conditions

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.formats.text_format.notation import write_label
+from treewise.show.node_stats import describe_training_error, has_training_rows
 from treewise.show.picture.fills import FACTS, REST, WORDS, Fill, of_class, of_value
 from treewise.show.picture.node_boxes import SMALL, SWATCH, NodeBoxes
 from treewise.show.picture.scene import LineShape, Shape, TextShape, filled
 from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.text_tree.condition_text import counted
-from treewise.show.text_tree.number_columns import error_in_words
 from treewise.tree.tree import Tree
 
 TITLE, LINE = 16.0, 17.0
@@ -87,14 +86,14 @@ def heading(
         head.say(" · ".join(facts(tree)))
     if tree.task == "classification":
         head.explain(legend(tree))
-    elif counted(tree) or cards.histograms is not None:
+    elif has_training_rows(tree) or cards.histograms is not None:
         low, high = cards.scale
         head.show_scale(format_rounded(low), format_rounded(high))
     if cards.histograms is not None:
         what = "what is predicted" if tree.task == "regression" else "the column asked about, by class"
         mark = "mean" if tree.task == "regression" else "threshold"
         head.say(f"histograms: {what}; mark: the {mark}")
-    elif tree.task == "regression" and counted(tree):
+    elif tree.task == "regression" and has_training_rows(tree):
         head.say("bars: mean, and a standard deviation to either side")
     if lit:
         head.show_line("the path of the row")
@@ -106,8 +105,8 @@ def heading(
 
 def facts(tree: Tree) -> list[str]:
     """Say how large the tree is and how well it fits its table."""
-    rows = [plural(int(tree.arrays.rows[0]), "row")] if counted(tree) else []
-    return [*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
+    rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
+    return [*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
 
 
 def legend(tree: Tree) -> list[tuple[Fill, str]]:

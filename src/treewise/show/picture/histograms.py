@@ -18,11 +18,11 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded
 from treewise.data import encoding as encode
 from treewise.formats.text_format.notation import write_level
+from treewise.show.node_stats import NodeSamples, bin_indices
 from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Fill, of_class, of_value
 from treewise.show.picture.scene import BoxShape, LineShape, Shape, TextShape, filled
 from treewise.show.picture.text_metrics import clip_to
-from treewise.show.samples import NodeSamples, bins_of
-from treewise.show.text_tree.number_columns import share_between
+from treewise.show.text_tree.columns import relative_position
 from treewise.tree.arrays import LEAF, THRESHOLD
 from treewise.tree.tree import Tree
 
@@ -64,9 +64,9 @@ class NodeHistograms:
 
     def _of_values(self, node: int, place: Place) -> list[Shape]:
         """Draw the values to be predicted, with what the node predicts."""
-        low, high = self.samples.scale
-        many = self.samples.values(node, BINS).astype(float)
-        at = share_between(float(self.tree.arrays.value[node]), low, high)
+        low, high = self.samples.value_range
+        many = self.samples.histogram(node, BINS).astype(float)
+        at = relative_position(float(self.tree.arrays.value[node]), low, high)
         return [
             *_stacks(many[:, None], [of_value(at)], place),
             *_mark(at, place),
@@ -84,8 +84,8 @@ class NodeHistograms:
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5
-        bars = _stacks(self._by_class(rows, bins_of(values[:-1], low, high, BINS), BINS), self._inks, place)
-        return [*bars, *_mark(share_between(float(cut), low, high), place), *_below(ends, place)]
+        bars = _stacks(self._by_class(rows, bin_indices(values[:-1], low, high, BINS), BINS), self._inks, place)
+        return [*bars, *_mark(relative_position(float(cut), low, high), place), *_below(ends, place)]
 
     def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
         """Draw the levels that are asked about, by class; the commonest, in their order, and what is missing."""

@@ -20,13 +20,14 @@ import numpy as np
 
 from treewise._lib.text import format_count, format_rounded, format_share, plural, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label
+from treewise.show.node_stats import class_weights, has_training_rows, is_weighted, value_range
 from treewise.show.picture.fills import FACTS, FRAME, PAPER, REST, WORDS, Fill, of_class, of_value
 from treewise.show.picture.histograms import TALL, NodeHistograms
 from treewise.show.picture.node_selection import SelectedNodes
 from treewise.show.picture.scene import BoxShape, LineShape, Shape, TextShape, filled
 from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.text_tree.condition_text import ConditionText, counted, weighted
-from treewise.show.text_tree.number_columns import class_weights, share_between, value_range
+from treewise.show.text_tree.columns import relative_position
+from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -73,13 +74,13 @@ class NodeBoxes:
     def __init__(self, tree: Tree, histograms: NodeHistograms | None = None) -> None:
         self.tree, self.histograms = tree, histograms
         self.speaker = ConditionText(tree)
-        self.counted, self.weighted = counted(tree), weighted(tree)
+        self.counted, self.weighted = has_training_rows(tree), is_weighted(tree)
 
     @cached_property
     def scale(self) -> tuple[float, float]:
         """The lowest and the highest number that is drawn: values of nodes, and a spread to either side."""
         if self.histograms is not None:
-            return self.histograms.samples.scale
+            return self.histograms.samples.value_range
         return value_range(self.tree)
 
     def card(self, shown: SelectedNodes) -> NodeBox:
@@ -170,7 +171,7 @@ class NodeBoxes:
     def ink(self, node: int) -> Fill:
         """Return the ink of what a node predicts."""
         if self.tree.task == "regression":
-            return of_value(share_between(float(self.tree.arrays.value[node]), *self.scale))
+            return of_value(relative_position(float(self.tree.arrays.value[node]), *self.scale))
         return of_class(int(self.tree.arrays.label[node]))
 
     # -- shapes ---------------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class NodeBoxes:
     def _range(self, node: int, x: float, y: float, width: float, height: float) -> list[BoxShape | LineShape]:
         """Paint the mean of a node and its spread, on the scale of the whole tree."""
         value, spread = float(self.tree.arrays.value[node]), float(self.tree.arrays.spread[node])
-        shares = [share_between(v, *self.scale) for v in (value - spread, value, value + spread)]
+        shares = [relative_position(v, *self.scale) for v in (value - spread, value, value + spread)]
         if not np.isfinite(shares).all():
             return []
         left, middle, right = (x + width * share for share in shares)

@@ -18,11 +18,11 @@ from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, na_values, read_rows, series_as_dict
+from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.build_scene import HighlightedPath, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.scene import VectorScene
 from treewise.show.picture.svg import to_svg
-from treewise.show.samples import NodeSamples
 from treewise.tree.tree import Tree
 
 FORMS = ("svg", "png", "pdf")
@@ -94,7 +94,7 @@ def draw(
     if data is not None:
         data = read(data, na_values=na_values(tree))
     lit = () if highlight is None else path_of(tree, highlight, data)
-    samples = None if data is None else NodeSamples.of(tree, data)
+    samples = None if data is None else NodeSamples.from_table(tree, data)
     picture = Picture(
         build_scene(tree, SelectionLimits(node, max_depth, max_leaves), HighlightedPath(direction, lit, samples))
     )
