@@ -65,7 +65,7 @@ def test_wishes(run, model):
     assert run(f"explain {model} --row {ROW} --desired Gento").err.startswith(
         "treewise: --desired Gento: no such class."
     )
-    assert "no column 'iland' in the tree" in run(f"explain {model} --row {ROW} --fixed iland").err
+    assert 'no column "iland" in the tree' in run(f"explain {model} --row {ROW} --fixed iland").err
     assert run(f"explain {model} --row {ROW} --max-depth 3").code == 2
 
 

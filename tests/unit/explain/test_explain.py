@@ -188,7 +188,7 @@ def test_bad_input():
         tree.explain({"flipper_length_mm": 190})
     with pytest.raises(tw.DataError, match="the row has 2 values"):
         tree.explain([1, 2])
-    with pytest.raises(tw.ParameterError, match="estimate='nonsense'"):
+    with pytest.raises(tw.ParameterError, match='estimate="nonsense"'):
         tree.explain({"flipper_length_mm": 190, "bill_length_mm": 1}, estimate="nonsense")
     hand = tw.parse("c = p -> a\nc = q -> b")
     with pytest.raises(tw.DataError, match="stops at node 0"):
