@@ -38,7 +38,7 @@ from treewise.explain.row_explanation.path import (
 )
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
 from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, read_rows, series_as_dict
-from treewise.show.text_tree.condition_text import weighted
+from treewise.show.node_stats import is_weighted
 from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
@@ -396,8 +396,8 @@ def describe_prediction(
     tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there"
 ) -> str:
     """Describe the prediction of a node with its support: ``P (60.0 %: 3 of 5 rows like this)``."""
-    view, is_weighted = tree[node], weighted(tree)
-    rows = plural(view.rows, "row") + (f" of weight {format_count(view.weight)}" if is_weighted else "")
+    view, has_weights = tree[node], is_weighted(tree)
+    rows = plural(view.rows, "row") + (f" of weight {format_count(view.weight)}" if has_weights else "")
     source = int(nodes_with_counts(tree)[node])
     if tree.task == "regression":
         assert isinstance(prediction, float)
@@ -415,7 +415,7 @@ def describe_prediction(
         share = f"{format_percent(probability)} % by {estimate}"
     if source != node:
         return f"{text} ({share}, from node {source}: no training row {where})"
-    if is_weighted:
+    if has_weights:
         return f"{text} ({share}: weight {format_count(right)} of {format_count(total)} {where})"
     rows = f"{format_count(right)} of {format_count(total)} {'row' if total == 1 else 'rows'}"
     return f"{text} ({share}: {rows} {where})"
