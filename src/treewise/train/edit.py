@@ -149,7 +149,7 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
 
 def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
-    from treewise.formats.text_format.infer_split import parse_split
+    from treewise.formats.text_format.conditions import parse_split
 
     try:
         return parse_split(condition, tree.encodings)

@@ -440,10 +440,10 @@ class Tree(Explaining):
 
         return bundle(self)
 
-    def export(self, format: str = "text") -> str:
-        """Write the tree in another form.
+    def export(self, format: str = "text", **options: Any) -> str:
+        """Return the tree in another format, with the options of that format.
 
-        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
+        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is nested if and else for readers.
 
         >>> import treewise as tw
         >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
@@ -458,7 +458,7 @@ class Tree(Explaining):
         """
         from treewise.formats.export.export import export
 
-        return export(self, format)
+        return export(self, format, **options)
 
     def save(self, path: Any, compact: bool | None = None) -> None:
         """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
