@@ -131,5 +131,5 @@ def test_one_side_of_a_cut_alone_is_refused() -> None:
 
 
 def test_unknown_formats_are_named() -> None:
-    with pytest.raises(ParameterError, match=r'unknown format "txt". Did you mean "text"\?'):
+    with pytest.raises(ParameterError, match=r'format="txt": must be one of text, if-else. Did you mean "text"\?'):
         export(parse(OFFICIALS), "txt")

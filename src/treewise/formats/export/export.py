@@ -48,7 +48,7 @@ def export(tree: Tree, format: str = "text", **options: Any) -> str:
     True
     >>> export(tree, "txt")
     Traceback (most recent call last):
-    treewise.errors.ParameterError: unknown format "txt". Did you mean "text"? Formats: text, if-else.
+    treewise.errors.ParameterError: format="txt": must be one of text, if-else. Did you mean "text"?
     """
     if format not in FORMATS:
         hint = did_you_mean(format, FORMATS)
