@@ -59,5 +59,7 @@ def from_the_leaves_up(
     """
     asks = inner(tree)
     own = np.where(asks, 0.0 if of_its_own is None else of_its_own, 0.0)
-    cut, below = _core.fold_up(tree.arrays.parent, np.ascontiguousarray(as_leaf, np.float64), own, slack, ROUNDING)
+    cut, below = _core.prune_bottom_up(
+        tree.arrays.parent, np.ascontiguousarray(as_leaf, np.float64), own, slack, ROUNDING
+    )
     return cut.astype(bool), np.where(asks, below, as_leaf)

@@ -103,7 +103,7 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """
     risks = node_risks(tree, risk)
     weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), training_risk(tree, risks)
-    alphas, more_risk, fewer_leaves = _core.crossings(tree.arrays.parent, risks, ROUNDING * root)
+    alphas, more_risk, fewer_leaves = _core.weakest_link_alphas(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]

@@ -59,7 +59,7 @@ def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
 def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
-    found = _core.estimate(
+    found = _core.refit(
         tree.arrays.for_core,
         a.parent,
         core_columns(training_set),
