@@ -417,7 +417,7 @@ def test_a_tree_of_numbers_may_be_written_by_hand() -> None:
         parse(export(tree), task="classification")
     with pytest.raises(ParseError, match='task="classification" does not fit'):
         parse(render(tree, ascii=False), task="classification")
-    with pytest.raises(ParameterError, match="task="numbers": must be"):
+    with pytest.raises(ParameterError, match='task="numbers": must be'):
         parse("x <= 1 -> 1.5\nx > 1 -> 2", task="numbers")  # type: ignore[arg-type]
 
 
