@@ -25,8 +25,7 @@ from math import inf
 import numpy as np
 
 from treewise import _core
-from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, inner
-from treewise.prune.risk import node_risks, training_risk
+from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, inner, node_risks, training_risk
 from treewise.tree.tree import Tree
 
 
