@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import treewise as tw
-from tests.support.displayables import RESULTS, forms, texts
+from tests.support.displayables import RESULTS, renderings, text_outputs
 from tests.support.hostile_names import BATCHES, table
 from tests.support.output_checks import CHECKS, check_csv, check_text
 from treewise._lib.result_table import Displayable
@@ -33,7 +33,7 @@ def grown(request):
 def test_results_in_every_form(grown):
     _, tree, data = grown
     for outlet, make in RESULTS.items():
-        for form, text in forms(make(tree, data)):
+        for form, text in renderings(make(tree, data)):
             try:
                 CHECKS[form](text)
             except AssertionError as error:
@@ -42,7 +42,7 @@ def test_results_in_every_form(grown):
 
 def test_texts(grown):
     _, tree, data = grown
-    for outlet, form, text in texts(tree, data):
+    for outlet, form, text in text_outputs(tree, data):
         try:
             CHECKS[form](text)
         except AssertionError as error:

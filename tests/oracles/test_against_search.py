@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from tests.oracles.readable import build, facts, facts_of
+from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
 from tests.support.random_problems import random_options, random_table
 from treewise import grow
 from treewise.train.grow import grow_training_set, prepare
@@ -21,8 +21,8 @@ def test_core_equals_search(seed, regression):
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
         training_set = prepare(data, "y", **options)
-        expected = facts(training_set, build(training_set))
-        found = facts_of(grow_training_set(training_set))
+        expected = reference_facts(training_set, grow_reference(training_set))
+        found = tree_facts(grow_training_set(training_set))
         assert found == expected, f"seed {seed}, table {table}: {data} {options}"
 
 

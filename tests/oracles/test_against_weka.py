@@ -28,15 +28,15 @@ import pytest
 from tests.oracles.peers import (
     JAR,
     Parts,
+    PeerTable,
     Rows,
-    Sheet,
     as_set,
-    drawn,
     gain,
     in_codes,
     iris,
     nearly,
     penguins,
+    random_peer_table,
     real,
     side_by_side,
     textbook,
@@ -55,7 +55,7 @@ pytestmark = pytest.mark.skipif(
 # -- Id3 --------------------------------------------------------------------------------------------------------------
 
 
-def compare_id3(sheet: Sheet) -> Counter[str]:
+def compare_id3(sheet: PeerTable) -> Counter[str]:
     """Count the nodes by how the two agree; a difference that is not explained fails."""
     found: Counter[str] = Counter()
     for place in side_by_side(sheet, weka("Id3", sheet), lambda rows: sheet.grow(rows, preset="id3")):
@@ -77,7 +77,7 @@ def test_id3_on_tables_of_the_notes(name: str) -> None:
 
 
 def test_id3_on_random_tables() -> None:
-    found = sum((compare_id3(drawn(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
     assert found["same split"] > TABLES
 
 
@@ -113,7 +113,7 @@ OURS = Rules(*[False] * 7)
 J48 = Rules(*[True] * 7)
 
 
-def choose(sheet: Sheet, rows: Rows, least: int, rules: Rules) -> Parts:
+def choose(sheet: PeerTable, rows: Rows, least: int, rules: Rules) -> Parts:
     """Return how C4.5 divides the rows of a node; nothing for a leaf."""
     y = sheet.codes["y"][rows]
     k, n = int(sheet.codes["y"].max()) + 1, len(rows)
@@ -184,7 +184,7 @@ def entropy(counts: npt.NDArray[np.int64]) -> float:
     return float(-(p * np.log2(p)).sum()) + 0.0
 
 
-def compare_j48(sheet: Sheet, least: int) -> Counter[str]:
+def compare_j48(sheet: PeerTable, least: int) -> Counter[str]:
     """Hold both programs against ``choose``, node by node, and count the rules in which they differ."""
     peer = weka("J48", sheet, "-U", "-M", str(least))
     found: Counter[str] = Counter()
@@ -204,7 +204,7 @@ def compare_j48(sheet: Sheet, least: int) -> Counter[str]:
     return found
 
 
-def reason(sheet: Sheet, rows: Rows, least: int, wanted: Parts) -> str:
+def reason(sheet: PeerTable, rows: Rows, least: int, wanted: Parts) -> str:
     """Name the one rule of J48's that, added to ours, makes its split; else say that it takes several."""
     for rule in fields(Rules):
         if as_set(choose(sheet, rows, least, replace(OURS, **{rule.name: True}))) == as_set(wanted):
@@ -212,11 +212,11 @@ def reason(sheet: Sheet, rows: Rows, least: int, wanted: Parts) -> str:
     return "several rules"
 
 
-def errors(sheet: Sheet, rows: Rows) -> int:
+def errors(sheet: PeerTable, rows: Rows) -> int:
     return len(rows) - max(Counter(sheet.y[r] for r in rows).values())
 
 
-def errors_below(sheet: Sheet, rows: Rows, least: int) -> int:
+def errors_below(sheet: PeerTable, rows: Rows, least: int) -> int:
     """Count the training errors of the leaves J48 would have made below a node."""
     total, stack = 0, [rows]
     while stack:
@@ -235,7 +235,7 @@ def test_j48_on_iris_and_penguins(make: Any, least: int) -> None:
 
 @pytest.mark.parametrize("least", [1, 2])
 def test_j48_on_random_tables(least: int) -> None:
-    found = sum((compare_j48(drawn(seed), least) for seed in range(TABLES)), Counter())
+    found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
     assert found["same split"] > TABLES
 
 
@@ -260,7 +260,7 @@ def main() -> None:
     for sheet in (textbook("admissions", "Class"), *map(real, REAL)):
         found = compare_id3(sheet)
         print(f"{sheet.name:24}", *(f"{found[kind]:12,}" for kind in kinds))
-    found = sum((compare_id3(drawn(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
     print(f"{f'{TABLES} drawn':24}", *(f"{found[kind]:12,}" for kind in kinds))
     kinds = ["same split", "same leaf", *(rule.name for rule in fields(Rules)), "several rules", "collapsed"]
     print(f"\n{'J48':16}", *(f"{kind:>13}" for kind in kinds))
@@ -268,7 +268,7 @@ def main() -> None:
         for sheet in (iris(), penguins(), *map(real, REAL)):
             found = compare_j48(sheet, least)
             print(f"{f'{sheet.name} -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
-        found = sum((compare_j48(drawn(seed), least) for seed in range(TABLES)), Counter())
+        found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
         print(f"{f'{TABLES} drawn -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
 
 

@@ -9,8 +9,8 @@ import pytest
 from treewise.cli import main
 
 
-class Answer:
-    """What a command printed, and how it ended."""
+class CommandResult:
+    """Exit code, standard output and standard error of a command."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -25,7 +25,7 @@ class Answer:
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
+    """A function that runs a command line in a temporary directory."""
     monkeypatch.chdir(tmp_path)
 
     def command(line, stdin=b""):
@@ -33,8 +33,8 @@ def run(capsys, monkeypatch, tmp_path):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(shlex.split(line))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return Answer(ended.value.code or 0, said.out, said.err)
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        return CommandResult(ended.value.code or 0, printed.out, printed.err)
 
     return command

@@ -5,10 +5,10 @@ import numpy as np
 from treewise import _core
 from treewise.train import grow as growth
 
-NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
+NO_SUBTREES = {"use_forest_engine": False, "subtree_cells": 0, "subtree_rows": 0}
 
 
-def nodes(training_set, n_jobs=1, **tuning):
+def grow_arrays(training_set, n_jobs=1, **tuning):
     settings = growth.core_settings(training_set)
     settings.n_jobs = n_jobs
     wanted = settings.tuning
@@ -18,5 +18,5 @@ def nodes(training_set, n_jobs=1, **tuning):
     return _core.grow(growth.core_columns(training_set), growth.core_target(training_set), settings)
 
 
-def difference(a, b):
+def differing_arrays(a, b):
     return [name for name in a if not np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")]

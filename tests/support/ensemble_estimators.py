@@ -11,7 +11,7 @@ from treewise import (
     ForestRegressor,
 )
 
-GROWN_BY = {
+GROW_FUNCTIONS = {
     ForestClassifier: tw.forest,
     ForestRegressor: tw.forest,
     ExtraTreesClassifier: tw.extra_trees,
@@ -22,13 +22,13 @@ GROWN_BY = {
 }
 
 
-ALL = list(GROWN_BY)
+ALL = list(GROW_FUNCTIONS)
 
 
 CLASSIFIERS = [kind for kind in ALL if kind.__name__.endswith("Classifier")]
 
 
-DRAWING = [kind for kind in ALL if kind is not AdaBoostClassifier]
+SAMPLING_ESTIMATORS = [kind for kind in ALL if kind is not AdaBoostClassifier]
 
 
 PENGUINS = tw.datasets.penguins().to_pandas()

@@ -1,4 +1,4 @@
-"""Ensembles made of given trees, without a learner of ensembles: for tests of what an ensemble is."""
+"""Ensembles built from given trees, and a comparison of tree arrays."""
 
 from dataclasses import fields
 
@@ -9,17 +9,17 @@ from treewise.ensemble import Ensemble, PackedTrees
 from treewise.tree.arrays import LEAF, Arrays
 
 
-def of_trees(trees: list[tw.Tree], method: str = "forest", **more: object) -> Ensemble:
-    """Put trees of the same columns, target and settings into one ensemble."""
-    one = trees[0]
-    members = PackedTrees.of([tree.arrays for tree in trees], one.criterion)
-    gained = np.array([taken_away(tree) for tree in trees]).reshape(len(trees), len(one.encodings))
-    how = {"criterion": one.criterion, "empty_branch": one.empty_branch, "history": one.history, **more}
-    return Ensemble(method, one.encodings, one.target, members, np.ones(len(trees)), gained, **how)
+def ensemble_of(trees: list[tw.Tree], method: str = "forest", **more: object) -> Ensemble:
+    """Return an ensemble of trees with the same columns, target and settings."""
+    first = trees[0]
+    members = PackedTrees.of([tree.arrays for tree in trees], first.criterion)
+    gained = np.array([gain_by_column(tree) for tree in trees]).reshape(len(trees), len(first.encodings))
+    how = {"criterion": first.criterion, "empty_branch": first.empty_branch, "history": first.history, **more}
+    return Ensemble(method, first.encodings, first.target, members, np.ones(len(trees)), gained, **how)
 
 
-def taken_away(tree: tw.Tree) -> list[float]:
-    """Add up what the splits of each column gain."""
+def gain_by_column(tree: tw.Tree) -> list[float]:
+    """Return the total weighted gain of each column's splits."""
     a = tree.arrays
     return [float(np.sum((a.gain * a.weight)[a.column == c])) for c in range(len(tree.encodings))]
 
@@ -30,8 +30,8 @@ ROUNDED = {"impurity", "gain"}  # of numbers, and of classes whose weights are n
 ROUNDED_MEANS = {"value", "spread"}  # of inner nodes of numbers
 
 
-def assert_same(a: Arrays, b: Arrays, whole: bool = True) -> None:
-    """Compare a grown tree with its packed and opened self: exactly, but for what is derived in doubles."""
+def assert_same_arrays(a: Arrays, b: Arrays, whole: bool = True) -> None:
+    """Assert that a grown tree survives packing and unpacking: exactly, except for statistics derived in doubles."""
     if len(a.label) and whole:
         assert a.same_as(b)
     for f in fields(Arrays):

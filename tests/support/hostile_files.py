@@ -392,7 +392,7 @@ ROWS = {
 }
 
 
-def refused(content, *words):
+def assert_load_refused(content, *words):
     with pytest.raises(tw.ModelFormatError) as caught:
         loads(content, "m.json")
     message = str(caught.value)

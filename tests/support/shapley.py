@@ -13,8 +13,8 @@ from treewise.predict.predict import encode_columns
 N_ROWS = 60
 
 
-def some_table(seed, n=N_ROWS, gaps=True):
-    """Numbers, levels in and without order, booleans, gaps; a target that depends on them, loosely."""
+def mixed_table(seed, n=N_ROWS, gaps=True):
+    """Return a table of numbers, categories and booleans with missing cells, and targets that depend on them."""
     rng = np.random.default_rng(seed)
     x, z = rng.integers(0, 9, n).astype(float), rng.normal(size=n).round(1)
     c, b = rng.choice(list("pqrs"), n), rng.random(n) < 0.5
@@ -25,9 +25,9 @@ def some_table(seed, n=N_ROWS, gaps=True):
     return {"x": x, "z": z, "c": levels, "b": b.tolist(), "score": score, "y": np.digitize(score, [2, 5]).astype(str)}
 
 
-def trees(seed):
-    """Trees of every kind of split and every task."""
-    table = some_table(seed)
+def varied_trees(seed):
+    """Yield trees with every kind of split, for both tasks, each with its table."""
+    table = mixed_table(seed)
     options = [
         {"categorical": "multiway", "missing": "branch"},
         {"categorical": "subset", "criterion": "gini", "max_depth": 4},
@@ -42,8 +42,8 @@ def trees(seed):
     yield tw.grow(table, "score", ignore=["y"], sample_weight=weight, max_leaf_nodes=12), table
 
 
-def odd_rows(table, seed):
-    """The table's rows, some with a never-seen level or nothing in them."""
+def unusual_rows(table, seed):
+    """Return rows of the table, some with missing cells and one with an unseen category."""
     rng = np.random.default_rng(seed)
     rows = {name: list(cells)[:12] for name, cells in table.items() if name not in ("score", "y")}
     for cells in rows.values():
@@ -52,8 +52,8 @@ def odd_rows(table, seed):
     return rows
 
 
-def decoded(tree, data):
-    """Cells as splits take them, row by row."""
+def decoded_rows(tree, data):
+    """Return the decoded cells of a table, row by row."""
     table = read(data)
     arrays = encode_columns(tree, table)
     columns = [
@@ -63,8 +63,8 @@ def decoded(tree, data):
     return list(zip(*columns, strict=True))
 
 
-def expected(tree, spread, row, known):
-    """The answer when only some columns are known: by the definition, all branches where one is not."""
+def conditional_expectation(tree, spread, row, known):
+    """Return the expected prediction when only some columns are known, by definition."""
     total, waiting = np.zeros(spread.said.shape[1]), [(0, 1.0)]
     while waiting:
         node, weight = waiting.pop()
@@ -86,8 +86,8 @@ def expected(tree, spread, row, known):
     return total
 
 
-def by_subsets(tree, spread, row):
-    """Shapley's definition: the mean over all orders in which columns become known."""
+def shapley_by_enumeration(tree, spread, row):
+    """Return Shapley values by definition: the mean over all orders in which columns become known."""
     n = len(tree.columns)
     found = np.zeros((n, spread.said.shape[1]))
     for i in range(n):
@@ -96,6 +96,7 @@ def by_subsets(tree, spread, row):
             chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
             for known in combinations(others, size):
                 found[i] += chance * (
-                    expected(tree, spread, row, {*known, i}) - expected(tree, spread, row, set(known))
+                    conditional_expectation(tree, spread, row, {*known, i})
+                    - conditional_expectation(tree, spread, row, set(known))
                 )
     return found

@@ -253,6 +253,6 @@ def pruning_notes(tree: Tree) -> list[str]:
 
 
 def _size(tree: Tree) -> str:
-    from treewise.show.text_tree.number_columns import error_in_words
+    from treewise.show.node_stats import describe_training_error
 
-    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)])
+    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)])

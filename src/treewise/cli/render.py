@@ -177,15 +177,15 @@ def bounded_tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet |
 
     The bars of a regression tree are histograms where it has just been grown on a training set.
     """
-    from treewise.show.samples import NodeSamples
-    from treewise.show.text_tree.bars import unpainted
+    from treewise.show.node_stats import NodeSamples
+    from treewise.show.text_tree.columns import unpainted
     from treewise.show.text_tree.text_tree import render
 
     style = has_style()
     with_bars = bars if bars is not None or style else False
     paint = coloured if style else unpainted
     has_samples = with_bars is not False and training_set is not None and tree.task == "regression"
-    samples = NodeSamples.of_problem(tree, training_set) if has_samples and training_set is not None else None
+    samples = NodeSamples.from_training_set(tree, training_set) if has_samples and training_set is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
 
 

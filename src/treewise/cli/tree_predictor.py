@@ -138,7 +138,7 @@ def asked_on_the_way(tree: Tree, column: int) -> list[bool]:
 def answers_in_words(tree: Tree, table: Table, asked: TypedRow) -> list[str]:
     """Say what is predicted for each row, and because of which tests."""
     from treewise.evaluate import paths
-    from treewise.explain.row.words import answer
+    from treewise.explain.row_explanation.row_explanation import describe_prediction
     from treewise.predict.leaf_probabilities import LeafProbabilities
     from treewise.predict.predict import predict
 
@@ -150,7 +150,9 @@ def answers_in_words(tree: Tree, table: Table, asked: TypedRow) -> list[str]:
         because = f"{', '.join(first)} and {last}" if first else last
         from_root = bool(path.stays) and tree.empty_branch == "root"
         speaker = 0 if from_root else path.node
-        sentences.append(f"{safe(tree.target.name)} = {answer(tree, speaker, prediction, way)}, because {because}.")
+        sentences.append(
+            f"{safe(tree.target.name)} = {describe_prediction(tree, speaker, prediction, way)}, because {because}."
+        )
         if path.stays:
             who = "the root" if from_root else "the node that asks for it"
             sentences.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")

@@ -21,7 +21,7 @@ from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
 from treewise.predict import predict
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.nested_trees import find_nested_trees
 from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 

@@ -15,7 +15,7 @@ own_rows.py          the table a tree was grown on, given again, for folds and r
 reduced_error.py gain.py cost_complexity.py pessimistic.py mdl.py collapse.py by_size.py      one method each
 """
 
+from treewise.prune.nested_trees import NestedTrees, find_nested_trees
 from treewise.prune.prune import prune
-from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 
 __all__ = ["NestedTrees", "find_nested_trees", "prune"]

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.predict.costs import cost_matrix_of
-from treewise.prune.cross_validation import HeldOutLosses
-from treewise.prune.decision import inner
-from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.decision import inner, node_risks
+from treewise.prune.nested_trees import find_nested_trees
 from treewise.tree.history import is_pruning
 from treewise.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from treewise.prune.cost_complexity import HeldOutLosses
 
 MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
 MOST_SHOWN = 40

@@ -13,8 +13,7 @@ import numpy as np
 
 from treewise._lib.text import format_rounded
 from treewise.errors import Param, ParameterError
-from treewise.prune.decision import Bools, Floats, PruneDecision, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import Bools, Floats, PruneDecision, errors_as_leaf, inner, require_classes, require_rows
 from treewise.train.settings import within
 from treewise.tree.tree import Tree
 

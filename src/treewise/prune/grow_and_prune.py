@@ -16,8 +16,7 @@ from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import by_folds, read_price
 from treewise.prune.decision import Bools
-from treewise.prune.methods import METHODS
-from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
+from treewise.prune.prune import METHODS, carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.reduced_error import judged
 from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set

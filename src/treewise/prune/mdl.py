@@ -15,8 +15,15 @@ from __future__ import annotations
 import numpy as np
 
 from treewise._lib.text import format_rounded
-from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import (
+    Floats,
+    PruneDecision,
+    errors_as_leaf,
+    from_the_leaves_up,
+    inner,
+    require_classes,
+    require_rows,
+)
 from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
 from treewise.tree.tree import Tree
 

@@ -15,10 +15,17 @@ import numpy as np
 
 from treewise._lib.text import plural
 from treewise.errors import Param, ParameterError
-from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import (
+    Floats,
+    PruneDecision,
+    errors_as_leaf,
+    from_the_leaves_up,
+    inner,
+    own_problem,
+    require_classes,
+    require_rows,
+)
 from treewise.prune.subtree_raising import SubtreeRaiser
-from treewise.prune.training_table import own_problem
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 

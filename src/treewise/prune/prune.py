@@ -5,6 +5,7 @@ The front of the package: ``tree.prune`` comes here, growth with ``pruning=`` an
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
-from treewise.prune.decision import Floats, Ints, PruneDecision
-from treewise.prune.methods import METHODS, SIZES, WORDS, options_of
+from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
+from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
 from treewise.train.edit import cut
 from treewise.train.settings import one_of
 from treewise.tree.arrays import STOPS
@@ -22,6 +23,30 @@ from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
 MOST_KEPT = 1000  # decisions in the history, which is saved with the tree
+
+METHODS: dict[str, Callable[..., PruneDecision]] = {
+    "reduced_error": reduced_error.decide,
+    "gain": gain.decide,
+    "cost_complexity": cost_complexity.decide,
+    "pessimistic": pessimistic.decide,
+    "mdl": mdl.decide,
+    "collapse": collapse.decide,
+}
+
+# Options that are one of a few words: checked before anything is grown or looked at (front.py).
+WORDS = {
+    "order": reduced_error.ORDERS,
+    "measure": gain.MEASURES,
+    "risk": RISKS,
+    "rule": cost_complexity.RULES,
+}
+
+# Without a method: cut to a size, or where one says. These leaves stop for the reason growth itself would give.
+SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
+    "max_leaf_nodes": (by_size.max_leaf_nodes, "max_leaf_nodes"),
+    "max_depth": (by_size.max_depth, "max_depth"),
+    "at": (by_size.at, "by_hand"),
+}
 
 
 def prune(tree: Tree, method: str | None = None, **options: Any) -> Tree:
@@ -152,3 +177,12 @@ def test_in_words(tree: Tree, node: int) -> str:
     split = tree.split_at(node)
     assert split is not None
     return split.column if split.n_branches > 2 else tree.condition(tree.children(node)[0])
+
+
+def options_of(decide: Callable[..., PruneDecision]) -> list[str]:
+    """Return the names of a method's options.
+
+    >>> options_of(METHODS["gain"])
+    ['threshold', 'measure']
+    """
+    return [name for name in inspect.signature(decide).parameters if name != "tree"]

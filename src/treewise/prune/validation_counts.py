@@ -173,5 +173,5 @@ def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tu
     about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)
     speakers = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
     staying = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[speakers]) ** 2, 0.0)
-    weight, mean, about = _core.merge_up(tree.arrays.parent, weight, mean, about)
+    weight, mean, about = _core.sum_moments(tree.arrays.parent, weight, mean, about)
     return weight, np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0), np.where(weight > 0, staying, 0.0)

@@ -30,19 +30,20 @@ class Explaining(Structure):
     True
     """
 
-    def explain(self, row: Any, *, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
-        """Say why a row (of a table: each) gets its answer: its path, how each step moved it, and what would alter it.
+    def explain(self, row: Any, *, desired: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
+        """Explain the prediction for a row (for each row of a table): its path, contributions and a counterfactual.
 
-        ``to`` is the class one would rather have, or of numbers ``"> 30"``; ``fixed`` are columns that cannot change.
+        ``desired`` is the prediction the counterfactual should reach: a class (default: any other), or for numbers a
+        bound such as ``"> 30"``; ``fixed`` are columns that cannot change.
 
         >>> import treewise as tw
         >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
         >>> print(tw.grow("penguins", max_leaf_nodes=4).explain(row).sentences[1])
-        Would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
+        It would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
         """
-        from treewise.explain.row import explain
+        from treewise.explain.row_explanation.row_explanation import explain
 
-        return explain(as_tree(self), row, to, fixed, estimate)
+        return explain(as_tree(self), row, desired, fixed, estimate)
 
     def shap(self, data: Any, *, estimate: Any = None) -> ShapValues:
         """Return what each column adds to each answer: exact Shapley values, which add up to it with ``base``.

@@ -317,9 +317,9 @@ class Tree(Explaining):
         2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
         3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
-        from treewise.show.text_tree.text_tree import samples_of, view
+        from treewise.show.text_tree.text_tree import read_samples, view
 
-        how: dict[str, Any] = {"bars": bars or data is not None, "samples": samples_of(self, data)}
+        how: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
         print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
 
     def draw(
@@ -440,10 +440,10 @@ class Tree(Explaining):
 
         return bundle(self)
 
-    def export(self, format: str = "text") -> str:
-        """Write the tree in another form.
+    def export(self, format: str = "text", **options: Any) -> str:
+        """Return the tree in another format, with the options of that format.
 
-        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
+        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is nested if and else for readers.
 
         >>> import treewise as tw
         >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
@@ -458,7 +458,7 @@ class Tree(Explaining):
         """
         from treewise.formats.export.export import export
 
-        return export(self, format)
+        return export(self, format, **options)
 
     def save(self, path: Any, compact: bool | None = None) -> None:
         """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise import DataError, ParameterError, _core
 from treewise._lib.rng import mix64
 from treewise.ensemble.bootstrap import BootstrapSamples, bag, columns_to_draw, draw, rows_to_draw
@@ -19,7 +19,7 @@ def numbers(n, columns=2, **options):
     return prepare({**data, "y": np.arange(n) % 2}, "y", **options)
 
 
-@quick()
+@limit_examples()
 @given(st.data())
 def test_the_core_draws_the_bags_of_the_readable_twin(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
@@ -119,9 +119,9 @@ def test_more_rows_or_columns_than_there_are():
 def test_the_core_refuses_bags_that_go_beyond_the_table():
     weight = np.ones(3, np.int64)
     for units, why in (([0, 3], "a unit of no row"), ([], "nothing to draw from")):
-        plan = _core.Plan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
+        plan = _core.SamplingPlan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
         with pytest.raises(ValueError, match=why):
-            _core.bag(plan, 0, 1)
-    plan = _core.Plan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
+            _core.draw_sample(plan, 0, 1)
+    plan = _core.SamplingPlan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
     with pytest.raises(ValueError, match="nothing to draw from"):
-        _core.bag(plan, 0, 0)
+        _core.draw_sample(plan, 0, 0)

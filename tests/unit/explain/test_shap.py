@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.shapley import by_subsets, decoded, odd_rows, some_table, trees
+from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows, varied_trees
 from treewise.explain.shap import ShapTable, shapley_of
 from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.tree.arrays import LEAF
@@ -16,29 +16,29 @@ def answers(tree, rows):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_brute_force_over_subsets_twin_and_core_agree(seed):
-    for tree, table in trees(seed):
+    for tree, table in varied_trees(seed):
         spread = ShapTable.of(tree, LeafProbabilities())
-        rows = odd_rows(table, seed)
+        rows = unusual_rows(table, seed)
         values = tree.shap(rows).values
         values = values[..., None] if tree.task == "regression" else values
-        for i, row in enumerate(decoded(tree, rows)):
+        for i, row in enumerate(decoded_rows(tree, rows)):
             if i >= 5:
                 break
-            assert np.allclose(by_subsets(tree, spread, row), values[i], atol=1e-12)
+            assert np.allclose(shapley_by_enumeration(tree, spread, row), values[i], atol=1e-12)
             assert np.allclose(shapley_of(tree, spread, row), values[i], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_values_add_up_to_the_prediction(seed):
-    for tree, table in trees(seed):
-        rows = odd_rows(table, seed)
+    for tree, table in varied_trees(seed):
+        rows = unusual_rows(table, seed)
         found = tree.shap(rows)
         total = np.atleast_1d(found.base) + (found.values if found.classes else found.values[..., None]).sum(axis=1)
         assert np.abs(total - answers(tree, rows)).max() < 1e-9
 
 
 def test_the_base_is_the_mean_over_training_rows():
-    table = some_table(3)
+    table = mixed_table(3)
     tree = tw.grow(table, "y", ignore=["score"])
     assert np.allclose(tree.shap(table).base, tree.probabilities(0), atol=1e-12)
     grown = tw.grow(table, "score", ignore=["y"], max_depth=3)
@@ -53,7 +53,7 @@ def test_rows_that_stayed_in_training_keep_their_share():
 
 
 def test_estimates_are_explained_too():
-    tree, table = next(trees(1))
+    tree, table = next(varied_trees(1))
     for estimate in ("laplace", "m_estimate=5", "shrinkage"):
         found = tree.shap(table, estimate=estimate)
         total = found.base + found.values.sum(axis=1)

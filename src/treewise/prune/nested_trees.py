@@ -25,8 +25,7 @@ from math import inf
 import numpy as np
 
 from treewise import _core
-from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, inner
-from treewise.prune.risk import node_risks, training_risk
+from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, inner, node_risks, training_risk
 from treewise.tree.tree import Tree
 
 
@@ -103,7 +102,7 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """
     risks = node_risks(tree, risk)
     weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), training_risk(tree, risks)
-    alphas, more_risk, fewer_leaves = _core.crossings(tree.arrays.parent, risks, ROUNDING * root)
+    alphas, more_risk, fewer_leaves = _core.weakest_link_alphas(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]
