@@ -555,10 +555,8 @@ class AdaBoostClassifier(EnsembleClassifier):
     estimators_ : its trees as fitted ``TreeClassifier``, created on access.
     estimator_weights_ : the vote weight α of each tree; half of scikit-learn's.
     estimator_errors_ : the weighted error ε of each tree in its round.
-    classes_ : the classes, sorted; ``predict_proba`` has its columns in this order.
-    n_classes_, n_features_in_, n_outputs_ : the numbers of classes, columns of X and targets (1).
-    feature_names_in_ : the names of the columns of X, if it had names.
     feature_importances_ : the share of each column in the total gain of the splits, averaged by vote weight.
+    classes_, n_classes_, n_features_in_, n_outputs_, feature_names_in_ : as in ``ForestClassifier``.
     """
 
     _not_options = ("n_estimators", "warm_start", "n_jobs", "learning_rate", "resample")
