@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from treewise.tree.splits import Multiway as Multiway
     from treewise.tree.splits import OneValue as OneValue
     from treewise.tree.splits import Ordinal as Ordinal
+    from treewise.tree.splits import Presence as Presence
     from treewise.tree.splits import Subset as Subset
     from treewise.tree.splits import Threshold as Threshold
     from treewise.tree.tree import Tree as Tree
@@ -119,6 +120,7 @@ _HOMES = {
     "OneValue": "tree.splits",
     "Subset": "tree.splits",
     "Multiway": "tree.splits",
+    "Presence": "tree.splits",
     "TreewiseError": "errors",
     "DataError": "errors",
     "ColumnError": "errors",

@@ -1,6 +1,6 @@
 """What a pruning method decides, and the walk from the leaves up that several methods share.
 
-Stands below the methods. A method looks at a tree and returns a ``Verdict``; ``front.py`` cuts, and writes the verdict
+Stands below the methods. A method looks at a tree and returns a ``Verdict``; ``front.py`` cuts, and writes the decision
 into the history.
 """
 
@@ -36,26 +36,26 @@ class PruneDecision:
     """Which nodes become leaves, and the numbers that say so: of the subtree (before) and as a leaf (after)."""
 
     cut: Bools  # of every node; a node below a cut one does not matter
-    looked_at: Bools
+    considered: Bools
     before: Floats | None  # NaN: there is no such number
     after: Floats | None
     measure: str  # what the two numbers are
-    why: Callable[[int], str]  # of a node that was looked at
+    reason: Callable[[int], str]  # of a node that was looked at
     options: dict[str, Any] = field(default_factory=dict)  # as the history keeps them
     facts: Sequence[str] = ()  # lines above the table of decisions
-    more: dict[str, Any] = field(default_factory=dict)  # further entries of the step
-    predicts: npt.NDArray[Any] | None = None  # what cut nodes predict, where they must not say it by themselves
+    extra: dict[str, Any] = field(default_factory=dict)  # further entries of the step
+    predictions: npt.NDArray[Any] | None = None  # what cut nodes predict, where they must not say it by themselves
     tree: Tree | None = None  # the outcome, where nodes were not only cut, …
-    now: Ints | None = None  # … and each node's number in it
+    new_numbers: Ints | None = None  # … and each node's number in it
 
 
-def inner(tree: Tree) -> Bools:
+def is_internal(tree: Tree) -> Bools:
     """Tell which nodes ask something."""
     asks: Bools = tree.arrays.kind != LEAF
     return asks
 
 
-def from_the_leaves_up(
+def prune_bottom_up(
     tree: Tree, as_leaf: Floats, of_its_own: Floats | None = None, slack: float = 0.0
 ) -> tuple[Bools, Floats]:
     """Cut every node that costs no more as a leaf than its subtree, already cut below, does (plus ``slack``).
@@ -64,7 +64,7 @@ def from_the_leaves_up(
     each inner node cost when it was looked at. Without slack this finds, of all prunings, the smallest of least cost:
     what is best below one branch does not depend on the others.
     """
-    asks = inner(tree)
+    asks = is_internal(tree)
     own = np.where(asks, 0.0 if of_its_own is None else of_its_own, 0.0)
     cut, below = _core.prune_bottom_up(
         tree.arrays.parent, np.ascontiguousarray(as_leaf, np.float64), own, slack, ROUNDING
@@ -105,10 +105,10 @@ def node_risks(tree: Tree, risk: str) -> Floats:
         total: Floats = tree.arrays.weight * tree.arrays.impurity
         return total
     cost = cost_matrix_of(tree)
-    return errors_as_leaf(tree, None if cost is None else cost.matrix)
+    return leaf_errors(tree, None if cost is None else cost.matrix)
 
 
-def errors_as_leaf(tree: Tree, cost: Floats | None = None) -> Floats:
+def leaf_errors(tree: Tree, cost: Floats | None = None) -> Floats:
     """Return the errors every node would make as a leaf: a weight of rows, or a sum of squares.
 
     ``cost[c, p]`` is what predicting class p for a row of class c counts; by default any error counts 1.
@@ -124,7 +124,7 @@ def errors_as_leaf(tree: Tree, cost: Floats | None = None) -> Floats:
     return np.asarray(wrong, np.float64)
 
 
-def training_risk(tree: Tree, of_nodes: Floats) -> float:
+def sum_over_leaves(tree: Tree, of_nodes: Floats) -> float:
     """Return the risk of the whole tree: the sum over its leaves."""
     return float(of_nodes[tree.arrays.kind == LEAF].sum())
 
@@ -132,7 +132,7 @@ def training_risk(tree: Tree, of_nodes: Floats) -> float:
 SAME = 1e-9  # weights that are nearer than this, relatively, are equal
 
 
-def own_problem(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
+def rebuild_training_set(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare the rows a tree was grown on; other numbers of rows, or another weight, are refused."""
     training_set = prepare_like(tree, data, sample_weight)
     rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])

@@ -53,7 +53,9 @@ def test_what_a_warm_start_refuses(kind):
     y = target_for(kind)
     model = fitted(kind, warm_start=True, max_depth=2)
     before = dict(vars(model))
-    with pytest.raises(ParameterError, match=r"^n_estimators=3: with warm_start trees are only added, and there are already 4"):
+    with pytest.raises(
+        ParameterError, match=r"^n_estimators=3: with warm_start trees are only added, and there are already 4"
+    ):
         model.set_params(n_estimators=3).fit(X, y)
     model.set_params(n_estimators=6)
     with pytest.raises(DataError, match="not the table these trees were grown on"):

@@ -210,7 +210,7 @@ def test_gains_are_those_of_the_trace():
     column = root["bill_length_mm"]
     ax = root.draw("bill_length_mm")
     drawn = {point for line in ax.lines[:2] for point in zip(*line.get_data(), strict=True)}
-    wanted = {(t.candidate.split.cut, t.gain) for t in column.tests if not t.candidate.split.asks_presence(t.encoding)}
+    wanted = {(t.candidate.split.cut, t.gain) for t in column.tests if t.candidate.split.kind != "presence"}
     assert drawn == wanted
     assert list(ax.lines[2].get_xdata()) == [column.best.candidate.split.cut] * 2
     bars = root.draw("island").patches

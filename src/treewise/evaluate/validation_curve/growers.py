@@ -60,7 +60,7 @@ class LeafSequence:
         if self.over == "min_samples_split":
             return -a.rows.astype(np.float64)
         if self.nested is not None:
-            return -least_above(a.parent, self.nested.leaf_from)
+            return -least_above(a.parent, self.nested.leaf_alpha)
         found = np.zeros(len(self.tree))
         order = best_first(self.tree)
         found[order] = 1 + np.cumsum(self._more_leaves()[order])
@@ -186,7 +186,7 @@ class Scorers:
         ends = find_leaves(tree, self.columns, len(self.truth))
         seen = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
         at = np.array([ladder.splits_at(value) for value in values], np.int64)
-        loss = ladder.along(seen.as_leaf, seen.staying)[at]
+        loss = ladder.along(seen.leaf_error, seen.stay_error)[at]
         cost = cost_matrix_of(tree)
         if tree.task == "regression":
             square = ladder.along(*fourth_powers(tree, ends, self.truth, self.weight))[at]

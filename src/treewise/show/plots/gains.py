@@ -39,7 +39,7 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
         raise DataError(
             f'column "{safe(name)}" has no test to draw at node {node.id}: {found.note or "it is constant"}.'
         )
-    cuts = [t for t in found.tests if isinstance(t.candidate.split, Threshold) and not presence(t)]
+    cuts = [t for t in found.tests if isinstance(t.candidate.split, Threshold)]
     ax = axes_for(ax, 6.0, 4.0)
     draw = draw_thresholds if cuts else draw_bars
     draw(node, found, cuts or list(found.tests), ax)
@@ -51,11 +51,6 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
     best = said(found.words, 70) if found.best else "no test meets the limits"
     title(ax, rows, f"best: {best}", f"gain {node.lens.say(found.gain)}")
     return ax
-
-
-def presence(test: CandidateTrace) -> bool:
-    """Tell a test that only asks whether a value is there."""
-    return test.candidate.split.asks_presence(test.encoding)
 
 
 def draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
@@ -92,7 +87,7 @@ def draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTr
 
 def draw_bars(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
     """Draw a bar for each test, the best ones first."""
-    best = sorted(tests, key=lambda t: (-t.gain, t.candidate.key))[:MOST_BARS]
+    best = sorted(tests, key=lambda t: (-t.gain, t.candidate.order))[:MOST_BARS]
     places = range(len(best), 0, -1)
     ours = node.chosen if node.chosen and node.chosen.candidate.split.column == found.name else found.best
     first = [ours is not None and same_parts(ours, t) for t in best]
