@@ -52,7 +52,7 @@ def test_a_size_is_explained_by_the_gains_that_decide(run):
     for line in lines[3:6]:
         node = tree[int(line.split()[0])]
         assert f"{node.gain * node.rows:.5g}" in line.split()
-        assert line.endswith("cut  others came first")
+        assert line.endswith("cut  other splits gain more")
         assert node.gain * node.rows < min(n.gain * n.rows for n in kept)
     run("grow admissions --preset id3 -o wide.json")
     answer = run("prune wide.json --max-leaf-nodes 2")
@@ -84,7 +84,7 @@ def test_what_goes_wrong(run):
         ("prune full.json --method pessimistic --raising", "branches: --data must be the table it was grown on"),
         ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0, and at most 0.5;"),
         ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0, and at most 0.5;"),
-        ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha; or the table"),
+        ("prune full.json --method cost_complexity", "--ccp-alpha, a penalty per leaf, or"),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
             "--ccp-alpha is a choice, and --folds would",
