@@ -14,7 +14,7 @@ from treewise.tree.structure import Structure
 
 if TYPE_CHECKING:
     from treewise.evaluate.importances import Importances
-    from treewise.explain.rules.rules import Rules
+    from treewise.explain.rules import Rules
     from treewise.explain.shap import ShapValues
     from treewise.explain.subgroups.subgroups import Subgroups
     from treewise.explain.trace import Trace
@@ -148,7 +148,7 @@ class Explaining(Structure):
         """Return the tree as rules, one a leaf: what is asked of each column, what is predicted, and how sure that is.
 
         Every row satisfies exactly one of them. ``print`` the rules, take ``to_frame()``, ``to_csv()`` or
-        ``to_markdown()``; ``rules.of(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
+        ``to_markdown()``; ``rules.covering(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
 
         >>> import treewise as tw
         >>> rules = tw.grow("penguins", max_leaf_nodes=3).rules(sort="probability")
@@ -156,7 +156,7 @@ class Explaining(Structure):
         if flipper_length_mm <= 206.5 AND bill_length_mm <= 43.35 then species = Adelie (96.7 % of 150 rows)
         >>> rules.to_frame().select("prediction", "rows").rows()
         [('Adelie', 150), ('Gentoo', 131), ('Chinstrap', 63)]
-        >>> rules.of({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
+        >>> rules.covering({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
         'Adelie'
 
         Parameters
@@ -167,7 +167,7 @@ class Explaining(Structure):
         min_support : leave out rules of fewer rows, or of a smaller share of them.
         confidence : of the intervals (Wilson's, of means Student's).
         """
-        from treewise.explain.rules.rules import rules
+        from treewise.explain.rules import rules
 
         return rules(as_tree(self), sort, cls, min_support, confidence)
 
@@ -185,7 +185,7 @@ class Explaining(Structure):
         """Find groups worth knowing: nodes, inner ones too, whose share of a class (or mean) departs from the rest.
 
         Each group has exact counts, an interval, and a p-value corrected for how many were looked at; groups that
-        repeat another one are left out (``.every`` has them). On the rows the tree was grown on they all look too good:
+        repeat another one are left out (``.all_groups`` has them). On the rows the tree was grown on they all look too good:
         ``test``, a table it has not seen, tells which are found again.
 
         >>> import treewise as tw

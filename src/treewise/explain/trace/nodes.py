@@ -260,7 +260,7 @@ class NodeTrace:
         >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
         'gain, bits per row'
         """
-        from treewise.show.plots.gains import draw_gains
+        from treewise.show.plots.splits import draw_gains
 
         return draw_gains(self, column, ax)
 

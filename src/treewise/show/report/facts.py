@@ -17,11 +17,11 @@ import numpy.typing as npt
 from treewise._lib.text import format_exact, format_rounded, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
-from treewise.explain.rules.terminal_nodes import conditions, gaps_of
+from treewise.explain.rules import columns_with_missing, describe_conditions
 from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
-from treewise.show.palette import HUES
+from treewise.show.palette import CLASS_COLOURS
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF, STOPS
 from treewise.tree.regions.region import regions
@@ -55,7 +55,7 @@ def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
         "target": safe(tree.target.name),
         "classes": [safe(label) for label in tree.classes],
         "positive": 1 if len(tree.classes) == 2 else None,
-        "colours": list(HUES),
+        "colours": list(CLASS_COLOURS),
         "columns": [column_facts(encoding, i in asked) for i, encoding in enumerate(tree.encodings)],
         "nodes": node_facts(tree),
         "rules": merged_words(tree),
@@ -154,9 +154,9 @@ def merged_words(tree: Tree) -> dict[int, list[str]]:
 
     Long sets are cut, and of a very large tree only the first nodes' are in the file.
     """
-    found, room, gaps = {}, MOST_WORDS, gaps_of(tree)
+    found, room, gaps = {}, MOST_WORDS, columns_with_missing(tree)
     for node, region in regions(tree):
-        found[node] = [shortened(words) for words in conditions(region, gaps, unseen=False)]
+        found[node] = [shortened(words) for words in describe_conditions(region, gaps, or_unseen=False)]
         room -= sum(map(len, found[node]))
         if room < 0:
             break
