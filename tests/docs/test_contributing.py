@@ -181,6 +181,6 @@ def test_a_kind_can_be_added(changed):
 
 def test_a_verb_can_be_added(changed):
     run = changed("verb")
-    assert re.search(r"columns +List the columns a tree asks about\.", run("-m", "treewise", "--help"))
+    assert re.search(r"columns +List the columns a tree splits on\.", run("-m", "treewise", "--help"))
     run("-m", "treewise", "grow", "admissions", "--preset", "id3", "-o", "model.json")
     assert run("-m", "treewise", "columns", "model.json").split() == ["GPA", "University", "Published"]
