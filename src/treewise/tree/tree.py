@@ -363,29 +363,29 @@ class Tree(Explaining):
         x: str,
         y: str,
         *,
-        held: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, Any] | None = None,
         target: str | None = None,
         numbers: bool | None = None,
         with_tree: bool = False,
         ax: Axes | None = None,
         path: Any = None,
     ) -> Axes:
-        """Draw what is predicted over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
+        """Draw the decision regions over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
 
-        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says; ``with_tree``
-        draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
+        Other columns are fixed at their median or most frequent value in ``data`` unless ``fixed`` gives their value;
+        ``with_tree`` draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
         of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
-        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", held={"island": "Dream"})
+        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", fixed={"island": "Dream"})
         >>> [label.get_text() for label in ax.get_yticklabels()]                      # the range, and the threshold
         ['172', '206.5', '231']
         """
         from treewise.show.regions.regions import draw_regions
 
         how: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
-        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, **how)
+        drawn: Axes = draw_regions(self, data, x, y, fixed=fixed, target=target, **how)
         return drawn
 
     def report(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.evaluate.baselines.compare_models import Z95, effective_sample_size, mean_and_spread
+from treewise.evaluate.baselines.compare_models import Z95, effective_sample_size, mean_and_std
 from treewise.predict.confidence_intervals import wilson
 from treewise.train.loss_stats import size_of_numbers
 
@@ -63,8 +63,8 @@ class FidelityAnswers:
         """Return R² of the imitation; its interval is that of the mean squared distance, at this spread of answers."""
         unit = size_of_numbers(self.teacher)
         off, said = (self.student - self.teacher) / unit, self.teacher / unit
-        squared, spread = mean_and_spread(off**2, self.weight)
-        variance = mean_and_spread(said, self.weight)[1] ** 2
+        squared, spread = mean_and_std(off**2, self.weight)
+        variance = mean_and_std(said, self.weight)[1] ** 2
         rmse = math.sqrt(squared) * unit
         if variance == 0:
             return {"agreement": None, "low": None, "high": None, "rmse": rmse}
