@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treewise._lib.text import format_percent, plural, safe
-from treewise.cli.messages import in_options
 from treewise.cli.output import remark
+from treewise.cli.param_types import in_options
 from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:

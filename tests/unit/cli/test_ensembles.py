@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.cli import progress
+from treewise.cli import output
 from treewise.cli.app import VERBS
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS, METHODS
 from treewise.train.grow import grow
@@ -321,11 +321,11 @@ def test_more_needs_the_same_table(run, forest):
 def test_a_bar_shows_how_far_it_is(run, monkeypatch):
     shown = []
 
-    class Noticed(progress.ProgressBar):
+    class Noticed(output.ProgressBar):
         def __call__(self, done):
             shown.append((self.title, done))
 
-    monkeypatch.setattr(progress, "ProgressBar", Noticed)
+    monkeypatch.setattr(output, "ProgressBar", Noticed)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert run("grow penguins --ensemble adaboost --n-estimators 5 -q").code == 0
     assert shown == [("grow", share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)]
