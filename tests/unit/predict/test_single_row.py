@@ -96,7 +96,7 @@ def outcome(call):
 def table_only(tree):
     """The same tree, whose walk knows nothing."""
     plain = copy.copy(tree)
-    plain.walk.able = False
+    plain.predictor.able = False
     return plain
 
 
@@ -164,7 +164,7 @@ def test_the_walk_is_made_once_shared_by_threads_and_never_pickled():
     for thread in threads:
         thread.join()
     assert all(answers == wanted for answers in found.values())
-    assert tree.walk is tree.walk
+    assert tree.predictor is tree.predictor
     size = len(pickle.dumps(tw.grow(NUMBERS, CLASSES)))
     assert abs(len(pickle.dumps(tree)) - size) < 100
     assert pickle.loads(pickle.dumps(tree)).predict(rows[0]) == wanted[0]

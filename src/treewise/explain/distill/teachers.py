@@ -20,7 +20,7 @@ from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, KindSpec, Table, read
 from treewise.ensemble import Ensemble
-from treewise.ensemble.explaining import METHODS
+from treewise.ensemble.model import METHOD_NAMES
 from treewise.errors import DataError, ParameterError, listing, shown
 from treewise.tree.arrays import Target, Task
 from treewise.tree.tree import Tree
@@ -91,7 +91,7 @@ class TreewiseTeacher(Teacher):
         if isinstance(self.model, Tree):
             return f"a tree of {plural(self.model.n_leaves, 'leaf', 'leaves')}"
         article = "a " if self.model.method == "forest" else ""
-        return f"{article}{METHODS[self.model.method]} of {plural(len(self.model), 'tree')}"
+        return f"{article}{METHOD_NAMES[self.model.method]} of {plural(len(self.model), 'tree')}"
 
     def ask(self, data: Any, table: Table, truth: str | None) -> Any:
         """Predict the table."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treewise._lib.text import plural
-from treewise.ensemble.explaining import METHODS
+from treewise.ensemble.model import METHOD_NAMES
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, form_of, legend, plain, said, save, title
 
@@ -65,7 +65,7 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
     ax.set_xlabel("trees")
     ax.set_ylabel("error %" if found.measure == "error" else "RMSE")
     plain(ax)
-    method = METHODS[found.method]
+    method = METHOD_NAMES[found.method]
     after = f"the error after each of {plural(len(found), 'tree')}"
     title(ax, f"{method[:1].upper()}{method[1:]} for {said(found.target)}: {after}")
     legend(ax, entries, below=True)
