@@ -1,9 +1,10 @@
-"""Every run draws the same examples, so that a change is judged by itself; ``TREEWISE_LONG=1`` draws others."""
+"""Shared fixtures, and the hypothesis profile: every run draws the same examples unless ``TREEWISE_LONG=1`` is set."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
+from tests.support.cli import run  # noqa: F401
 from tests.support.random_tables import LONG
 
 settings.register_profile("seeded", derandomize=not LONG)

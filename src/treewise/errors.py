@@ -1,42 +1,202 @@
-"""What can go wrong, and how it is said: what happened, where, and what to do next.
+"""Errors as values, and the messages they carry.
 
     TreewiseError
     ├── DataError            the table: a cell, a row, a whole column         (ValueError)
-    │   └── ColumnError      a column that is not there                      (KeyError)
-    ├── ParameterError       an argument out of range or out of place        (ValueError)
-    ├── ParseError           a tree written by hand, with its line number    (ValueError)
-    ├── ModelFormatError     a model file that is damaged or too new         (ValueError)
-    └── PackageError         a package that is not installed                 (ImportError)
+    │   └── ColumnError      a column that does not exist                     (KeyError)
+    ├── ParameterError       an argument out of range or out of place         (ValueError)
+    ├── ParseError           a tree written by hand, with its line number     (ValueError)
+    ├── ModelFormatError     a model file that is damaged or too new          (ValueError)
+    └── PackageError         a package that is not installed                  (ImportError)
 
-Each is also the built-in error a caller would expect, so that ``except ValueError`` keeps working.
-A message is safe to print whatever names are in it, those of tables too: no escape code, no hidden character.
-Everything else in the package may import this file; it imports nothing of ours but ``_lib/text.py``.
+Each error is also the built-in error a caller would expect, so ``except ValueError`` keeps working. An error has
+fields: ``rule`` (what is wrong), ``hint`` (what to do), and where they apply ``parameter`` and ``value``, ``column`` and
+``row``. A text that names a parameter does so by a reference (``Param``), never in prose, so that each front can render
+it: ``max_depth=3`` in Python, ``--max-depth 3`` on the command line. Notes about tables and trees are written the same
+way. Messages are safe to print whatever names are in them: escape codes and hidden characters are escaped.
+
+Every module may import this one; it imports only ``_lib/text.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Final
 
 from treewise._lib.text import safe
 
-LONGEST_WORD = 1000  # names past this are nobody's slip of the pen
-LONGEST_VALUE = 60  # characters of a value in a message
+_LONGEST_WORD = 1000  # longer names are not compared for typing errors
+_LONGEST_VALUE = 60  # characters of a value in a message
+_MOST_ITEMS = 20  # of a list whose items are quoted
+
+
+class _Unset(Enum):
+    UNSET = "UNSET"
+
+
+UNSET: Final = _Unset.UNSET
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+class Reference:
+    """A part of a message that each front renders in its own words; ``str()`` is how Python says it."""
+
+    def __add__(self, other: str | Reference) -> Message:
+        return Message(self, other)
+
+    def __radd__(self, other: str) -> Message:
+        return Message(other, self)
+
+
+@dataclass(frozen=True)
+class Param(Reference):
+    """A parameter, perhaps with the value to give it; ``...`` stands for a value of the reader's choice.
+
+    >>> str(Param("max_depth")), str(Param("ignore", ["id"])), str(Param("target", ...))
+    ('max_depth', 'ignore=["id"]', 'target=…')
+    """
+
+    name: str
+    value: Any = UNSET
+
+    def __str__(self) -> str:
+        return self.name if self.value is UNSET else f"{self.name}={_quoted(self.value)}"
+
+
+@dataclass(frozen=True)
+class Given(Param):
+    """A parameter with the value that was given, which is shortened.
+
+    >>> str(Given("criterion", "entropie")), len(str(Given("target", "x" * 1000)))
+    ('criterion="entropie"', 68)
+    """
+
+    def __str__(self) -> str:
+        return self.name if self.value is UNSET else f"{self.name}={shown(self.value)}"
+
+
+@dataclass(frozen=True)
+class Call(Reference):
+    """Something to run, such as ``tree.refit(data)``; the command line has a verb or an option for it."""
+
+    code: str
+
+    def __str__(self) -> str:
+        return self.code
+
+
+@dataclass(frozen=True)
+class PythonOnly(Reference):
+    """Words that make sense in Python only, such as ``, or None for no limit``."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Message(str):
+    """A text that keeps its references: a string in Python's words, which other fronts can render in theirs.
+
+    >>> hint = "Use " + Param("criterion", "entropy") + ", or " + Param("task", "regression") + "."
+    >>> print(hint)
+    Use criterion="entropy", or task="regression".
+    >>> hint.render(lambda reference: f"--{reference.name} {reference.value}")
+    'Use --criterion entropy, or --task regression.'
+    """
+
+    parts: tuple[str | Reference, ...]
+
+    def __new__(cls, *parts: str | Reference) -> Message:
+        """Join parts; those of other messages are taken over."""
+        flat: list[str | Reference] = []
+        for part in parts:
+            flat += part.parts if isinstance(part, Message) else [part]
+        message = super().__new__(cls, "".join(map(str, flat)))
+        message.parts = tuple(flat)
+        return message
+
+    def __add__(self, other: str | Reference) -> Message:
+        return Message(self, other)
+
+    def __radd__(self, other: str) -> Message:
+        return Message(other, self)
+
+    def render(self, front: Callable[[Reference], str]) -> str:
+        """Return the text with its references as a front writes them."""
+        return "".join(part if isinstance(part, str) else front(part) for part in self.parts)
+
+
+def join_message(separator: str, parts: Iterable[str | Reference]) -> Message:
+    """Join parts with a separator between them, as ``str.join`` does.
+
+    >>> print(join_message(" or ", [Param("max_depth"), Param("at")]))
+    max_depth or at
+    """
+    joined: list[str | Reference] = []
+    for part in parts:
+        joined += [separator, part] if joined else [part]
+    return Message(*joined)
+
+
+def _make_safe(part: str | Reference) -> str | Reference:
+    return "\n".join(map(safe, part.split("\n"))) if isinstance(part, str) else part
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
 
 
 class TreewiseError(Exception):
-    """Every error treewise raises on purpose.
+    """Base class of every error treewise raises on purpose.
 
     >>> import treewise as tw
     >>> try:
-    ...     tw.grow("penguins", target="specis")
+    ...     tw.grow("penguins", target="species", max_depth=-1)
     ... except tw.TreewiseError as error:
-    ...     print(str(error)[:67])
-    no column "specis" in penguins. Did you mean "species"? Columns: sp
+    ...     print(error)
+    ...     print(error.parameter, error.value, "·", error.rule)
+    max_depth=-1: must be a whole number, 0 or more, or None for no limit.
+    max_depth -1 · must be a whole number, 0 or more, or None for no limit.
     """
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*("\n".join(map(safe, arg.split("\n"))) if isinstance(arg, str) else arg for arg in args))
+    def __init__(
+        self,
+        rule: str | Reference = "",
+        *,
+        parameter: str | None = None,
+        value: object = UNSET,
+        hint: str | Reference = "",
+        column: str | None = None,
+        row: int | None = None,
+    ) -> None:
+        self.rule, self.hint = Message(rule), Message(hint.lstrip() if type(hint) is str else hint)
+        self.parameter, self.value = parameter, value
+        self.column, self.row = column, row
+        parts: list[str | Reference] = []
+        if parameter is not None:
+            parts += [Given(parameter, value), ": "]
+        parts += self.rule.parts
+        if self.hint:
+            parts += [" ", *self.hint.parts]
+        super().__init__(Message(*map(_make_safe, parts)))
+
+    @property
+    def message(self) -> Message:
+        """The whole text, to be rendered by a front."""
+        message = self.args[0]
+        return message if isinstance(message, Message) else Message(str(message))
+
+    def __reduce__(self) -> Any:
+        """Pickle without the value itself, which need not be picklable: errors cross processes."""
+        fields = {**self.__dict__, "value": self.value if self.value is UNSET else shown(self.value)}
+        return type(self), (str(self),), fields
+
+    def __str__(self) -> str:  # KeyError would print the repr of its argument
+        return str(self.args[0]) if self.args else ""
 
 
 class DataError(TreewiseError, ValueError):
@@ -45,7 +205,7 @@ class DataError(TreewiseError, ValueError):
     >>> import treewise as tw
     >>> tw.grow({"x": [1, 2], "y": ["a", None]}, "y")
     Traceback (most recent call last):
-    treewise.errors.DataError: target "y" is missing in 1 row (2). Remove it first, or drop_missing_target=True ...
+    treewise.errors.DataError: target "y" is missing in 1 row (2). Remove it first, or drop_missing_target=True.
     """
 
 
@@ -57,10 +217,6 @@ class ColumnError(DataError, KeyError):
     Traceback (most recent call last):
     treewise.errors.ColumnError: no column "agee" in the table. Did you mean "age"? Columns: age.
     """
-
-    def __str__(self) -> str:
-        # KeyError would print the repr of its argument: quotes around a sentence.
-        return str(self.args[0]) if self.args else ""
 
 
 class ParameterError(TreewiseError, ValueError):
@@ -110,7 +266,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     ''
     """
     known = list(known)
-    if not isinstance(word, str) or len(word) > LONGEST_WORD:
+    if not isinstance(word, str) or len(word) > _LONGEST_WORD:
         return ""
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     if not near:
@@ -141,17 +297,31 @@ def printable(text: str) -> str:
 def shown(value: object) -> str:
     """Write any value for a message: on one line, and not too long.
 
-    >>> shown("entropie"), shown("x" * 100)[-5:]
-    ("'entropie'", 'xxxx…')
+    >>> shown("entropie"), shown(["a", 1, None]), shown("x" * 100)[-5:]
+    ('"entropie"', '["a", 1, None]', 'xxxx…')
     """
+    text = _quoted(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _quoted(value: object) -> str:
+    """Write a value as Python would, on one line, with strings in double quotes."""
+    if value is ...:
+        return "…"
+    if type(value) is str and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    if type(value) in (list, set) and 0 < len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
+        start, end = "[]" if type(value) is list else "{}"
+        return start + ", ".join(map(_quoted, value)) + end  # type: ignore[call-overload]
+    if type(value) is dict and 0 < len(value) <= _MOST_ITEMS:
+        return "{" + ", ".join(f"{_quoted(key)}: {_quoted(item)}" for key, item in value.items()) + "}"
     try:
         text = " ".join(repr(value).split())
     except Exception:
-        text = ""  # an object that cannot even say what it is
+        text = ""  # its repr is broken
     if not text or " at 0x" in text:
         text = f"a {type(value).__name__}"
-    text = printable(text)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return printable(text)
 
 
 def listing(items: Sequence[object], most: int = 8) -> str:

@@ -196,7 +196,7 @@ def examples_in(thing):
 
 
 def test_everything_public_is_documented_with_an_example():
-    """In its own docstring; or, for a member, by name in the example of its class (``docs/test_doctests.py`` runs them)."""
+    """In its own docstring; or, for a member, in the example of its class (``docs/test_doctests.py`` runs them)."""
     for name, thing, owner in public_things():
         if not inspect.isclass(thing) or owner is None:
             assert inspect.getdoc(thing), f"{name} has no docstring"

@@ -1,9 +1,9 @@
-"""Writes the golden files of a new format: models as this version saves them, and what they answer.
+"""Write the golden files of a new file format: models as this version saves them, and their predictions.
 
     python -m tests.golden.make
 
-Run once for each format number, when it is new. A golden file is never written again: ``unit/formats/test_model_file.py`` holds every
-later version to what stands here, so files that are there already are left alone.
+Run it once for each new format number. Existing golden files are never overwritten:
+``unit/formats/test_model_file.py`` checks that every later version loads them and gives the same predictions.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ the values, as given, separate the classes. Odd things at every entrance are in 
 """
 
 import math
-import re
 import sys
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
+from tests.support.errors import assert_refused
 from treewise.formats.model_file.model_file import dumps, loads
 
 TIMES = 20  # each value so often, as in the table of the peers
@@ -55,26 +55,6 @@ def separated(values, dtype=None):
         assert loads(dumps(tree)).predict(data).tolist() == y
         trees.append(dumps(tree))
     assert len(set(trees)) == 1
-
-
-def refused(call, *parts, error=tw.DataError):
-    """Expect one sentence with these parts."""
-    with pytest.raises(error) as caught:
-        call()
-    one_sentence(caught.value)
-    for part in parts:
-        assert part in str(caught.value)
-
-
-def one_sentence(error):
-    """Check what every message keeps: one line, an end, a way out, and no traceback of somebody else behind it."""
-    said = str(error)
-    assert said.isprintable(), said
-    assert len(said) < 800, said
-    assert said[-1] in ".?)", said
-    assert not re.search(r"treewise\.\w|Traceback|nanobind|std::|0x[0-9a-f]{6}", said.replace("help(treewise", ""))
-    assert error.__cause__ is None
-    assert error.__suppress_context__ or error.__context__ is None
 
 
 # -- the table --------------------------------------------------------------------------------------------------------
@@ -194,15 +174,15 @@ def _():
         pl.DataFrame({"x": [], "y": []}),
         np.zeros((0, 2)),
     ):
-        refused(lambda data=data: tw.grow(data, "y"), "but no rows. Give at least one row.")
+        assert_refused(lambda data=data: tw.grow(data, "y"), "but no rows. Give at least one row.")
     tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
-    refused(lambda: tree.predict({"x": []}), "but no rows")
+    assert_refused(lambda: tree.predict({"x": []}), "but no rows")
 
 
 @edge("0 columns")
 def _():
     for data in ({}, pd.DataFrame(index=[1, 2]), pl.DataFrame(), np.zeros((2, 0))):
-        refused(lambda data=data: tw.grow(data, ["a", "b"]), "the table has no columns. Give at least one.")
+        assert_refused(lambda data=data: tw.grow(data, ["a", "b"]), "the table has no columns. Give at least one.")
     alone = tw.grow({"y": ["a", "b", "b"]}, "y")
     assert (alone[0].stop, alone.predict({"z": [1]}).tolist()) == ("no_candidate", ["b"])
 
@@ -237,7 +217,7 @@ def _():
 @edge("object column 'a', 1, None")
 def _():
     for cells in (["a", 1, None], np.array(["a", 1, None], object), pd.Series(["a", 1, None], dtype=object)):
-        refused(
+        assert_refused(
             lambda cells=cells: tw.grow({"x": cells, "y": [1, 2, 1]}, "y"),
             'column "x" mixes text ("a" in row 1) and numbers (1 in row 2)',
             "Make all its values one or the other first",
@@ -262,11 +242,11 @@ def _():
 @edge("duplicate column names")
 def _():
     twice = pd.DataFrame([[1, 2, "a"], [3, 4, "b"]], columns=["x", "x", "y"])
-    refused(lambda: tw.grow(twice, "y"), "more than one column is named x. Rename them.")
-    refused(lambda: tw.grow(pa.Table.from_pandas(twice[["y"]]).append_column("y", [[1, 2]]), "y"), "is named y")
-    refused(lambda: tw.read([{"1": 1, 1: 2}]), "more than one column is named 1")
+    assert_refused(lambda: tw.grow(twice, "y"), "more than one column is named x. Rename them.")
+    assert_refused(lambda: tw.grow(pa.Table.from_pandas(twice[["y"]]).append_column("y", [[1, 2]]), "y"), "is named y")
+    assert_refused(lambda: tw.read([{"1": 1, 1: 2}]), "more than one column is named 1")
     tree = tw.grow(pd.DataFrame({"x": [1, 2], "y": ["a", "b"]}), "y")
-    refused(lambda: tree.predict(twice), "more than one column is named x")
+    assert_refused(lambda: tree.predict(twice), "more than one column is named x")
 
 
 @edge("columns swapped at prediction")
@@ -282,7 +262,7 @@ def _():
 def _():
     tree = tw.grow({"used": [1, 2, 3], "unused": [7, 7, 7], "y": ["a", "b", "b"]}, "y")
     assert tree.predict({"used": [1, 3]}).tolist() == ["a", "b"], "what the tree never asks for is not needed"
-    refused(
+    assert_refused(
         lambda: tree.predict(pd.DataFrame({"usd": [1], "unused": [7]})),
         'the table has no column "used", which node 0 asks for. Did you mean "usd"?',
         error=tw.ColumnError,
@@ -291,12 +271,12 @@ def _():
 
 @edge("all weights 0")
 def _():
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y", sample_weight=[0, 0]),
         "no row has a target and a positive weight",
         "Give some rows a weight above 0.",
     )
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y", class_weight={"a": 0, "b": 0}),
         "no row has a positive weight",
     )
@@ -304,7 +284,7 @@ def _():
 
 @edge("negative weights")
 def _():
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y", sample_weight=[1, -1]),
         "sample_weight is negative in row 2 (-1)",
         "0 or more",
@@ -314,11 +294,11 @@ def _():
 @edge("NaN weight")
 def _():
     for nothing in (math.nan, None):
-        refused(
+        assert_refused(
             lambda nothing=nothing: tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y", sample_weight=[1.0, nothing]),
             "sample_weight is missing in row 2",
         )
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y", sample_weight=[math.inf, 1]),
         "sample_weight is infinite in row 1",
     )
@@ -334,11 +314,11 @@ def _():
             assert tree.predict({"x": x}).tolist() == y
             assert [n.split for n in tree] == [n.split for n in plain]
             assert tree.predict_proba({"x": x}).max(axis=1).tolist() == [1.0] * len(x)
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": x, "y": y}, "y", sample_weight=[1e308] * len(x)),
         "the weights add up to more than the largest number, 1.8e308. Scale them down",
     )
-    refused(
+    assert_refused(
         lambda: tw.grow({"x": x, "y": y}, "y", sample_weight=[1e300] * len(x), class_weight={"b": 1e10}),
         "sample_weight times class_weight is past the largest number in row 2",
     )
@@ -359,14 +339,16 @@ def _():
 @edge("NaN in y")
 def _():
     for y in ([0.5, math.nan, 1.5], ["a", None, "b"], pd.Series([1, None, 2], dtype="Int64")):
-        refused(
+        assert_refused(
             lambda y=y: tw.grow({"x": [1, 2, 3], "y": y}, "y"),
             'target "y" is missing in 1 row (2)',
             "drop_missing_target=True",
         )
         assert tw.grow({"x": [1, 2, 3], "y": y}, "y", drop_missing_target=True)[0].rows == 2
-    refused(lambda: tw.grow({"x": [1, 2], "y": [0.5, math.inf]}, "y"), 'target "y" is inf in row 2')
-    refused(lambda: tw.grow({"x": [1, 2], "y": [None, None]}, "y", drop_missing_target=True), "no row has a target")
+    assert_refused(lambda: tw.grow({"x": [1, 2], "y": [0.5, math.inf]}, "y"), 'target "y" is inf in row 2')
+    assert_refused(
+        lambda: tw.grow({"x": [1, 2], "y": [None, None]}, "y", drop_missing_target=True), "no row has a target"
+    )
 
 
 @pytest.mark.parametrize("check", EDGES.values(), ids=EDGES)
@@ -398,7 +380,7 @@ def test_targets_at_the_edges_are_predicted_to_the_bit(y, criterion):
 
 def test_whole_numbers_past_64_bits_are_asked_about():
     for values in ([2**63, 1], np.array([2**64 - 1, 1], np.uint64), ["18446744073709551615", "1"], [10**30, 1]):
-        refused(
+        assert_refused(
             lambda values=values: tw.grow({"id": values, "y": ["a", "b"]}, "y"),
             'column "id"',
             "past 2^63 - 1",
@@ -407,9 +389,11 @@ def test_whole_numbers_past_64_bits_are_asked_about():
         )
         tree = tw.grow({"id": values, "y": ["a", "b"]}, "y", kinds={"id": "nominal"})
         assert tree.predict({"id": values}).tolist() == ["a", "b"]
-    refused(lambda: tw.grow({"id": [10**5000, 1], "y": ["a", "b"]}, "y"), 'column "id"', "row 1", "thousands of digits")
+    assert_refused(
+        lambda: tw.grow({"id": [10**5000, 1], "y": ["a", "b"]}, "y"), 'column "id"', "row 1", "thousands of digits"
+    )
     wide = {"id": [-(2**63), 2**60], "y": ["a", "b"]}
-    refused(lambda: tw.grow(wide, "y"), 'column "id"', "row 1", "cannot be told from missing")
+    assert_refused(lambda: tw.grow(wide, "y"), 'column "id"', "row 1", "cannot be told from missing")
 
 
 def test_a_target_given_beside_its_own_column_is_that_column():
@@ -425,7 +409,7 @@ def test_the_largest_limits_are_no_limits():
     assert tw.grow("admissions", max_depth=most, max_leaf_nodes=most) == tw.grow("admissions", max_leaf_nodes=99)
     assert tw.grow("admissions", min_samples_leaf=most)[0].stop == "min_samples_leaf"
     assert tw.grow("admissions", min_samples_split=most)[0].stop == "min_samples_split"
-    refused(
+    assert_refused(
         lambda: tw.grow("admissions", max_depth=most + 1), "max_depth=", "None for no limit", error=tw.ParameterError
     )
 

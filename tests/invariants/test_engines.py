@@ -1,7 +1,7 @@
-"""One tree, whatever grows it: each engine and each shortcut of the core is turned off and on, with any threads.
+"""Every engine and shortcut of the core grows the same tree, with any number of threads.
 
-The plain engine judges every candidate exactly (it is held against ``train/reference.py`` in ``tests/oracles``); all others must
-give its nodes to the last bit. Sizes at which engines change over are set low, so that small tables go through all.
+The plain engine scores every candidate exactly (``tests/oracles`` compares it with ``train/reference.py``); all others
+must produce the same arrays bit for bit. Size thresholds are set low, so that small tables pass through every engine.
 """
 
 import os
@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from tests.oracles.test_against_search import random_options, random_table
-from treewise import _core
+from tests.support.engines import NO_CLUSTER, differing_arrays, grow_arrays
+from tests.support.random_problems import random_options, random_table
 from treewise.errors import ParameterError
 from treewise.train import grow as growth
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
-NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
 WAYS = {
     "drawn columns": {},
     "drawn columns, counted": {"drawn_rows": 2},
@@ -35,20 +34,6 @@ WAYS = {
 }
 
 
-def nodes(training_set, n_jobs=1, **tuning):
-    settings = growth.core_settings(training_set)
-    settings.n_jobs = n_jobs
-    wanted = settings.tuning
-    for name, value in tuning.items():
-        setattr(wanted, name, value)
-    settings.tuning = wanted
-    return _core.grow(growth.core_columns(training_set), growth.core_target(training_set), settings)
-
-
-def difference(a, b):
-    return [name for name in a if not np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")]
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("regression", [False, True], ids=["classes", "numbers"])
 def test_every_engine_grows_the_plain_tree(way, regression):
@@ -57,7 +42,7 @@ def test_every_engine_grows_the_plain_tree(way, regression):
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
         training_set = growth.prepare(data, "y", **options)
-        differing = difference(nodes(training_set, plain=True), nodes(training_set, **WAYS[way]))
+        differing = differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set, **WAYS[way]))
         assert not differing, f"seed {seed}: {differing} differ; {data} {options}"
 
 
@@ -90,10 +75,10 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     if weighted:
         options["sample_weight"] = rng.integers(1, 5, n) / 2
     training_set = growth.prepare(data, "y", **options)
-    plain = nodes(training_set, plain=True)
+    plain = grow_arrays(training_set, plain=True)
     assert len(plain["parent"]) > 100
     for tuning in ({}, {"cluster_cells": 2**12, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
-        assert not difference(plain, nodes(training_set, **tuning)), tuning
+        assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), tuning
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -107,9 +92,9 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
         for weight in (None, 1 + rng.poisson(1.0, n), rng.integers(1, 2000, n), rng.random(n)):
             options = {"criterion": criterion, "max_features": 3, "random_state": seed, "sample_weight": weight}
             training_set = growth.prepare(data, "y", **options, **limits)
-            plain = nodes(training_set, plain=True)
+            plain = grow_arrays(training_set, plain=True)
             for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
-                assert not difference(plain, nodes(training_set, **tuning)), (seed, tuning)
+                assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), (seed, tuning)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
@@ -129,10 +114,14 @@ def test_random_cuts_are_passed_over_without_losing_the_best(criterion, limits):
             options["task"] = "regression" if regression else None
             for max_features in (None, 3):
                 training_set = growth.prepare(data, "y", max_features=max_features, **options, **limits)
-                plain = nodes(training_set, plain=True)
+                plain = grow_arrays(training_set, plain=True)
                 assert len(plain["parent"]) > 50
                 for tuning in ({}, {"cluster_cells": 2**12}, {"bounds": False}):
-                    assert not difference(plain, nodes(training_set, **tuning)), (seed, max_features, tuning)
+                    assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), (
+                        seed,
+                        max_features,
+                        tuning,
+                    )
 
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
@@ -147,17 +136,17 @@ def test_ranks_of_any_size_are_read_as_they_were_written(n):
         data["gaps"] = np.where(np.arange(n) % 5 == 0, np.nan, data["x0"])
         data["y"] = (data["x0"] > n - 4) | (data["x0"] < 3) | (rng.random(n) < 0.02)
         training_set = growth.prepare(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
-        plain = nodes(training_set, plain=True)
+        plain = grow_arrays(training_set, plain=True)
         assert len(plain["parent"]) > 2
-        assert not difference(plain, nodes(training_set, n_jobs=3)), width
+        assert not differing_arrays(plain, grow_arrays(training_set, n_jobs=3)), width
 
 
 @pytest.mark.parametrize("n", [127, 128, 129, 32_767, 32_768, 32_769])
 def test_the_largest_rank_is_the_largest(n):
     x = np.arange(n, dtype=float)
     training_set = growth.prepare({"a": x, "b": x, "y": x == n - 1}, "y", max_features=1)
-    grown = nodes(training_set)
-    assert not difference(nodes(training_set, plain=True), grown)
+    grown = grow_arrays(training_set)
+    assert not differing_arrays(grow_arrays(training_set, plain=True), grown)
     assert grown["cut"][0] == n - 1.5
 
 
@@ -168,7 +157,7 @@ def test_ranks_have_room_for_more_levels_than_rows(n_levels):
     town = pd.Categorical.from_codes(codes, [f"town {i}" for i in range(n_levels)])
     data = pd.DataFrame({"town": town, "x": rng.normal(size=100), "y": codes % 3 == 0})
     training_set = growth.prepare(data, "y", max_features=1, random_state=3)
-    assert not difference(nodes(training_set, plain=True), nodes(training_set))
+    assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set))
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -183,7 +172,7 @@ def test_branches_without_rows_disturb_nobody(criterion, missing):
         data["y"] = (np.nan_to_num(gaps) + (data["c"] < "d") + rng.normal(size=n) > 0.5).tolist()
         options = {"categorical": "multiway", "max_features": 2, "criterion": criterion, "missing": missing}
         training_set = growth.prepare(data, "y", random_state=seed, **options)
-        assert not difference(nodes(training_set, plain=True), nodes(training_set)), seed
+        assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set)), seed
 
 
 def test_weights_of_many_sizes_lose_nobody():
@@ -196,7 +185,9 @@ def test_weights_of_many_sizes_lose_nobody():
         for criterion in ("gini", "entropy", "error"):
             training_set = growth.prepare(data, "y", criterion=criterion, sample_weight=weight)
             for way in ("cluster", "histograms to the end"):
-                assert not difference(nodes(training_set, plain=True), nodes(training_set, **WAYS[way])), (
+                assert not differing_arrays(
+                    grow_arrays(training_set, plain=True), grow_arrays(training_set, **WAYS[way])
+                ), (
                     seed,
                     criterion,
                     way,
@@ -229,7 +220,7 @@ def test_best_first_growth_takes_the_same_nodes():
     data["y"] = (np.nan_to_num(np.array(data["gaps"])) + rng.normal(size=6000) > 0).tolist()
     training_set = growth.prepare(data, "y", max_leaf_nodes=40)
     for tuning in ({}, {"counted_rows": 64}, {"counted_rows": 2**40}):
-        assert not difference(nodes(training_set, plain=True), nodes(training_set, **tuning))
+        assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set, **tuning))
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "two", 2**20])

@@ -1,9 +1,8 @@
-"""Hundreds of rows, more values than bins: whatever hides in a bin, a block or a bound, the tree is the plain one.
+"""Every engine grows the same tree on tables of hundreds of rows, with more distinct values than bins.
 
-``invariants/test_engines.py`` does this with tiny tables of every kind and with a few of thousands of rows; here the tables are
-just large enough that numbers have more values than there are codes (255), that a sorted list has several blocks (64
-rows) and that levels come in all sizes, and there are many of them. What the mutants (``tests/mutants``) of the engines
-taught the suite to look at.
+``invariants/test_engines.py`` uses tiny tables of every kind and a few of thousands of rows. Here tables are just large
+enough that numeric columns have more values than bins (255), that a presorted list spans several blocks (64 rows) and
+that categories have all frequencies, and there are many of them. They catch the engine mutants (``tests/mutants``).
 """
 
 import os
@@ -11,8 +10,8 @@ import os
 import numpy as np
 import pytest
 
-from tests.invariants.test_engines import NO_CLUSTER, difference, nodes
-from tests.oracles.test_against_search import random_options
+from tests.support.engines import NO_CLUSTER, differing_arrays, grow_arrays
+from tests.support.random_problems import random_options
 from treewise.train import grow as growth
 
 TABLES = max(10, int(os.environ.get("TREEWISE_ORACLE_TABLES", "120")) // 4)
@@ -73,9 +72,9 @@ def drawn(criterion, seed):
 def test_hundreds_of_rows_grow_the_plain_tree(criterion):
     for seed in range(TABLES):
         training_set, said = drawn(criterion, seed)
-        plain = nodes(training_set, plain=True)
+        plain = grow_arrays(training_set, plain=True)
         for way, tuning in WAYS.items():
-            assert not difference(plain, nodes(training_set, **tuning)), f"{way}: {said}"
+            assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}: {said}"
 
 
 def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
@@ -86,6 +85,6 @@ def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
         y = np.where(np.isnan(gaps), 0, np.exp(x))
         data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
         training_set = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
-        plain = nodes(training_set, plain=True)
+        plain = grow_arrays(training_set, plain=True)
         for way, tuning in WAYS.items():
-            assert not difference(plain, nodes(training_set, **tuning)), f"{way}, seed {seed}"
+            assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}, seed {seed}"

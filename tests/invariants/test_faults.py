@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
-from tests.support.subprocesses import answer, run, start
+from tests.support.subprocesses import run_function, send_result, start_function
 from treewise.data.table import read_bytes
 from treewise.formats.model_file.model_file import dumps, loads
 
@@ -82,12 +82,12 @@ def interrupted(folder):
         began = time.monotonic()
         call()
         durations[name] = time.monotonic() - began
-    answer(durations)
+    send_result(durations)
     gc.collect()
     for line in sys.stdin:
         found = {}
         try:
-            answer("begun")
+            send_result("begun")
             calls[line.strip()]()
             for _ in range(20_000):  # it was over before the signal came; Python looks for one between two calls only
                 time.sleep(0.03)
@@ -102,7 +102,7 @@ def interrupted(folder):
                 thread.join(30)
         found["threads"] = threading.active_count()
         found["works"] = dumps(tw.grow(small, "y")) == expected
-        answer(found)
+        send_result(found)
 
 
 def cpu_seconds(pid):
@@ -115,7 +115,7 @@ def cpu_seconds(pid):
 def reactions(folder, times):
     """Interrupt calls at random moments; yield how long each took to stop, by the clock and in processor time."""
     random.seed(0)
-    with start(__file__, "interrupted", folder) as process:
+    with start_function(__file__, "interrupted", folder) as process:
         durations = json.loads(process.stdout.readline())
         for i in range(times):
             name = list(durations)[i % len(durations)]
@@ -240,12 +240,12 @@ def forks(folder, times):
 
 @UNIX
 def test_children_of_a_fork_grow_and_predict(tmp_path):
-    run(__file__, "forks", tmp_path, 200 if LONG else 4, timeout=900)
+    run_function(__file__, "forks", tmp_path, 200 if LONG else 4, timeout=900)
 
 
 @UNIX
 def test_a_forked_child_refuses_parquet_instead_of_waiting_for_ever(tmp_path):
-    assert "does not survive a fork" in run(__file__, "forked_parquet", tmp_path)
+    assert "does not survive a fork" in run_function(__file__, "forked_parquet", tmp_path)
 
 
 def forked_parquet(folder):
@@ -282,7 +282,7 @@ def pools(method):
 @UNIX
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pools_of_processes(method):
-    run(__file__, "pools", method)
+    run_function(__file__, "pools", method)
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def limited(what, megabytes):
 @pytest.mark.parametrize("what", ["grow", "predict", "text", "csv"])
 def test_no_memory_is_an_exception_and_never_a_signal(what, capsys):
     limits = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024] if LONG else [1, 16, 64]
-    outcomes = {limit: run(__file__, "limited", what, limit).strip() for limit in limits}
+    outcomes = {limit: run_function(__file__, "limited", what, limit).strip() for limit in limits}
     assert set(outcomes.values()) <= {"done", "MemoryError"}
     assert outcomes[1] == "MemoryError"
     if LONG:

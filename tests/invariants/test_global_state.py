@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 import treewise as tw
-from tests.support.subprocesses import run
+from tests.support.subprocesses import run_function
 from treewise.formats.model_file.model_file import dumps
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
@@ -111,7 +111,7 @@ def test_other_peoples_settings_do_not_show(tmp_path):
         names += [name] if known.returncode == 0 else []
     here = everything(tmp_path)
     for name in names[: None if LONG else 3]:
-        assert run(__file__, "elsewhere", tmp_path, name).strip() == here, name
+        assert run_function(__file__, "elsewhere", tmp_path, name).strip() == here, name
 
 
 def frozen(array):

@@ -9,10 +9,9 @@ import shlex
 import pytest
 
 import treewise as tw
-from tests.support.displayables import RESULTS, forms, texts
+from tests.support.displayables import RESULTS, renderings, text_outputs
 from tests.support.hostile_names import BATCHES, table
 from tests.support.output_checks import CHECKS, check_csv, check_text
-from tests.unit.cli.conftest import run  # noqa: F401
 from treewise._lib.result_table import Displayable
 from treewise.cli.app import VERBS
 from treewise.data.table import read
@@ -34,7 +33,7 @@ def grown(request):
 def test_results_in_every_form(grown):
     _, tree, data = grown
     for outlet, make in RESULTS.items():
-        for form, text in forms(make(tree, data)):
+        for form, text in renderings(make(tree, data)):
             try:
                 CHECKS[form](text)
             except AssertionError as error:
@@ -43,7 +42,7 @@ def test_results_in_every_form(grown):
 
 def test_texts(grown):
     _, tree, data = grown
-    for outlet, form, text in texts(tree, data):
+    for outlet, form, text in text_outputs(tree, data):
         try:
             CHECKS[form](text)
         except AssertionError as error:
@@ -117,7 +116,7 @@ def form_of(command):
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=ids)
-def test_verbs(names, run, tmp_path):  # noqa: F811
+def test_verbs(names, run, tmp_path):
     names = [name.replace("\0", "0") for name in names]  # no file has such a cell
     cells, target = table(names)
     out = io.StringIO()

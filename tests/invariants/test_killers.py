@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.oracles.readable import build, facts, facts_of
+from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
 from treewise import _core
 from treewise.train.grow import grow_training_set, prepare
 from treewise.tree.splits import midpoint
@@ -22,7 +22,7 @@ def the_same_in_both(data, **options):
     """Grow with the core and with the readable search, and return the one tree they agree on."""
     training_set = prepare(data, "y", **options)
     tree = grow_training_set(training_set)
-    assert facts_of(tree) == facts(training_set, build(training_set))
+    assert tree_facts(tree) == reference_facts(training_set, grow_reference(training_set))
     return tree
 
 

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.invariants.test_edges import one_sentence, refused
+from tests.support.errors import assert_refused, check_message
 from treewise.cli import main
 from treewise.formats.model_file.model_file import dumps, loads
 
@@ -230,7 +230,7 @@ def only_our_words(call):
     try:
         call()
     except tw.TreewiseError as error:
-        one_sentence(error)
+        check_message(error)
 
 
 @pytest.mark.parametrize("name", ALL_ODD)
@@ -340,7 +340,7 @@ def test_odd_values_of_a_parameter_are_refused_by_its_name(parameter):
         try:
             tree = tw.grow(data, "y", **{parameter: value})
         except tw.TreewiseError as error:
-            one_sentence(error)
+            check_message(error)
             assert re.search(named, str(error)), error
         else:
             assert loads(dumps(tree)) == tree, "what is accepted can be saved"
@@ -521,7 +521,7 @@ def test_words(call, said):
     with pytest.raises(tw.TreewiseError) as caught:
         call()
     assert str(caught.value) == said
-    one_sentence(caught.value)
+    check_message(caught.value)
 
 
 def test_names_and_cells_cannot_break_a_message():
@@ -537,7 +537,7 @@ def test_names_and_cells_cannot_break_a_message():
         lambda: tw.grow({name: [1, 2], "y": [1, 2]}, "y").predict({"x": [1]}),
         lambda: tw.grow({"x": [1, 2], name: [name, "p"]}, name).evaluate({"x": [1], "z": [1]}),
     ):
-        refused(call, error=tw.TreewiseError)
+        assert_refused(call, error=tw.TreewiseError)
 
 
 # -- the command line -------------------------------------------------------------------------------------------------

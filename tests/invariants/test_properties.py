@@ -1,8 +1,8 @@
-"""What holds for every table: the invariances of training, and of prediction and files.
+"""Properties that hold for every table: invariances of training, prediction and model files.
 
-Hypothesis draws the tables (``tests/support/random_tables.py``). The tests stand in the order of ``docs/reliability.md``, which says
-what each of them promises: what a tree must be (A), what must not change it (B), prediction and files (D). Splits are
-also compared with an independent learner in exact arithmetic (``tests/oracles``), which no property can replace.
+Hypothesis draws the tables (``tests/support/random_tables.py``). The tests follow the order of ``docs/reliability.md``:
+what a tree must be (A), what must not change it (B), prediction and files (D). ``tests/oracles`` also compares every
+split with an independent learner in exact arithmetic, which no property can replace.
 """
 
 import datetime
@@ -20,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.random_tables import CELLS, CLASSIFICATION, Drawn, drawn, quick
+from tests.support.random_tables import CELLS, CLASSIFICATION, RandomTable, limit_examples, random_tables
 from treewise import _core
 from treewise.formats.model_file.model_file import dumps, loads
 from treewise.tree.splits import midpoint
@@ -40,8 +40,8 @@ def agree(one, other, *names):
 # -- A. what a tree must be -------------------------------------------------------------------------------------------
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_a_tree_says_what_its_rows_say(table):
     """Training rows dropped through the tree give every node the weight, counts and value that it states."""
     tree = table.grow()
@@ -67,8 +67,8 @@ def test_a_tree_says_what_its_rows_say(table):
         agree(tree, again, *COUNTS, "impurity", "gain", "spread")
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_gains_impurities_and_probabilities_are_in_range(table):
     tree = table.grow()
     classes = len(tree.classes) if tree.task == "classification" else 0
@@ -87,8 +87,8 @@ def test_gains_impurities_and_probabilities_are_in_range(table):
             assert tree.prediction(node.id) == tree.classes[int(np.argmax(shares))]  # the first of equals
 
 
-@quick()
-@given(drawn(limits=False, criteria=("entropy", "gini", "error", "gain_ratio"), task="classification"))
+@limit_examples()
+@given(random_tables(limits=False, criteria=("entropy", "gini", "error", "gain_ratio"), task="classification"))
 def test_a_full_tree_errs_only_where_rows_cannot_be_told_apart(table):
     tree = table.grow()
     weight = table.options.get("sample_weight", [1] * len(table))
@@ -100,14 +100,14 @@ def test_a_full_tree_errs_only_where_rows_cannot_be_told_apart(table):
     assert np.array(weight)[wrong].sum() == unavoidable
 
 
-@quick()
-@given(drawn(limits=False, criteria=("squared_error", "absolute_error"), task="regression"))
+@limit_examples()
+@given(random_tables(limits=False, criteria=("squared_error", "absolute_error"), task="regression"))
 def test_a_full_tree_of_numbers_says_every_number_exactly(table):
-    numbered = table.but(x0=[float(i) for i in range(len(table))])  # all rows can be told apart
+    numbered = table.replacing(x0=[float(i) for i in range(len(table))])  # all rows can be told apart
     assert numbered.grow().predict(numbered.data).tolist() == table.data["y"]
 
 
-@quick(5)
+@limit_examples(5)
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False))
 @example(1.0, math.nextafter(1.0, 2))
 @example(-1.7e308, 1.7e308)
@@ -127,7 +127,7 @@ def test_a_threshold_lies_between_its_neighbours(a, b):
     assert tree.predict({"x": [a, b]}).tolist() == ["p", "q"]
 
 
-@quick()
+@limit_examples()
 @given(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(-(2**63) + 1, 2**63 - 1))
 @example(-(2**63) + 1, 2**63 - 1)
 @example(2**63 - 2, 2**63 - 1)
@@ -144,8 +144,8 @@ def test_whole_numbers_of_64_bits_are_told_apart(a, b):
 # -- B. what must not change a tree -----------------------------------------------------------------------------------
 
 
-@quick()
-@given(drawn(), st.randoms(use_true_random=False), st.booleans())
+@limit_examples()
+@given(random_tables(), st.randoms(use_true_random=False), st.booleans())
 def test_the_order_of_rows_changes_no_byte(table, random, by_chance):
     more = {"ties": "random", "random_state": 7} if by_chance else {}
     order = list(range(len(table)))
@@ -153,48 +153,50 @@ def test_the_order_of_rows_changes_no_byte(table, random, by_chance):
     assert dumps(table.grow(**more)) == dumps(table.rows(order).grow(**more))
 
 
-@quick()
-@given(drawn(limits=False))
+@limit_examples()
+@given(random_tables(limits=False))
 def test_the_order_of_columns_changes_only_ties(table):
     """The best gain is the best gain, wherever its column stands."""
-    turned = Drawn({**dict(reversed(table.columns.items())), "y": table.data["y"]}, table.options)
+    turned = RandomTable({**dict(reversed(table.columns.items())), "y": table.data["y"]}, table.options)
     one, other = table.grow(), turned.grow()
     assert one[0].gain == other[0].gain
     assert one[0].impurity == other[0].impurity
 
 
-@quick()
-@given(drawn(("few",)), st.lists(st.floats(allow_nan=False), min_size=5, max_size=5, unique_by=lambda v: v + 0.0))
-@example(Drawn({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [1 + i * 2**-52 for i in range(5)])
-@example(Drawn({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [math.exp(i) for i in range(5)])
-@example(Drawn({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [i**3 * 1e300 for i in range(5)])
+@limit_examples()
+@given(
+    random_tables(("few",)), st.lists(st.floats(allow_nan=False), min_size=5, max_size=5, unique_by=lambda v: v + 0.0)
+)
+@example(RandomTable({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [1 + i * 2**-52 for i in range(5)])
+@example(RandomTable({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [math.exp(i) for i in range(5)])
+@example(RandomTable({"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "y": list("abcab")}), [i**3 * 1e300 for i in range(5)])
 def test_a_strictly_increasing_transform_keeps_the_partition(table, image):
     image = sorted(image)
-    moved = table.but(**{n: [c if c is None else image[int(c)] for c in cs] for n, cs in table.columns.items()})
+    moved = table.replacing(**{n: [c if c is None else image[int(c)] for c in cs] for n, cs in table.columns.items()})
     one, other = table.grow(), moved.grow()
     agree(one, other, *STRUCTURE, *COUNTS, "impurity", "gain")
     assert one.apply(table.data).tolist() == other.apply(moved.data).tolist()
 
 
-@quick()
-@given(drawn(("few",)))
+@limit_examples()
+@given(random_tables(("few",)))
 def test_whole_numbers_dates_and_floats_in_the_same_order_give_the_same_tree(table):
     start = np.datetime64("2024-02-28")
     one = table.grow()
     for change in (lambda v: 2**62 + int(v), lambda v: start + int(v), lambda v: -(2**63) + 1 + int(v)):
-        moved = table.but(**{n: [c if c is None else change(c) for c in cs] for n, cs in table.columns.items()})
+        moved = table.replacing(**{n: [c if c is None else change(c) for c in cs] for n, cs in table.columns.items()})
         agree(one, moved.grow(), *STRUCTURE, *COUNTS, "impurity", "gain")
 
 
-@quick()
-@given(drawn(("few",), weights=False))
+@limit_examples()
+@given(random_tables(("few",), weights=False))
 def test_mirrored_columns_gain_the_same(table):
-    turned = table.but(**{n: [c if c is None else -c for c in cs] for n, cs in table.columns.items()})
+    turned = table.replacing(**{n: [c if c is None else -c for c in cs] for n, cs in table.columns.items()})
     assert table.grow()[0].gain == turned.grow()[0].gain
 
 
-@quick()
-@given(drawn(limits=False, weights=False), st.integers(2, 4))
+@limit_examples()
+@given(random_tables(limits=False, weights=False), st.integers(2, 4))
 def test_every_row_k_times_is_the_same_tree(table, k):
     if table.options["criterion"] == "c45":
         return  # its price for a threshold, log2(cuts)/n, falls with the number of rows
@@ -204,22 +206,22 @@ def test_every_row_k_times_is_the_same_tree(table, k):
     assert one.arrays.gain == pytest.approx(many.arrays.gain, abs=1e-12)
 
 
-@quick()
-@given(drawn(limits=False, weights=False), st.integers(-30, 30))
+@limit_examples()
+@given(random_tables(limits=False, weights=False), st.integers(-30, 30))
 def test_scaling_all_weights_by_a_power_of_two_is_the_same_tree(table, power):
     one, other = table.grow(), table.grow(sample_weight=[2.0**power] * len(table))
     agree(one, other, *STRUCTURE, "cut", "cut_int", "rows", "label", "value")
     assert (one.arrays.weight * 2.0**power).tolist() == other.arrays.weight.tolist()
 
 
-@quick(2)
-@given(drawn(limits=False, weights=False), st.data())
+@limit_examples(2)
+@given(random_tables(limits=False, weights=False), st.data())
 def test_an_integer_weight_is_the_row_repeated_and_zero_is_no_row(table, draw):
     if table.options["criterion"] == "c45":
         return  # its price for a threshold counts rows, so that weights may be in any unit
     weight = draw.draw(st.lists(st.integers(0, 3), min_size=len(table), max_size=len(table)).filter(any))
     repeated = table.rows([i for i in range(len(table)) for _ in range(weight[i])])
-    if not repeated.says_enough():
+    if not repeated.is_usable():
         return
     weighted, plain = table.grow(sample_weight=weight), repeated.grow()
     agree(weighted, plain, *STRUCTURE, "cut", "cut_int", "weight", "impurity", "gain", "label", "value", "count_weight")
@@ -227,12 +229,12 @@ def test_an_integer_weight_is_the_row_repeated_and_zero_is_no_row(table, draw):
     assert weighted.classes == plain.classes
 
 
-@quick()
-@given(drawn(weights=False), st.data())
+@limit_examples()
+@given(random_tables(weights=False), st.data())
 def test_a_row_of_weight_0_is_absent_from_the_file_too(table, draw):
     kept = draw.draw(st.lists(st.booleans(), min_size=len(table), max_size=len(table)).filter(any))
     rest = table.rows([i for i, keep in enumerate(kept) if keep])
-    if not rest.says_enough():
+    if not rest.is_usable():
         return
     with_zeros = table.grow(sample_weight=[1.0 if keep else 0.0 for keep in kept])
     assert nodes_of(with_zeros) == nodes_of(rest.grow(sample_weight=[1.0] * len(rest)))
@@ -243,13 +245,13 @@ def nodes_of(tree):
     return dumps(tree.with_(history=(), notes=()))
 
 
-@quick()
-@given(drawn(task="classification"), st.lists(st.text(min_size=1), min_size=3, max_size=3, unique=True))
+@limit_examples()
+@given(random_tables(task="classification"), st.lists(st.text(min_size=1), min_size=3, max_size=3, unique=True))
 def test_classes_may_be_called_otherwise_in_the_same_order(table, names):
     names = dict(zip(["maybe", "no", "yes"], sorted(name.strip() or "-" for name in names), strict=True))
     if len(set(names.values())) < 3 or any(looks_like_data(name) for name in names.values()):
         return
-    one, other = table.grow(), table.but(y=[names[label] for label in table.data["y"]]).grow()
+    one, other = table.grow(), table.replacing(y=[names[label] for label in table.data["y"]]).grow()
     agree(one, other, *STRUCTURE, *COUNTS, "cut", "cut_int", "impurity", "gain")
     assert [names[label] for label in one.predict(table.data)] == list(other.predict(table.data))
 
@@ -259,41 +261,44 @@ def looks_like_data(text):
     return any(letter.isdigit() for letter in text) or text.strip().lower() in ("nan", "inf", "infinity", "-", ".", "?")
 
 
-@quick()
-@given(drawn(("few", "float"), task="classification", criteria=("entropy", "gini")))
+@limit_examples()
+@given(random_tables(("few", "float"), task="classification", criteria=("entropy", "gini")))
 def test_classes_in_another_order_change_no_split_on_numbers(table):
     names = {"maybe": "z", "no": "y", "yes": "x"}
-    one, other = table.grow(), table.but(y=[names[label] for label in table.data["y"]]).grow()
+    one, other = table.grow(), table.replacing(y=[names[label] for label in table.data["y"]]).grow()
     agree(one, other, *(name for name in STRUCTURE if name != "stop"), "cut", "rows", "impurity", "gain")
 
 
-@quick()
-@given(drawn(task="regression", criteria=("squared_error", "absolute_error"), limits=False), st.integers(-8, 8))
+@limit_examples()
+@given(random_tables(task="regression", criteria=("squared_error", "absolute_error"), limits=False), st.integers(-8, 8))
 def test_targets_scaled_by_a_power_of_two_scale_the_answers(table, power):
-    one, other = table.grow(), table.but(y=[v * 2.0**power for v in table.data["y"]]).grow()
+    one, other = table.grow(), table.replacing(y=[v * 2.0**power for v in table.data["y"]]).grow()
     agree(one, other, *STRUCTURE, "cut", "cut_int", "rows", "weight")
     assert (one.predict(table.data) * 2.0**power).tolist() == other.predict(table.data).tolist()
 
 
-@quick()
-@given(drawn(task="regression", criteria=("squared_error", "absolute_error"), limits=False), st.integers(-1000, 1000))
+@limit_examples()
+@given(
+    random_tables(task="regression", criteria=("squared_error", "absolute_error"), limits=False),
+    st.integers(-1000, 1000),
+)
 def test_targets_moved_by_a_constant_move_the_answers(table, shift):
-    one, other = table.grow(), table.but(y=[v + shift for v in table.data["y"]]).grow()
+    one, other = table.grow(), table.replacing(y=[v + shift for v in table.data["y"]]).grow()
     agree(one, other, *STRUCTURE, "cut", "cut_int", "rows", "weight")
     assert (one.predict(table.data) + shift).tolist() == pytest.approx(other.predict(table.data).tolist(), abs=1e-9)
 
 
-@quick()
-@given(drawn(criteria=("entropy", "gini", "error", "gain_ratio", "squared_error", "absolute_error")), st.data())
+@limit_examples()
+@given(random_tables(criteria=("entropy", "gini", "error", "gain_ratio", "squared_error", "absolute_error")), st.data())
 def test_a_column_that_says_nothing_new_changes_nothing(table, draw):
     first = table.data["x1"]
     more = draw.draw(st.sampled_from([[1.0] * len(table), [None] * len(table), ["same"] * len(table), list(first)]))
-    one, other = table.grow(), Drawn({**table.columns, "more": more, "y": table.data["y"]}, table.options).grow()
+    one, other = table.grow(), RandomTable({**table.columns, "more": more, "y": table.data["y"]}, table.options).grow()
     agree(one, other, *STRUCTURE, *COUNTS, "cut", "cut_int", "impurity", "gain")
 
 
-@quick()
-@given(drawn(("word",), missing=False), st.sampled_from(["subset", "one_value", "ordinal"]))
+@limit_examples()
+@given(random_tables(("word",), missing=False), st.sampled_from(["subset", "one_value", "ordinal"]))
 def test_a_level_that_never_occurs_changes_no_answer(table, kind):
     declared = {name: {*cells, "never"} for name, cells in table.columns.items()}
     one, other = table.grow(categorical=kind), table.grow(categorical=kind, kinds=declared)
@@ -301,20 +306,25 @@ def test_a_level_that_never_occurs_changes_no_answer(table, kind):
     agree(one, other, "parent", "kind", "column", *COUNTS, "impurity", "gain")
 
 
-@quick()
-@given(drawn(("word", "few")), st.sampled_from([str.upper, lambda word: f"<{word}>", lambda word: word * 3]))
+@limit_examples()
+@given(random_tables(("word", "few")), st.sampled_from([str.upper, lambda word: f"<{word}>", lambda word: word * 3]))
 def test_categories_may_be_called_otherwise_in_the_same_order(table, change):
     words = sorted({c for cs in table.columns.values() for c in cs if isinstance(c, str)})
     if sorted(words, key=change) != words:
         return
-    moved = table.but(**{n: [change(c) if isinstance(c, str) else c for c in cs] for n, cs in table.columns.items()})
+    moved = table.replacing(
+        **{n: [change(c) if isinstance(c, str) else c for c in cs] for n, cs in table.columns.items()}
+    )
     one, other = table.grow(), moved.grow()
     agree(one, other, *STRUCTURE, *COUNTS, "cut", "impurity", "gain")
     assert one.apply(table.data).tolist() == other.apply(moved.data).tolist()
 
 
-@quick()
-@given(drawn(("word",), limits=False, criteria=("entropy", "gini", "squared_error")), st.randoms(use_true_random=False))
+@limit_examples()
+@given(
+    random_tables(("word",), limits=False, criteria=("entropy", "gini", "squared_error")),
+    st.randoms(use_true_random=False),
+)
 def test_the_order_of_a_dtypes_categories_does_not_matter(table, random):
     frame = pd.DataFrame({"y": table.data["y"]})
     for name, cells in table.columns.items():
@@ -364,15 +374,15 @@ LIBRARIES = {
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@quick(0.5)
-@given(table=drawn())
+@limit_examples(0.5)
+@given(table=random_tables())
 def test_the_library_changes_no_byte(table, library, tmp_path_factory):
     folder = tmp_path_factory.mktemp("table")
     assert dumps(tw.grow(LIBRARIES[library](table.data, folder), "y", **table.options)) == dumps(table.grow())
 
 
-@quick()
-@given(drawn(("few",), missing=False))
+@limit_examples()
+@given(random_tables(("few",), missing=False))
 def test_the_layout_of_numbers_changes_no_byte(table):
     x = np.array(list(table.columns.values())).T
     options, y = table.options, table.data["y"]
@@ -386,17 +396,17 @@ def test_the_layout_of_numbers_changes_no_byte(table):
         assert dumps(tw.grow(form, y, **options)) == expected
 
 
-@quick()
-@given(drawn(("few",), limits=False, weights=False, criteria=("entropy", "gini", "squared_error")))
+@limit_examples()
+@given(random_tables(("few",), limits=False, weights=False, criteria=("entropy", "gini", "squared_error")))
 def test_learning_where_missing_values_go_is_never_worse_than_a_number_for_them(table):
     learned = table.grow(missing="learn")[0].gain
     for number in (-1000.0, 1000.0):
-        filled = table.but(**{n: [number if c is None else c for c in cs] for n, cs in table.columns.items()})
+        filled = table.replacing(**{n: [number if c is None else c for c in cs] for n, cs in table.columns.items()})
         assert filled.grow(missing="learn")[0].gain <= learned + 1e-12
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_growing_twice_and_step_by_step_is_the_same(table):
     tree = table.grow()
     assert dumps(tree) == dumps(table.grow())
@@ -447,8 +457,8 @@ def walked(tree, row):
     return node
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_prediction_is_walking_the_rules_at_every_threshold_and_beside_it(table):
     tree = table.grow()
     for row in probes(tree, table):
@@ -457,8 +467,8 @@ def test_prediction_is_walking_the_rules_at_every_threshold_and_beside_it(table)
         assert tree.predict(row) == tree.prediction(found)
 
 
-@quick()
-@given(drawn(tuple(set(CELLS) - {"day"})))
+@limit_examples()
+@given(random_tables(tuple(set(CELLS) - {"day"})))
 def test_the_printed_rules_read_back_answer_the_same_at_every_threshold(table):
     tree = table.grow()
     printed = tw.parse(tree.export("text"))
@@ -467,8 +477,8 @@ def test_the_printed_rules_read_back_answer_the_same_at_every_threshold(table):
         assert printed.predict(row) == tree.predict(row)
 
 
-@quick()
-@given(drawn(), st.randoms(use_true_random=False))
+@limit_examples()
+@given(random_tables(), st.randoms(use_true_random=False))
 def test_rows_are_answered_alone_together_in_parts_and_in_any_order(table, random):
     tree = table.grow()
     columns = table.columns
@@ -491,8 +501,8 @@ def test_rows_are_answered_alone_together_in_parts_and_in_any_order(table, rando
         assert shares.tobytes() == np.array([tree.probabilities(leaf) for leaf in leaves]).tobytes()
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_what_is_saved_loaded_and_saved_again_is_the_same_to_the_byte(table):
     tree = table.grow()
     for compact in (False, True):
@@ -506,8 +516,8 @@ def test_what_is_saved_loaded_and_saved_again_is_the_same_to_the_byte(table):
     assert dumps(pickle.loads(pickle.dumps(tree))) == dumps(tree)
 
 
-@quick(0.5)
-@given(drawn(task="classification"))
+@limit_examples(0.5)
+@given(random_tables(task="classification"))
 def test_the_estimator_answers_as_the_tree(table):
     options = {name: value for name, value in table.options.items() if name not in ("task", "sample_weight")}
     frame = pl.DataFrame(table.columns, strict=False)

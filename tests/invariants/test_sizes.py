@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.subprocesses import answer, run
+from tests.support.subprocesses import run_function, send_result
 from treewise.formats.model_file.model_file import dumps
 
 SHARE = float(os.environ.get("TREEWISE_SIZES", "0.05"))
@@ -97,7 +97,7 @@ def case(name, size):
     thread = threading.Thread(target=lambda: answers.append(take(name, int(size))))
     thread.start()
     thread.join()
-    answer(answers[0])
+    send_result(answers[0])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory as Linux tells it")
@@ -105,7 +105,7 @@ def case(name, size):
 def test_large_tables_are_grown_printed_saved_loaded_and_predicted(name):
     _, full, shape = CASES[name]
     size = max(100, int(full * SHARE))
-    found = json.loads(run(__file__, "case", name, size, timeout=TOGETHER))
+    found = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
     depth, leaves = shape(size)
     assert found["leaves"] == leaves
     assert depth is None or found["depth"] == depth
@@ -116,7 +116,7 @@ def table(sizes):
     """Print a table of what every case takes, for the docs."""
     print("| | grow | print | save | load | predict | file | memory |\n|---|---|---|---|---|---|---|---|")
     for name, size in sizes.items():
-        found = json.loads(run(__file__, "case", name, size, timeout=TOGETHER))
+        found = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
         steps = " | ".join(f"{found[step]:.1f} s" for step in ("grow", "print", "save", "load", "predict"))
         print(f"| {size:,} {name} | {steps} | {found['file']:.0f} MB | {found['memory']:.0f} MB |", flush=True)
 

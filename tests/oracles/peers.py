@@ -11,11 +11,15 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,7 +33,7 @@ Parts = list[Rows]  # the rows of each branch that has any
 
 
 @dataclass(frozen=True, repr=False)
-class Sheet:
+class PeerTable:
     """A table every program can read: columns x1, x2, … of numbers or of levels v00, v01, …; a target y."""
 
     name: str
@@ -73,7 +77,7 @@ class Peer:
     levels: list[tuple[str, ...]] = field(default_factory=list)  # of each child
     children: list[Peer] = field(default_factory=list)
 
-    def divide(self, sheet: Sheet, rows: Rows) -> list[tuple[Rows, Peer]]:
+    def divide(self, sheet: PeerTable, rows: Rows) -> list[tuple[Rows, Peer]]:
         """Give each child its rows; children without any are left out."""
         if self.column is None:
             return []
@@ -106,7 +110,7 @@ def as_set(parts: Parts) -> set[bytes]:
     return {part.tobytes() for part in parts}
 
 
-def side_by_side(sheet: Sheet, peer: Peer, grow: Callable[[Rows], tw.Tree]) -> Iterator[Place]:
+def side_by_side(sheet: PeerTable, peer: Peer, grow: Callable[[Rows], tw.Tree]) -> Iterator[Place]:
     """Walk both trees together, ours grown anew below a difference."""
     everything = np.arange(len(sheet))
     stack = [(everything, peer, grow(everything), 0)]
@@ -126,7 +130,7 @@ def side_by_side(sheet: Sheet, peer: Peer, grow: Callable[[Rows], tw.Tree]) -> I
                 stack.append((part, child, grow(part), 0))
 
 
-def divide(sheet: Sheet, rows: Rows, tree: tw.Tree, number: int) -> list[tuple[Rows, int]]:
+def divide(sheet: PeerTable, rows: Rows, tree: tw.Tree, number: int) -> list[tuple[Rows, int]]:
     """Give each child of a node of ours its rows."""
     split = tree.split_at(number)
     if split is None:
@@ -137,13 +141,13 @@ def divide(sheet: Sheet, rows: Rows, tree: tw.Tree, number: int) -> list[tuple[R
     return [(part, child) for part, child in parts if len(part)]
 
 
-def gain(sheet: Sheet, criterion: str, rows: Rows, parts: Sequence[Rows]) -> float:
+def gain(sheet: PeerTable, criterion: str, rows: Rows, parts: Sequence[Rows]) -> float:
     """Return the gain of a division per row, in plain floats."""
     before, after = impurity(sheet, criterion, rows), [impurity(sheet, criterion, part) for part in parts]
     return before - sum(len(part) * i for part, i in zip(parts, after, strict=True)) / len(rows)
 
 
-def impurity(sheet: Sheet, criterion: str, rows: Rows) -> float:
+def impurity(sheet: PeerTable, criterion: str, rows: Rows) -> float:
     if criterion == "squared_error":
         return float(np.var([sheet.y[r] for r in rows]))
     p = np.array(list(Counter(sheet.y[r] for r in rows).values())) / len(rows)
@@ -153,7 +157,7 @@ def impurity(sheet: Sheet, criterion: str, rows: Rows) -> float:
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 
-def in_codes(name: str, columns: Sequence[Sequence[Any]], y: Sequence[Any]) -> Sheet:
+def in_codes(name: str, columns: Sequence[Sequence[Any]], y: Sequence[Any]) -> PeerTable:
     """Make a sheet: names and levels become codes without blanks or quotes, numbers stay."""
 
     def coded(cells: Sequence[Any], letter: str) -> list[Any]:
@@ -162,10 +166,10 @@ def in_codes(name: str, columns: Sequence[Sequence[Any]], y: Sequence[Any]) -> S
         place = {level: f"{letter}{i:02}" for i, level in enumerate(sorted(set(cells)))}
         return [place[cell] for cell in cells]
 
-    return Sheet(name, {f"x{i + 1}": coded(cells, "v") for i, cells in enumerate(columns)}, coded(y, "c"))
+    return PeerTable(name, {f"x{i + 1}": coded(cells, "v") for i, cells in enumerate(columns)}, coded(y, "c"))
 
 
-def iris(target: str = "species") -> Sheet:
+def iris(target: str = "species") -> PeerTable:
     from sklearn.datasets import load_iris  # type: ignore[import-untyped,unused-ignore]
 
     found = load_iris()
@@ -175,7 +179,7 @@ def iris(target: str = "species") -> Sheet:
     return in_codes("iris, petal width", columns[:3], columns[3])
 
 
-def penguins(target: str = "species") -> Sheet:
+def penguins(target: str = "species") -> PeerTable:
     """The built-in penguins, those with nothing missing."""
     table = tw.datasets.penguins().to_pandas().dropna()
     inputs = [table[name].tolist() for name in table.columns if name not in ("species", target)]
@@ -184,14 +188,14 @@ def penguins(target: str = "species") -> Sheet:
     return in_codes(f"penguins, {target}", [*inputs, table["species"].tolist()], table[target].tolist())
 
 
-def textbook(name: str, target: str) -> Sheet:
+def textbook(name: str, target: str) -> PeerTable:
     """A table of the notes, every column as categories."""
     table = getattr(tw.datasets, name)().to_pandas().astype(str)
     inputs = [table[column].tolist() for column in table.columns if column != target]
     return in_codes(name, inputs, table[target].tolist())
 
 
-def real(name: str) -> Sheet:
+def real(name: str) -> PeerTable:
     """A public table in the folder TREEWISE_DATA names; categories all, "?" one of them."""
     files = {"car": ("car.data", -1), "nursery": ("nursery.data", -1), "mushroom": ("mushroom.csv", 0)}
     file, at = files[name]
@@ -207,7 +211,7 @@ def real(name: str) -> Sheet:
     return in_codes(name, columns, y)
 
 
-def drawn(seed: int, *, numbers: bool = True, regression: bool = False) -> Sheet:
+def random_peer_table(seed: int, *, numbers: bool = True, regression: bool = False) -> PeerTable:
     """Draw a small table with many equal values; the target follows two columns, with noise."""
     rng = np.random.default_rng([7, seed])
     n, columns = int(rng.integers(20, 60)), []
@@ -227,3 +231,65 @@ def drawn(seed: int, *, numbers: bool = True, regression: bool = False) -> Sheet
 def nearly(a: float, b: float) -> bool:
     """Tell whether two gains in bits (or their kind) are equal but for the rounding of doubles."""
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def rpart_is_there() -> bool:
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "-e", "library(rpart)"], capture_output=True, check=False).returncode == 0
+
+
+def write_table(sheet: PeerTable, path: Path) -> None:
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow([*sheet.columns, "y"])
+        lines.writerows(zip(*sheet.columns.values(), sheet.y, strict=True))
+
+
+JAR = Path(os.environ.get("TREEWISE_WEKA", "/usr/share/java/weka.jar"))
+
+
+def weka(learner: str, sheet: PeerTable, *options: str) -> Peer:
+    """Grow a tree with Weka and read what it prints."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.arff"
+        path.write_text(as_arff(sheet))
+        command = ["java", "-cp", str(JAR), f"weka.classifiers.trees.{learner}", *options, "-no-cv", "-t", str(path)]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return as_peer(said.splitlines())
+
+
+def as_arff(sheet: PeerTable) -> str:
+    kinds = {name: "numeric" if sheet.is_number(name) else braces(sheet.levels(name)) for name in sheet.columns}
+    head = [f"@attribute {name} {kind}" for name, kind in {**kinds, "y": braces(sheet.classes())}.items()]
+    rows = [",".join(map(str, row)) for row in zip(*sheet.columns.values(), sheet.y, strict=True)]
+    return "\n".join(["@relation sheet", *head, "@data", *rows, ""])
+
+
+def braces(levels: list[str]) -> str:
+    return "{" + ",".join(levels) + "}"
+
+
+LINE = re.compile(r"^((?:\| +)*)(x\d+) (=|<=|>) ([^:\s]+)(:.*)?$")
+
+
+def as_peer(lines: list[str]) -> Peer:
+    """Read the tree: one line a branch, ``|`` for each level below the root, a colon before a leaf's class."""
+    root = Peer()
+    open_nodes = [root]
+    for line in lines:
+        found = LINE.match(line)
+        if not found:
+            continue
+        depth = found[1].count("|")
+        del open_nodes[depth + 1 :]
+        parent, child = open_nodes[depth], Peer()
+        parent.column = found[2]
+        parent.children.append(child)
+        if found[3] == "=":
+            parent.levels.append((found[4],))
+        else:
+            parent.cut = float(found[4])
+        if not found[5]:
+            open_nodes.append(child)
+    return root

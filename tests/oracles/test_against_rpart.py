@@ -20,7 +20,6 @@ from __future__ import annotations
 import csv
 import math
 import os
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -33,17 +32,19 @@ import pytest
 
 from tests.oracles.peers import (
     Peer,
+    PeerTable,
     Rows,
-    Sheet,
-    drawn,
     gain,
     in_codes,
     iris,
     nearly,
     penguins,
+    random_peer_table,
     real,
+    rpart_is_there,
     side_by_side,
     textbook,
+    write_table,
 )
 
 TABLES = 300 if os.environ.get("TREEWISE_LONG") else 40
@@ -89,7 +90,7 @@ close(out)
 class Job:
     """A table and how both are to grow."""
 
-    sheet: Sheet
+    sheet: PeerTable
     criterion: str
     min_samples_split: int = 2
     min_samples_leaf: int = 1
@@ -98,12 +99,6 @@ class Job:
     def split(self) -> str:
         """The criterion as rpart calls it."""
         return {"entropy": "information", "gini": "gini", "squared_error": "anova"}[self.criterion]
-
-
-def rpart_is_there() -> bool:
-    if shutil.which("Rscript") is None:
-        return False
-    return subprocess.run(["Rscript", "-e", "library(rpart)"], capture_output=True, check=False).returncode == 0
 
 
 pytestmark = pytest.mark.skipif(
@@ -131,13 +126,6 @@ def rpart(jobs: list[Job]) -> list[Peer]:
             which, number, *said = line.split("\t")
             found[int(which) - 1][int(number)] = said
     return [as_peer(nodes) for nodes in found]
-
-
-def write_table(sheet: Sheet, path: Path) -> None:
-    with path.open("w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow([*sheet.columns, "y"])
-        lines.writerows(zip(*sheet.columns.values(), sheet.y, strict=True))
 
 
 def as_peer(nodes: dict[int, list[str]]) -> Peer:
@@ -183,7 +171,7 @@ def compare(job: Job, peer: Peer) -> Counter[str]:
     return found
 
 
-def equal_rates(sheet: Sheet, rows: Rows, column: str) -> bool:
+def equal_rates(sheet: PeerTable, rows: Rows, column: str) -> bool:
     """Tell whether two levels of a column have the same share of the second class, or the same mean, at a node."""
     if sheet.is_number(column) or (len(sheet.classes()) > 2 and isinstance(sheet.y[0], str)):
         return False
@@ -203,12 +191,12 @@ def compare_all(jobs: list[Job]) -> Counter[str]:
 # -- the comparisons --------------------------------------------------------------------------------------------------
 
 
-def classification(sheet: Sheet) -> list[Job]:
+def classification(sheet: PeerTable) -> list[Job]:
     limits = [(2, 1), (2, 5), (20, 7)]
     return [Job(sheet, criterion, *limit) for criterion in ("entropy", "gini") for limit in limits]
 
 
-def regression(sheet: Sheet) -> list[Job]:
+def regression(sheet: PeerTable) -> list[Job]:
     return [Job(sheet, "squared_error", *limit) for limit in ((2, 1), (2, 5), (20, 7))]
 
 
@@ -216,7 +204,7 @@ def random_tables(first: int, regress: bool) -> list[Job]:
     jobs = []
     for seed in range(first, first + TABLES):
         criterion = "squared_error" if regress else ("entropy", "gini")[seed % 2]
-        jobs.append(Job(drawn(seed, regression=regress), criterion, 2 + seed % 5, 1 + seed % 3))
+        jobs.append(Job(random_peer_table(seed, regression=regress), criterion, 2 + seed % 5, 1 + seed % 3))
     return jobs
 
 

@@ -16,13 +16,9 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -30,23 +26,23 @@ import numpy.typing as npt
 import pytest
 
 from tests.oracles.peers import (
+    JAR,
     Parts,
-    Peer,
+    PeerTable,
     Rows,
-    Sheet,
     as_set,
-    drawn,
     gain,
     in_codes,
     iris,
     nearly,
     penguins,
+    random_peer_table,
     real,
     side_by_side,
     textbook,
+    weka,
 )
 
-JAR = Path(os.environ.get("TREEWISE_WEKA", "/usr/share/java/weka.jar"))
 TABLES = 60 if os.environ.get("TREEWISE_LONG") else 8
 REAL = ["mushroom", "nursery", "car"]
 
@@ -56,56 +52,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def weka(learner: str, sheet: Sheet, *options: str) -> Peer:
-    """Grow a tree with Weka and read what it prints."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "table.arff"
-        path.write_text(as_arff(sheet))
-        command = ["java", "-cp", str(JAR), f"weka.classifiers.trees.{learner}", *options, "-no-cv", "-t", str(path)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return as_peer(said.splitlines())
-
-
-def as_arff(sheet: Sheet) -> str:
-    kinds = {name: "numeric" if sheet.is_number(name) else braces(sheet.levels(name)) for name in sheet.columns}
-    head = [f"@attribute {name} {kind}" for name, kind in {**kinds, "y": braces(sheet.classes())}.items()]
-    rows = [",".join(map(str, row)) for row in zip(*sheet.columns.values(), sheet.y, strict=True)]
-    return "\n".join(["@relation sheet", *head, "@data", *rows, ""])
-
-
-def braces(levels: list[str]) -> str:
-    return "{" + ",".join(levels) + "}"
-
-
-LINE = re.compile(r"^((?:\| +)*)(x\d+) (=|<=|>) ([^:\s]+)(:.*)?$")
-
-
-def as_peer(lines: list[str]) -> Peer:
-    """Read the tree: one line a branch, ``|`` for each level below the root, a colon before a leaf's class."""
-    root = Peer()
-    open_nodes = [root]
-    for line in lines:
-        found = LINE.match(line)
-        if not found:
-            continue
-        depth = found[1].count("|")
-        del open_nodes[depth + 1 :]
-        parent, child = open_nodes[depth], Peer()
-        parent.column = found[2]
-        parent.children.append(child)
-        if found[3] == "=":
-            parent.levels.append((found[4],))
-        else:
-            parent.cut = float(found[4])
-        if not found[5]:
-            open_nodes.append(child)
-    return root
-
-
 # -- Id3 --------------------------------------------------------------------------------------------------------------
 
 
-def compare_id3(sheet: Sheet) -> Counter[str]:
+def compare_id3(sheet: PeerTable) -> Counter[str]:
     """Count the nodes by how the two agree; a difference that is not explained fails."""
     found: Counter[str] = Counter()
     for place in side_by_side(sheet, weka("Id3", sheet), lambda rows: sheet.grow(rows, preset="id3")):
@@ -127,7 +77,7 @@ def test_id3_on_tables_of_the_notes(name: str) -> None:
 
 
 def test_id3_on_random_tables() -> None:
-    found = sum((compare_id3(drawn(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
     assert found["same split"] > TABLES
 
 
@@ -163,7 +113,7 @@ OURS = Rules(*[False] * 7)
 J48 = Rules(*[True] * 7)
 
 
-def choose(sheet: Sheet, rows: Rows, least: int, rules: Rules) -> Parts:
+def choose(sheet: PeerTable, rows: Rows, least: int, rules: Rules) -> Parts:
     """Return how C4.5 divides the rows of a node; nothing for a leaf."""
     y = sheet.codes["y"][rows]
     k, n = int(sheet.codes["y"].max()) + 1, len(rows)
@@ -234,7 +184,7 @@ def entropy(counts: npt.NDArray[np.int64]) -> float:
     return float(-(p * np.log2(p)).sum()) + 0.0
 
 
-def compare_j48(sheet: Sheet, least: int) -> Counter[str]:
+def compare_j48(sheet: PeerTable, least: int) -> Counter[str]:
     """Hold both programs against ``choose``, node by node, and count the rules in which they differ."""
     peer = weka("J48", sheet, "-U", "-M", str(least))
     found: Counter[str] = Counter()
@@ -254,7 +204,7 @@ def compare_j48(sheet: Sheet, least: int) -> Counter[str]:
     return found
 
 
-def reason(sheet: Sheet, rows: Rows, least: int, wanted: Parts) -> str:
+def reason(sheet: PeerTable, rows: Rows, least: int, wanted: Parts) -> str:
     """Name the one rule of J48's that, added to ours, makes its split; else say that it takes several."""
     for rule in fields(Rules):
         if as_set(choose(sheet, rows, least, replace(OURS, **{rule.name: True}))) == as_set(wanted):
@@ -262,11 +212,11 @@ def reason(sheet: Sheet, rows: Rows, least: int, wanted: Parts) -> str:
     return "several rules"
 
 
-def errors(sheet: Sheet, rows: Rows) -> int:
+def errors(sheet: PeerTable, rows: Rows) -> int:
     return len(rows) - max(Counter(sheet.y[r] for r in rows).values())
 
 
-def errors_below(sheet: Sheet, rows: Rows, least: int) -> int:
+def errors_below(sheet: PeerTable, rows: Rows, least: int) -> int:
     """Count the training errors of the leaves J48 would have made below a node."""
     total, stack = 0, [rows]
     while stack:
@@ -285,7 +235,7 @@ def test_j48_on_iris_and_penguins(make: Any, least: int) -> None:
 
 @pytest.mark.parametrize("least", [1, 2])
 def test_j48_on_random_tables(least: int) -> None:
-    found = sum((compare_j48(drawn(seed), least) for seed in range(TABLES)), Counter())
+    found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
     assert found["same split"] > TABLES
 
 
@@ -310,7 +260,7 @@ def main() -> None:
     for sheet in (textbook("admissions", "Class"), *map(real, REAL)):
         found = compare_id3(sheet)
         print(f"{sheet.name:24}", *(f"{found[kind]:12,}" for kind in kinds))
-    found = sum((compare_id3(drawn(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
     print(f"{f'{TABLES} drawn':24}", *(f"{found[kind]:12,}" for kind in kinds))
     kinds = ["same split", "same leaf", *(rule.name for rule in fields(Rules)), "several rules", "collapsed"]
     print(f"\n{'J48':16}", *(f"{kind:>13}" for kind in kinds))
@@ -318,7 +268,7 @@ def main() -> None:
         for sheet in (iris(), penguins(), *map(real, REAL)):
             found = compare_j48(sheet, least)
             print(f"{f'{sheet.name} -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
-        found = sum((compare_j48(drawn(seed), least) for seed in range(TABLES)), Counter())
+        found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
         print(f"{f'{TABLES} drawn -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
 
 

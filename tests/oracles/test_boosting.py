@@ -12,8 +12,8 @@ import pytest
 import treewise as tw
 from tests.oracles import boosting
 from tests.oracles.exact import Column, Problem, Settings
+from tests.oracles.exact_cases import as_table, parameters, question_of
 from tests.oracles.strategies import Case, any_case
-from tests.oracles.test_against_exact import as_table, parameters, question_of
 from tests.support.random_tables import LONG
 from treewise.ensemble.adaboost_update import LARGEST
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.oracles.test_against_rpart import rpart_is_there
+from tests.oracles.peers import rpart_is_there
 
 pytestmark = pytest.mark.skipif(not rpart_is_there(), reason="rpart is not installed")
 

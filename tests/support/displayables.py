@@ -1,7 +1,7 @@
-"""Every way a tree and what is found of it are printed, by name: for tests that push something through all of them.
+"""All results and texts the package can print, by name, for tests that check every output.
 
-``RESULTS`` are what Python hands back, each shown in every form it has; ``texts`` are those with no value behind them.
-Whoever adds a result adds it here: ``invariants/test_hostile_names.py`` fails for one that is missing.
+``RESULTS`` holds functions returning result objects, which ``renderings`` renders in every format; ``text_outputs``
+yields the texts that have no result object. ``invariants/test_hostile_names.py`` fails for a result class missing here.
 """
 
 import json
@@ -9,14 +9,14 @@ import json
 import numpy as np
 
 import treewise as tw
-from tests.support.ensembles import of_trees
+from tests.support.ensembles import ensemble_of
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
 from treewise.show.text_tree.text_tree import header, view
 
 
 def boosted(tree, data):
-    """Return an ensemble with rounds, of the same table."""
+    """Return a boosted ensemble for the same table."""
     return tw.adaboost(data, tree.target.name, 2, categorical="multiway")
 
 
@@ -27,13 +27,13 @@ RESULTS = {
     "check": lambda tree, data: tree.check(data),
     "paths": paths,
     "summary": lambda tree, data: tree.summary(),
-    "ensemble": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]),
-    "ensemble.importances": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).importances(),
-    "ensemble.agreement": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).agreement(data),
-    "ensemble.shap": lambda tree, data: of_trees([tree]).shap(data.take(np.arange(2))),
-    "ensemble.stages": lambda tree, data: of_trees([tree, tree.prune(max_depth=1)]).stages(data, test=data),
-    "ensemble.explain": lambda tree, data: of_trees([tree]).explain(data.take(np.arange(1))),
-    "ensemble.summary": lambda tree, data: of_trees([tree], oob=OutOfBag(0.5, 1, 2)).summary(),
+    "ensemble": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]),
+    "ensemble.importances": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).importances(),
+    "ensemble.agreement": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).agreement(data),
+    "ensemble.shap": lambda tree, data: ensemble_of([tree]).shap(data.take(np.arange(2))),
+    "ensemble.stages": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).stages(data, test=data),
+    "ensemble.explain": lambda tree, data: ensemble_of([tree]).explain(data.take(np.arange(1))),
+    "ensemble.summary": lambda tree, data: ensemble_of([tree], oob=OutOfBag(0.5, 1, 2)).summary(),
     "cp_table": lambda tree, data: tree.cp_table,
     "rounds": lambda tree, data: boosted(tree, data).rounds,
     "worked_round": lambda tree, data: boosted(tree, data).worked_round(data, 1),
@@ -52,13 +52,13 @@ RESULTS = {
     "importances on a table": lambda tree, data: tree.importances(data, repeats=2),
     "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
     "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
-    "against": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
+    "compare_models": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
 }
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 
-def texts(tree, data):
-    """Yield (name, form, text) of what is not a result with forms of its own."""
+def text_outputs(tree, data):
+    """Yield (name, format, text) for outputs that are plain text."""
     yield "print(tree)", "text", str(tree)
     yield "show", "text", view(tree, max_lines=60, width=80)
     yield "header", "text", header(tree)
@@ -75,8 +75,8 @@ def texts(tree, data):
 FORMS = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "html"}
 
 
-def forms(result):
-    """Yield (form, text) of a result: print, repr, the notebook's bundle, and data where it has them."""
+def renderings(result):
+    """Yield (format, text) of a result: str, repr, the notebook's MIME bundle, and CSV and JSON if available."""
     yield "text", str(result)
     yield "text", repr(result)
     for kind, text in result._repr_mimebundle_(include=None, exclude=None).items():

@@ -41,11 +41,11 @@ N_P = Target("Class", "classification", ("N", "P"))
 
 
 @dataclass
-class Made:
+class NodeSpec:
     """One node while a tree is being made."""
 
     split: Split | None = None
-    children: list[Made] = field(default_factory=list)
+    children: list[NodeSpec] = field(default_factory=list)
     prediction: Any = None
     counts: dict[Any, float] = field(default_factory=dict)
     rows: int | None = None
@@ -54,15 +54,15 @@ class Made:
     spread: float = 0.0
 
 
-def leaf(prediction: Any, counts: dict[Any, float] | None = None, rows: int | None = None, **more: Any) -> Made:
-    return Made(None, [], prediction, counts or {}, rows, **more)
+def leaf(prediction: Any, counts: dict[Any, float] | None = None, rows: int | None = None, **more: Any) -> NodeSpec:
+    return NodeSpec(None, [], prediction, counts or {}, rows, **more)
 
 
-def node(split: Split, *children: Made, missing_rows: int = 0) -> Made:
-    return Made(split, list(children), missing_rows=missing_rows)
+def node(split: Split, *children: NodeSpec, missing_rows: int = 0) -> NodeSpec:
+    return NodeSpec(split, list(children), missing_rows=missing_rows)
 
 
-def make(columns: list[Encoding], target: Target, root: Made, **more: Any) -> Tree:
+def build_tree(columns: list[Encoding], target: Target, root: NodeSpec, **more: Any) -> Tree:
     """Flatten a description; children after their parent, subtree by subtree."""
     nodes, parents, todo = [], [], [(root, -1)]
     while todo:
@@ -74,7 +74,7 @@ def make(columns: list[Encoding], target: Target, root: Made, **more: Any) -> Tr
     return Tree(tuple(columns), target, fill(columns, target, nodes, parents), **more)
 
 
-def add_up(nodes: list[Made], parents: list[int]) -> None:
+def add_up(nodes: list[NodeSpec], parents: list[int]) -> None:
     for made in nodes:
         made.counts = dict(made.counts)
         if made.rows is None:
@@ -86,18 +86,18 @@ def add_up(nodes: list[Made], parents: list[int]) -> None:
             above.counts[label] = above.counts.get(label, 0) + weight
 
 
-def fill(columns: list[Encoding], target: Target, nodes: list[Made], parents: list[int]) -> Arrays:
+def fill(columns: list[Encoding], target: Target, nodes: list[NodeSpec], parents: list[int]) -> Arrays:
     names = [c.name for c in columns]
     places = {label: i for i, label in enumerate(target.classes)}
     classes = target.task == "classification"
     codes = [levels_of(m.split, columns[names.index(m.split.column)]) if m.split else [] for m in nodes]
     counts = [sorted((places[label], w) for label, w in m.counts.items()) if classes else [] for m in nodes]
 
-    def cut(m: Made, kind: type) -> Any:
+    def cut(m: NodeSpec, kind: type) -> Any:
         found = isinstance(m.split, Threshold) and isinstance(m.split.cut, kind)
         return m.split.cut if found else 0
 
-    def label(m: Made) -> int:
+    def label(m: NodeSpec) -> int:
         if m.prediction is not None:
             return places[m.prediction]
         return max(places[c] for c in m.counts) if m.counts else -1
@@ -145,7 +145,7 @@ def chain(depth: int) -> Tree:
         label = "NP"[i % 2]
         below = node(Threshold("x", depth - i - 0.5), leaf(label, {label: 1}), below)
     # Made by hand without sums of dictionaries at every level: only the leaves know their rows.
-    return make([Encoding("x", "number")], N_P, below)
+    return build_tree([Encoding("x", "number")], N_P, below)
 
 
 # -- random trees ------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def splits(draw: Any, encoding: Encoding) -> Split:
     if encoding.kind == "number":
         cut: Any = draw(st.one_of(st.floats(allow_nan=False), st.integers(-9, 9).map(float), st.just(math.inf))) + 0.0
         found: Split = Threshold(name, cut)
-    elif not encoding.categorical:
+    elif not encoding.is_categorical:
         wide = st.one_of(st.integers(-(2**63) + 1, INT64_MAX), st.just(INT64_MAX), st.integers(-99, 99))
         found = Threshold(name, draw(wide))
     else:
@@ -229,13 +229,13 @@ def trees(draw: Any, max_inner: int = 6) -> Tree:
     """A random tree: a few leaves are split one after another."""
     columns, target = draw(encodings()), draw(targets())
     seen_rows, weighted = draw(st.booleans()), draw(st.booleans())
-    root = Made()
+    root = NodeSpec()
     leaves = [root]
     for _ in range(draw(st.integers(0, max_inner))):
         at = leaves.pop(draw(st.integers(0, len(leaves) - 1)))
         at.split = draw(splits(draw(st.sampled_from(columns))))
         at.missing_rows = draw(st.integers(0, 2)) if seen_rows else 0
-        at.children = [Made() for _ in range(at.split.n_branches)]
+        at.children = [NodeSpec() for _ in range(at.split.n_branches)]
         leaves.extend(at.children)
     for made in leaves:
         made.stop = draw(st.sampled_from(STOPS[1:]))
@@ -251,4 +251,4 @@ def trees(draw: Any, max_inner: int = 6) -> Tree:
             made.counts = {label: draw(weights) for label in some}
             if weighted:
                 made.rows = draw(st.integers(1, 2000)) if some else 0
-    return make(columns, target, root, notes=("a note",), history=({"did": "grow", "rows": 3},))
+    return build_tree(columns, target, root, notes=("a note",), history=({"did": "grow", "rows": 3},))

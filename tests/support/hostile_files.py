@@ -18,9 +18,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import treewise as tw
 from treewise.data.encoding import INT64_MIN
+from treewise.formats.model_file.model_file import loads
 from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
@@ -269,7 +271,7 @@ def check_node(tree: Tree, i: int, children: list[int]) -> None:
     encoding = tree.encodings[a.column[i]]
     assert len(children) == split.n_branches
     assert 0 <= split.missing <= split.own_branches
-    assert encoding.categorical == (split.kind != "threshold")
+    assert encoding.is_categorical == (split.kind != "threshold")
     levels = getattr(split, "levels", ())
     assert len(set(levels)) == len(levels)
     if split.kind == "threshold":
@@ -339,7 +341,7 @@ def probes(tree: Tree, i: int) -> tuple[np.ndarray, list[Any]]:
         near = [value for cut in cuts for value in (cut, math.nextafter(cut, math.inf))]
         numbers = [*near, math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, 0.5, 2.0, 3.0][:12]
         return np.array(numbers), [None if math.isnan(x) else x for x in numbers]
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         cuts = tree.arrays.cut_int[at].tolist()[:6]
         near = [value for cut in cuts for value in (cut, min(cut + 1, 2**63 - 1))]
         whole = [*near, INT64_MIN, 2**63 - 1, INT64_MIN + 1, 0, 1, -1, 2, 3, 4, 5, 6, 7][:12]
@@ -381,3 +383,22 @@ def chain(depth: int) -> Tree:
     }
     arrays = {name: value.astype(getattr(a, name).dtype) for name, value in fresh.items()}
     return tree.with_(arrays=replace(a, **arrays))
+
+
+ROWS = {
+    "x": [1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0],
+    "c": ["a", "b", "a", "c", "c", None, "b"],
+    "y": ["n", "p", "p", "n", "n", "q", "q"],
+}
+
+
+def assert_load_refused(content, *words):
+    with pytest.raises(tw.ModelFormatError) as caught:
+        loads(content, "m.json")
+    message = str(caught.value)
+    assert message.startswith("m.json is ")
+    assert len(message) < 400
+    assert "\n" not in message
+    for word in words:
+        assert word in message, message
+    return message

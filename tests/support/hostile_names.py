@@ -1,7 +1,6 @@
-"""Names that try to be more than names, and a table that is made of them.
+"""Column, category and class names containing control sequences or markup, and a table made of them.
 
-Columns, categories, classes and tables may be called anything: what steers a terminal, a browser, a spreadsheet or a
-typesetter is only text here.
+Names may contain anything; what a terminal, browser, spreadsheet or LaTeX would interpret must be printed as text.
 """
 
 NAMES = [
@@ -61,10 +60,7 @@ BATCHES = [NAMES[i : i + BATCH] for i in range(0, len(NAMES), BATCH)]
 
 
 def table(names):
-    """Return a table with columns, categories, classes and a target called so; and the name of its target.
-
-    Four names at a time, for every outlet is tried with every table: each is a column, a category and a class.
-    """
+    """Return a table whose columns, categories, classes and target have these names, and the name of its target."""
     n, half = 40, len(names) // 2
     cells = {name: [float((i + j) % 7) for i in range(n)] for j, name in enumerate(names[:half])}
     cells |= {name: [names[(i + j) % len(names)] for i in range(n)] for j, name in enumerate(names[half:])}

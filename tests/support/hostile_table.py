@@ -1,4 +1,4 @@
-"""Names and labels that a picture must show as they are: formulas, hidden legends, markup, odd characters, length."""
+"""A table with names and labels that matplotlib would interpret: formulas, hidden legend entries, markup."""
 
 import treewise as tw
 
@@ -9,7 +9,7 @@ HOSTILE = (
 
 
 def hostile_table(n=60):
-    """Two columns of numbers, one of categories and a target of two classes; every name and label is hostile."""
+    """Return a table of two numeric columns, a categorical one and a binary target, and the column names."""
     names = ["$\\alpha$ <b>", "_y$", "$$c"]
     a = [(7 * i) % 31 for i in range(n)]
     b = [(11 * i) % 29 / 2 for i in range(n)]

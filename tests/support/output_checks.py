@@ -1,11 +1,11 @@
-"""What a text in each form must be, whatever names are in it: one checker a form.
+"""Checks that a text is valid in its format, whatever names it contains: one function per format.
 
-text       no control or format characters but line breaks
-html       balanced, a few harmless tags, inline style and nothing else
-markdown   tables with as many cells in every line as in the first, and no live HTML
-csv        as many cells in every line
+text       no control or format characters except line breaks
+html       balanced tags from a short list, inline styles only
+markdown   every table line has as many cells as the first; no raw HTML
+csv        every line has the same number of cells
 json       strict JSON
-latex      groups and environments that close
+latex      balanced groups and environments
 """
 
 import csv
@@ -31,12 +31,12 @@ def check_text(text):
         assert not odd, (odd, line)
 
 
-class Reader(HTMLParser):
-    """Holds a fragment to what a notebook may show; ``said`` is what a reader sees."""
+class FragmentChecker(HTMLParser):
+    """Checks an HTML fragment for balanced tags and allowed attributes; ``text`` collects its text."""
 
     def __init__(self):
         super().__init__()
-        self.open, self.said = [], []
+        self.open, self.text = [], []
 
     def handle_starttag(self, tag, attrs):
         drawn = tag == "svg" or "svg" in self.open
@@ -49,7 +49,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.said.append(data)
+        self.text.append(data)
 
     def unexpected(self, *_):
         raise AssertionError("a comment or a declaration")
@@ -59,11 +59,11 @@ class Reader(HTMLParser):
 
 def check_html(text):
     check_text(text)
-    reader = Reader()
+    reader = FragmentChecker()
     reader.feed(text)
     reader.close()
     assert not reader.open
-    return "".join(reader.said)
+    return "".join(reader.text)
 
 
 def check_markdown(text):

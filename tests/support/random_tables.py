@@ -1,9 +1,9 @@
-"""Tables for the property tests: columns of every kind, a target, weights, and settings mixed with one another.
+"""Random tables for property tests: columns of every type, a target, weights and a mix of settings.
 
-``drawn()`` is a hypothesis strategy for a ``Drawn``: a dict of lists with the target in "y", and the options of
-``grow`` that go with it. Values are few, so that equal gains, empty branches and indistinguishable rows are common.
+``random_tables()`` is a hypothesis strategy for a ``RandomTable``: a dict of lists with the target in "y", and options
+for ``grow``. Columns have few distinct values, so that ties, empty branches and indistinguishable rows are common.
 
-The profile is seeded and quick by default; ``TREEWISE_LONG=1`` tries many more tables, other ones every time.
+By default every run draws the same few examples; ``TREEWISE_LONG=1`` draws more, and different ones each time.
 """
 
 import datetime
@@ -23,7 +23,7 @@ CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
 REGRESSION = ("squared_error", "absolute_error", "poisson")
 CATEGORICAL = ("subset", "multiway", "one_value", "ordinal", "any")
 
-# What a column may hold. Every kind of cell is compared as another type, or found another way in its encoding.
+# Cell types: each is compared or encoded differently.
 CELLS = {
     "few": st.integers(0, 4).map(float),
     "float": st.floats(allow_nan=False, width=64),
@@ -35,14 +35,14 @@ CELLS = {
 }
 
 
-def quick(share: float = 1.0) -> settings:
-    """Return the profile for a test, with fewer examples where one takes long."""
+def limit_examples(share: float = 1.0) -> settings:
+    """Return hypothesis settings with a share of the usual number of examples."""
     return settings(max_examples=max(5, int(EXAMPLES * share)), deadline=None, derandomize=not LONG)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A table and how to grow on it."""
+class RandomTable:
+    """A table and the options to grow on it."""
 
     data: dict[str, list[Any]]
     options: dict[str, Any] = field(default_factory=dict)
@@ -57,25 +57,25 @@ class Drawn:
     def grow(self, **more: Any) -> tw.Tree:
         return tw.grow(self.data, "y", **{**self.options, **more})
 
-    def rows(self, order: list[int]) -> "Drawn":
-        """Take rows in an order, or several times; weights come along."""
+    def rows(self, order: list[int]) -> "RandomTable":
+        """Return the table with these rows, in this order; rows may repeat, and keep their weights."""
         data = {name: [cells[i] for i in order] for name, cells in self.data.items()}
         weight = self.options.get("sample_weight")
         also = {} if weight is None else {"sample_weight": [weight[i] for i in order]}
-        return Drawn(data, {**self.options, **also})
+        return RandomTable(data, {**self.options, **also})
 
-    def says_enough(self) -> bool:
-        """Tell whether every column still has a value, and Poisson's target a positive one."""
+    def is_usable(self) -> bool:
+        """Tell whether every column has a non-missing value, and a Poisson target a positive one."""
         good = all(any(cell is not None for cell in cells) for cells in self.data.values())
         return good and (self.options["criterion"] != "poisson" or any(self.data["y"]))
 
-    def but(self, **columns: list[Any]) -> "Drawn":
-        """Put other columns in the place of some, or behind the last."""
+    def replacing(self, **columns: list[Any]) -> "RandomTable":
+        """Return the table with columns replaced or added."""
         return replace(self, data={**self.data, **columns})
 
 
 @st.composite
-def drawn(
+def random_tables(
     draw: st.DrawFn,
     kinds: tuple[str, ...] = tuple(CELLS),
     *,
@@ -84,8 +84,8 @@ def drawn(
     limits: bool = True,
     weights: bool = True,
     missing: bool = True,
-) -> Drawn:
-    """Draw a table and settings; a column never misses all its values, or libraries would not know its type."""
+) -> RandomTable:
+    """Draw a table and settings; no column is entirely missing, since its type would then be unknown."""
     n = draw(st.integers(2, 22))
     task = task or draw(st.sampled_from(["classification", "regression"]))
     data: dict[str, list[Any]] = {}
@@ -114,11 +114,11 @@ def drawn(
             options.pop("sufficient_accuracy", None)
     if weights and draw(st.booleans()):
         options["sample_weight"] = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
-    return Drawn(data, options)
+    return RandomTable(data, options)
 
 
 def some_limits() -> st.SearchStrategy[dict[str, Any]]:
-    """Draw some of the limits of growth."""
+    """Draw some growth limits."""
     every = {
         "max_depth": st.integers(0, 4),
         "min_samples_split": st.integers(2, 5),

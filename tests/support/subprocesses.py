@@ -1,7 +1,6 @@
-"""Processes of their own for the tests of faults and of global state.
+"""Run functions of a test file in a new process, for tests of faults and global state.
 
-A test file is also the program that its children run: ``run(__file__, "forks", 4)`` calls ``forks("4")`` in a new
-process, by way of the two lines at the end of that file.
+``run_function(__file__, "forks", 4)`` calls ``forks("4")`` in a new process, through that file's ``__main__`` block.
 """
 
 import json
@@ -12,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def start(file, name, *words, **settings):
-    """Start a function of a test file in a process of its own."""
+def start_function(file, name, *words, **settings):
+    """Start a function of a test file in a new process."""
     module = ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
     return subprocess.Popen(
         [sys.executable, "-m", module, name, *map(str, words)],
@@ -25,18 +24,18 @@ def start(file, name, *words, **settings):
     )
 
 
-def run(file, name, *words, timeout=300):
-    """Run one to its end, and return what it says; it must end well."""
-    with start(file, name, *words, stderr=subprocess.PIPE) as process:
+def run_function(file, name, *words, timeout=300):
+    """Run a function of a test file in a new process, require exit code 0 and return its standard output."""
+    with start_function(file, name, *words, stderr=subprocess.PIPE) as process:
         try:
-            said, complaints = process.communicate(timeout=timeout)
+            out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    assert process.returncode == 0, f"{name} {words} ended with {process.returncode}: {complaints[-2000:]}"
-    return said
+    assert process.returncode == 0, f"{name} {words} ended with {process.returncode}: {err[-2000:]}"
+    return out
 
 
-def answer(value):
-    """Say something to the process that started this one."""
+def send_result(value):
+    """Print a result as JSON for the parent process."""
     print(json.dumps(value), flush=True)

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 import click
 
+from treewise.cli.messages import in_options
 from treewise.cli.output import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
-from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
     ModelFormatError,
@@ -182,7 +182,7 @@ def guarded(run: Callable[[], int]) -> int:
         complain(usage_sentence(error))
         code = USAGE
     except TreewiseError as error:
-        complain(in_options(str(error)))
+        complain(in_options(error.message))
         code = next((code for kind, code in EXIT_CODES if isinstance(error, kind)), OURS)
     except MemoryError:
         complain("not enough memory for this table. Fewer columns (--columns, --ignore) or rows need less.")

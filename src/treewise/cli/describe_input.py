@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import format_count, plural, safe
 from treewise.cli.inputs import read_data
+from treewise.cli.messages import in_options
 from treewise.cli.output import remark
-from treewise.cli.param_types import in_options
 from treewise.cli.shared_options import TextOptions
 from treewise.errors import DataError
 

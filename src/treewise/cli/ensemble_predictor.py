@@ -70,12 +70,12 @@ class EnsemblePredictor:
 
         notes = []
         for encoding in self.trees.encodings:
-            if not encoding.categorical or encoding.name not in asked_columns(self.trees):
+            if not encoding.is_categorical or encoding.name not in asked_columns(self.trees):
                 continue
             column = table[encoding.name]
-            rows = np.flatnonzero(encode.apply(encoding, column, table.name) == encode.UNSEEN)
+            rows = np.flatnonzero(encode.encode_column(encoding, column, table.name) == encode.UNSEEN)
             if len(rows):
-                labels = sorted({column.say(row) for row in rows[:1000].tolist()})
+                labels = sorted({column.format_cell(row) for row in rows[:1000].tolist()})
                 said = f"never-seen {listing(labels, most=3)} in {plural(len(rows), 'row')}"
                 notes.append(f"{safe(encoding.name)}: {said}")
         return notes

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from treewise._lib.text import plural, safe
 from treewise.cli.describe_input import prepare_and_report
+from treewise.cli.messages import in_options
 from treewise.cli.options import ENSEMBLE_OPTIONS
 from treewise.cli.output import deliver, remark, say
-from treewise.cli.param_types import in_options
 from treewise.cli.render import bold, has_style, most_rows, present, say_styled
 from treewise.cli.shared_options import TextOptions
 from treewise.errors import ColumnError, ParameterError, did_you_mean

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
+from treewise.cli.messages import in_options
 from treewise.cli.output import remark
 from treewise.cli.shared_options import TextOptions
 from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
@@ -146,11 +147,11 @@ def parse_text(text: str, name: str, target: str | None) -> Tree:
         tree = parse(text, target=target)
         for note in tree.notes:
             if json.dumps(note, ensure_ascii=False) not in text:  # of reading it: the file has it not
-                remark("note", note)
+                remark("note", in_options(note))
         return tree
     except ParseError as error:
         between = " " if str(error).startswith("line") else ": "
-        raise ParseError(f"{name}{between}{error}") from None
+        raise ParseError(name + between + error.message) from None
 
 
 def read_file(given: str) -> bytes:
@@ -189,7 +190,7 @@ def read_model_and_data(
 def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USUAL) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.data.csv_file import CsvFormat
-    from treewise.data.table import read, read_bytes, read_markers
+    from treewise.data.table import parse_na_values, read, read_bytes
 
     if given == "-":
         content = sys.stdin.buffer.read()
@@ -197,7 +198,7 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USU
             return read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", read_markers(na_values), CsvFormat(*form))
+        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*form))
     path = Path(given).expanduser()
     if given.lower().endswith(ROW_ENDINGS) and path.is_file():
         return read_json_rows(path.read_bytes(), path.name, na_values)

@@ -1,7 +1,7 @@
-"""What is typed after an option, as Python values; and Python's words in messages, as options.
+"""Parse what is typed after an option into Python values.
 
-Stands below ``options.py`` and the verbs. Each reader says what it expects in the words of the command
-line; what the values mean is checked by the Python interface.
+Below ``options.py`` and the verbs. Each reader says which form it expects; what the values mean is checked by the
+Python interface.
 """
 
 from __future__ import annotations
@@ -246,52 +246,3 @@ def split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[
 def unquote(text: str) -> str:
     """Take double quotes off a text that stands in them."""
     return text[1:-1] if re.fullmatch(QUOTED, text) else text
-
-
-# -- messages -------------------------------------------------------------------------------------------
-
-_VALUE = r"(?:\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\"|'[^']*'|…|[\w.+-]+)"
-_BOTH = re.compile(rf"\b\w+={_VALUE} \((--[^)]*)\)")  # ignore=["id"] (--ignore id)
-_ASSIGNED = re.compile(rf"(?<![\w-])(\w+)=({_VALUE})")
-_UNSAID = re.compile(r"(?<![\w-])(\w+)=(?=[\s.,;:)]|$)")  # data= must be …
-_BARE = re.compile(
-    r'(?<!")\b(max_leaf_nodes|min_samples_leaf|max_depth|class_weight|sample_weight|na_values|max_samples)\b(?!")'
-)
-
-
-OTHERS = (  # parameters of other verbs, which have the names of their options
-    *("separator", "decimal", "node", "top", "per", "unit", "format"),
-    *("method", "order", "threshold", "measure", "risk", "confidence", "raising", "data", "folds", "rule", "at"),
-    *("over", "values", "estimate", "sort", "min_support", "direction", "max_leaves"),
-    *("held", "vary", "x", "y", "to", "fixed", "with_tree", "repeats", "resamples", "most", "tolerance"),
-    *("test", "row", "rows", "title", "column", "against"),
-)
-RENAMED = {"cls": "--class", "number": "--round", "n": "--trees"}
-
-
-def in_options(message: str) -> str:
-    """Say a message of the Python interface in the words of the command line.
-
-    >>> in_options("max_depth=-1: must be a whole number, 0 or more, or None for no limit.")
-    '--max-depth -1: must be a whole number, 0 or more.'
-    >>> in_options('Leave it out: ignore=["id"] (--ignore id)')
-    'Leave it out: --ignore id'
-    >>> in_options('Use criterion="entropy", or task="regression".')
-    'Use --criterion entropy, or --task regression.'
-    """
-    from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
-    from treewise.data.column import option
-
-    names = {each.parameter: each.name for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
-    names |= {name: "--" + name.replace("_", "-") for name in OTHERS} | RENAMED
-
-    def as_option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2]
-        if name not in names:
-            return found[0]
-        value = value.strip("[]").strip("\"'")
-        return names[name] if value in ("True", "…") else f"{names[name]} {option(value)}"
-
-    said = _ASSIGNED.sub(as_option, _BOTH.sub(r"\1", message.replace("tree.refit(data)", "treewise refit MODEL DATA")))
-    said = _UNSAID.sub(lambda found: names.get(found[1], found[0]), said)
-    return _BARE.sub(lambda found: names[found[0]], re.sub(", or None for (no limit|the usual number)", "", said))

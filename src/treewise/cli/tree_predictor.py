@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treewise._lib.text import format_percent, plural, safe
+from treewise.cli.messages import in_options
 from treewise.cli.output import remark
-from treewise.cli.param_types import in_options
 from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def never_seen(tree: Tree, table: Table) -> list[str]:
     new = {
         i: values == UNSEEN
         for i, (encoding, values) in enumerate(zip(tree.encodings, columns, strict=True))
-        if encoding.categorical and values is not None
+        if encoding.is_categorical and values is not None
     }
     if not any(cells.any() for cells in new.values()):
         return []
@@ -118,7 +118,7 @@ def never_seen(tree: Tree, table: Table) -> list[str]:
         if not len(rows):
             continue
         name = tree.columns[i]
-        labels = sorted({table[name].say(row) for row in rows[:1000].tolist()})
+        labels = sorted({table[name].format_cell(row) for row in rows[:1000].tolist()})
         ends = [str(node) for node in np.unique(nodes[rows]).tolist()]
         where = f"node{'s' if len(ends) > 1 else ''} {listing(ends, most=5)}"
         said = f"never-seen {listing(labels, most=3)} in {plural(len(rows), 'row')}"

@@ -35,7 +35,7 @@ NAT = -(2**63)  # how NumPy writes a missing datetime
 FINER = (("ns", 1000), ("us", 1000), ("ms", 1000), ("s", 86400))  # each unit, and how many make up the next
 UNITS = ("D", "s", "ms", "us", "ns")
 
-WHAT = {
+FORM_NAMES = {
     "float": "numbers",
     "int": "numbers",
     "bool": "true/false",
@@ -50,7 +50,7 @@ class Column:
     """A named column in one of the six forms above.
 
     >>> town = Column("town", "text", np.array([1, 0, -1], np.int32), labels=("Bari", "Rome"))
-    >>> len(town), town.is_missing().tolist(), town.say(0), town.take(np.array([0])).labels
+    >>> len(town), town.is_missing().tolist(), town.format_cell(0), town.take(np.array([0])).labels
     (3, [False, False, True], '"Rome"', ('Rome',))
     """
 
@@ -66,7 +66,7 @@ class Column:
         return len(self.values)
 
     @property
-    def coded(self) -> bool:
+    def is_coded(self) -> bool:
         """Whether values are codes into labels."""
         return self.form in ("text", "category")
 
@@ -74,16 +74,16 @@ class Column:
         """Return where nothing stands."""
         if self.form == "float":
             return np.asarray(np.isnan(self.values))
-        if self.coded:
+        if self.is_coded:
             return np.asarray(self.values < 0)
         return np.zeros(len(self), np.bool_) if self.missing is None else self.missing
 
-    def holds_nothing(self) -> bool:
+    def is_all_missing(self) -> bool:
         """Tell whether every cell is missing; mostly the first few already say no."""
         head = replace(self, values=self.values[:HEAD], missing=None if self.missing is None else self.missing[:HEAD])
         return bool(head.is_missing().all() and self.is_missing().all())
 
-    def same_cells(self, other: Column) -> bool:
+    def equals(self, other: Column) -> bool:
         """Tell whether two columns hold the same, whatever they are called."""
         return (
             (self.form, self.labels, self.unit) == (other.form, other.labels, other.unit)
@@ -97,9 +97,9 @@ class Column:
         if missing is not None and not missing.any():
             missing = None
         taken = replace(self, values=self.values[rows], missing=missing)
-        return taken.without_unused() if self.form == "text" else taken
+        return taken.drop_unused_labels() if self.form == "text" else taken
 
-    def without_unused(self) -> Column:
+    def drop_unused_labels(self) -> Column:
         """Return the column with only those labels that occur."""
         used = np.zeros(len(self.labels) + 1, np.bool_)  # the last place takes the -1 of missing cells
         for cells in (self.values[:MANY], self.values[MANY:]):  # few labels mostly occur among the first cells
@@ -111,26 +111,26 @@ class Column:
         labels = tuple(label for label, kept in zip(self.labels, used.tolist(), strict=False) if kept)
         return replace(self, values=new_code[self.values], labels=labels)
 
-    def spread(self, per_label: Array, at_missing: Any) -> Array:
+    def expand(self, per_label: Array, at_missing: Any) -> Array:
         """Turn one value a label into one value a cell."""
         return np.append(per_label, np.array([at_missing], per_label.dtype))[self.values]
 
-    def first_row(self, per_label: Mask) -> int:
+    def first_row_with(self, per_label: Mask) -> int:
         """Return the first row (from 0) whose label is marked."""
-        return int(np.argmax(self.spread(per_label, False)))
+        return int(np.argmax(self.expand(per_label, False)))
 
-    def say(self, row: int) -> str:
+    def format_cell(self, row: int) -> str:
         """Write one cell for a message."""
-        if self.coded:
+        if self.is_coded:
             return f'"{safe(self.labels[self.values[row]])}"'
         if self.form == "bool":
             return "true" if self.values[row] else "false"
         if self.form == "datetime":
-            return say_datetime(int(self.values[row]), self.unit)
+            return format_datetime(int(self.values[row]), self.unit)
         return format_exact(self.values[row].item())
 
 
-class ColumnBuilder(Mapping[str, Column]):
+class LazyColumns(Mapping[str, Column]):
     """Columns by name, in order, each converted when it is first asked for.
 
     So an odd column that is ignored costs nothing and stops nobody; prediction converts only what it needs.
@@ -161,23 +161,23 @@ class ColumnBuilder(Mapping[str, Column]):
         return len(self._made)
 
 
-def option(text: str) -> str:
+def shell_word(text: str) -> str:
     """Write a name as one types it on the command line: in quotes where the shell would cut it up.
 
-    >>> option("visit_no"), option("visit no")
+    >>> shell_word("visit_no"), shell_word("visit no")
     ('visit_no', '"visit no"')
     """
     plain = text.isascii() and all(ch.isalnum() or ch in "_-.=" for ch in text)
     return safe(text) if plain else f'"{safe(text)}"'
 
 
-def brief(text: object, most: int = 200) -> str:
+def truncate(text: object, most: int = 200) -> str:
     """Write a path or a reason for a message; somebody may have given a whole file's text as its name."""
     said = safe(text)
     return said if len(said) <= most else f"{said[:most]}…"
 
 
-def say_datetime(value: int, unit: str) -> str:
+def format_datetime(value: int, unit: str) -> str:
     """Write a point in time: ``2024-03-31`` or ``2024-03-31 14:30:00``."""
     return str(np.array(value, f"datetime64[{unit}]")).replace("T", " ")
 
@@ -186,10 +186,10 @@ def float_column(name: str, values: Array) -> Column:
     """Make a column of numbers; float64 and float32 are not copied, also where they are one column of a matrix."""
     values = np.asarray(values)
     if values.dtype in (np.float64, np.float32) and values.strides[0] % values.itemsize == 0:
-        return Column(name, "float", frozen(values))
+        return Column(name, "float", read_only(values))
     dtype = np.float32 if values.itemsize <= 4 else np.float64
     with np.errstate(over="ignore"):  # a longer float past the largest double is infinite
-        return Column(name, "float", frozen(np.ascontiguousarray(values, dtype)))
+        return Column(name, "float", read_only(np.ascontiguousarray(values, dtype)))
 
 
 def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
@@ -199,12 +199,12 @@ def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
         return text_column(name, [None if g else str(v) for v, g in zip(values.tolist(), gone.tolist(), strict=True)])
     if values.dtype == np.uint64 or not values.dtype.isnative:
         values = values.astype(np.int64)
-    return Column(name, "int", frozen(np.asarray(values)), some(missing))
+    return Column(name, "int", read_only(np.asarray(values)), any_or_none(missing))
 
 
 def bool_column(name: str, values: Array, missing: Mask | None = None) -> Column:
     """Make a column of booleans."""
-    return Column(name, "bool", frozen(values.astype(np.uint8)), some(missing))
+    return Column(name, "bool", read_only(values.astype(np.uint8)), any_or_none(missing))
 
 
 def text_column(name: str, cells: list[str | None]) -> Column:
@@ -216,18 +216,18 @@ def text_column(name: str, cells: list[str | None]) -> Column:
     different = set(cells)
     different.discard(None)
     labels = sort_interruptible([cell for cell in different if cell is not None])
-    check_encodable(name, labels)
+    check_unicode(name, labels)
     code: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
     code[None] = -1
     values = np.fromiter(map(code.__getitem__, cells), np.int32, len(cells))
-    return Column(name, "text", frozen(values), labels=tuple(labels))
+    return Column(name, "text", read_only(values), labels=tuple(labels))
 
 
 def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Column:
     """Make a column of points in time from datetime64, in the coarsest unit that is exact.
 
     >>> c = datetime_column("d", np.array(["2024-03-31T00:00:00", "NaT"], "datetime64[us]"))
-    >>> c.unit, c.say(0), c.is_missing().tolist()
+    >>> c.unit, c.format_cell(0), c.is_missing().tolist()
     ('D', '2024-03-31', [False, True])
     """
     unit, step = np.datetime_data(values.dtype)
@@ -249,27 +249,27 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
         if finer == unit and not np.any(there % (factor * many)):
             factor *= many
             unit = UNITS[UNITS.index(finer) - 1]
-    return Column(name, "datetime", frozen(np.where(gone, 0, ticks // factor)), some(gone), unit=unit)
+    return Column(name, "datetime", read_only(np.where(gone, 0, ticks // factor)), any_or_none(gone), unit=unit)
 
 
-def all_missing(name: str, n_rows: int) -> Column:
+def missing_column(name: str, n_rows: int) -> Column:
     """Make a column in which nothing stands."""
-    return Column(name, "float", frozen(np.full(n_rows, np.nan)))
+    return Column(name, "float", read_only(np.full(n_rows, np.nan)))
 
 
-def some(missing: Mask | None) -> Mask | None:
+def any_or_none(missing: Mask | None) -> Mask | None:
     """Return the mask if it marks anything."""
     return missing if missing is not None and missing.any() else None
 
 
-def frozen(values: Array) -> Array:
+def read_only(values: Array) -> Array:
     """Return a read-only view: a column may share memory with the user's table."""
     view = values.view()
     view.flags.writeable = False
     return view
 
 
-def check_encodable(name: str, labels: list[str], what: str = "text") -> None:
+def check_unicode(name: str, labels: list[str], what: str = "text") -> None:
     """Refuse half characters (lone surrogates), which no file could hold."""
     try:
         "".join(labels).encode()

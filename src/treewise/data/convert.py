@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.interruptible import run_interruptible
-from treewise.data.column import UNITS, WHAT, Column, say_datetime
+from treewise.data.column import FORM_NAMES, UNITS, Column, format_datetime
 from treewise.data.parse_cells import (
-    as_datetimes,
-    as_float,
-    as_numbers,
     is_marker,
-    number_of,
-    read_moments,
-    read_numbers,
-    value_of,
+    parse_datetimes,
+    parse_number,
+    parse_numbers,
+    parse_value,
+    to_datetime_column,
+    to_double,
+    to_number_column,
 )
 
 Floats = npt.NDArray[Any]  # float64 or float32
@@ -34,11 +34,11 @@ Codes = npt.NDArray[np.int32]
 
 INT64_MIN = -(2**63)  # how whole numbers and datetimes write missing
 INT64_MAX = 2**63 - 1
-EXACT = 2**53  # up to here every whole number is a double …
+MAX_EXACT_INT = 2**53  # up to here every whole number is a double …
 EXACT_FLOAT = 2**24  # … and up to here a float
 UNSEEN = -2
 BOOLEANS = ("false", "true")
-PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
+TICKS_PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
 
 
 class MisfitError(Exception):
@@ -46,8 +46,8 @@ class MisfitError(Exception):
 
     def __init__(self, column: Column, row: int) -> None:
         super().__init__()
-        self.holds = WHAT[column.form]
-        self.cell, self.row = column.say(row), row
+        self.holds = FORM_NAMES[column.form]
+        self.cell, self.row = column.format_cell(row), row
 
 
 def refuse_all(column: Column) -> MisfitError:
@@ -55,17 +55,17 @@ def refuse_all(column: Column) -> MisfitError:
     return MisfitError(column, int(np.argmin(column.is_missing())))
 
 
-def numeric_form(column: Column) -> Column:
+def to_numeric(column: Column) -> Column:
     """Return the column as float or int, or raise MisfitError."""
-    if column.coded:
-        column = column.without_unused()
-        readings = read_numbers(column.labels)
+    if column.is_coded:
+        column = column.drop_unused_labels()
+        readings = parse_numbers(column.labels)
         strays = ~(readings.is_number | readings.is_marker)
         if strays.any():
-            raise MisfitError(column, column.first_row(strays))
+            raise MisfitError(column, column.first_row_with(strays))
         if readings.too_large.any():
-            readings = replace(readings, numbers=[None if v is None else as_float(v) for v in readings.numbers])
-        return as_numbers(column, readings)
+            readings = replace(readings, numbers=[None if v is None else to_double(v) for v in readings.numbers])
+        return to_number_column(column, readings)
     if column.form == "datetime":
         raise refuse_all(column)
     return column
@@ -76,12 +76,12 @@ def to_numbers(column: Column) -> Floats:
 
     A whole number between two doubles is rounded up, so ``x <= cut`` stays.
     """
-    column = numeric_form(column)
+    column = to_numeric(column)
     if column.form == "float":
         return column.values
     largest = max(abs(int(column.values.max())), abs(int(column.values.min())))
     values = column.values.astype(np.float32 if largest <= EXACT_FLOAT else np.float64)
-    for i in np.flatnonzero(np.abs(values) >= EXACT).tolist() if largest >= EXACT else ():
+    for i in np.flatnonzero(np.abs(values) >= MAX_EXACT_INT).tolist() if largest >= MAX_EXACT_INT else ():
         if int(values[i]) < int(column.values[i]):
             values[i] = np.nextafter(values[i], np.inf)
     if column.missing is not None:
@@ -91,7 +91,7 @@ def to_numbers(column: Column) -> Floats:
 
 def to_integers(column: Column) -> Ints:
     """Encode numbers as whole numbers; fractions are rounded up: for a whole cut, ``x <= cut`` stays."""
-    column = numeric_form(column)
+    column = to_numeric(column)
     missing = column.is_missing()
     if column.form == "float":
         up = np.ceil(np.where(missing, 0, column.values))
@@ -105,9 +105,9 @@ def to_integers(column: Column) -> Ints:
 
 def to_datetimes(column: Column, unit: str) -> Ints:
     """Encode points in time in a unit: 10 o'clock falls in its day, and a day begins at midnight."""
-    if column.coded:
-        column = column.without_unused()
-        dates = as_datetimes(column)
+    if column.is_coded:
+        column = column.drop_unused_labels()
+        dates = to_datetime_column(column)
         if dates is None:
             raise MisfitError(column, first_no_date(column))
         column = dates
@@ -115,31 +115,31 @@ def to_datetimes(column: Column, unit: str) -> Ints:
         raise refuse_all(column)
     values = column.values
     if UNITS.index(column.unit) > UNITS.index(unit):
-        values = values // (PER_DAY[column.unit] // PER_DAY[unit])
+        values = values // (TICKS_PER_DAY[column.unit] // TICKS_PER_DAY[unit])
     elif column.unit != unit:
-        factor = PER_DAY[unit] // PER_DAY[column.unit]
+        factor = TICKS_PER_DAY[unit] // TICKS_PER_DAY[column.unit]
         values = np.clip(values, -(INT64_MAX // factor), INT64_MAX // factor) * factor
     return values if column.missing is None else np.where(column.missing, np.int64(INT64_MIN), values)
 
 
 def first_no_date(column: Column) -> int:
     """Return the first row of a text column that is no date."""
-    words = [not is_marker(label) and read_moments([label]) is None for label in column.labels]
-    return column.first_row(np.array(words, np.bool_))
+    words = [not is_marker(label) and parse_datetimes([label]) is None for label in column.labels]
+    return column.first_row_with(np.array(words, np.bool_))
 
 
 def to_booleans(column: Column) -> Codes:
     """Encode true and false, in any case, or 1 and 0."""
-    if column.coded:
-        column = column.without_unused()
+    if column.is_coded:
+        column = column.drop_unused_labels()
         words = [label.strip().lower() for label in column.labels]
-        codes = [BOOLEANS.index(w) if w in BOOLEANS else number_of(w) for w in words]
+        codes = [BOOLEANS.index(w) if w in BOOLEANS else parse_number(w) for w in words]
         per_label = np.array(
             [c if c in (0, 1) else -1 if is_marker(w) else UNSEEN for c, w in zip(codes, words, strict=True)]
         )
         if (per_label == UNSEEN).any():
-            raise MisfitError(column, column.first_row(per_label == UNSEEN))
-        return column.spread(per_label.astype(np.int32), -1)
+            raise MisfitError(column, column.first_row_with(per_label == UNSEEN))
+        return column.expand(per_label.astype(np.int32), -1)
     if column.form == "bool" and column.missing is None:
         return column.values.astype(np.int32)
     missing = column.is_missing()
@@ -153,14 +153,14 @@ def to_booleans(column: Column) -> Codes:
 
 def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
     """Encode categories: by their text, else by their value (4 is "4.0"), else as never seen."""
-    if column.coded and column.labels == levels:
+    if column.is_coded and column.labels == levels:
         return column.values
     exact = {level: code for code, level in enumerate(levels)}
-    if column.coded and all(label in exact for label in column.labels):
-        return column.spread(np.array([exact[label] for label in column.labels], np.int32), -1)
+    if column.is_coded and all(label in exact for label in column.labels):
+        return column.expand(np.array([exact[label] for label in column.labels], np.int32), -1)
     by_value: dict[object, int] = {}
     for code, level in enumerate(levels):
-        if (value := value_of(level)) is not None:
+        if (value := parse_value(level)) is not None:
             by_value.setdefault(value, code)
     if column.form in ("int", "float"):
         return numbers_to_levels(column, by_value)
@@ -169,12 +169,12 @@ def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
     per_label = []
     for label in column.labels:
         code = exact.get(label, UNSEEN)
-        if code == UNSEEN and (value := value_of(label)) is not None:
+        if code == UNSEEN and (value := parse_value(label)) is not None:
             code = by_value.get(value, UNSEEN)
         elif code == UNSEEN and is_marker(label):
             code = marked
         per_label.append(code)
-    return column.spread(np.array(per_label, np.int32), -1)
+    return column.expand(np.array(per_label, np.int32), -1)
 
 
 def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
@@ -190,11 +190,11 @@ def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
 
 def in_words(column: Column, by_value: Mapping[object, int]) -> Column:
     """Return booleans and datetimes as text; booleans as 0 and 1 where the levels know no true and false."""
-    if column.coded:
+    if column.is_coded:
         return column
     present, place = np.unique(column.values, return_inverse=True)
     if column.form == "datetime":
-        labels = [say_datetime(v, column.unit) for v in present.tolist()]
+        labels = [format_datetime(v, column.unit) for v in present.tolist()]
     else:
         words = BOOLEANS if {("boolean", False), ("boolean", True)} & by_value.keys() else ("0", "1")
         labels = [words[v] for v in present.tolist()]

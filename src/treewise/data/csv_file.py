@@ -19,10 +19,18 @@ import numpy as np
 
 from treewise._lib.interruptible import polars_is_safe, run_interruptible
 from treewise._lib.text import plural, safe
-from treewise.data.column import Column, ColumnBuilder, all_missing, float_column, int_column, text_column
+from treewise.data.column import Column, LazyColumns, float_column, int_column, missing_column, text_column
 from treewise.data.objects import check_names, polars_text
-from treewise.data.parse_cells import INTEGER, PADDED, as_booleans, as_datetimes, as_numbers, number_of, read_numbers
-from treewise.errors import DataError, ParameterError, listing, shown
+from treewise.data.parse_cells import (
+    INTEGER,
+    PADDED,
+    parse_number,
+    parse_numbers,
+    to_bool_column,
+    to_datetime_column,
+    to_number_column,
+)
+from treewise.errors import DataError, Param, ParameterError, listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,16 +52,16 @@ class CsvFormat:
     def __post_init__(self) -> None:
         one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
         if self.separator is not None and not (one and self.separator.isascii()):
-            raise ParameterError(f'separator={shown(self.separator)}: must be one character, such as ";".')
+            raise ParameterError('must be one character, such as ";".', parameter="separator", value=self.separator)
         if self.decimal not in (".", ","):
-            raise ParameterError(f'decimal={shown(self.decimal)}: must be "." or ",".')
+            raise ParameterError('must be "." or ",".', parameter="decimal", value=self.decimal)
         if not isinstance(self.header, bool):
-            raise ParameterError(f"header={shown(self.header)}: must be True or False.")
+            raise ParameterError("must be True or False.", parameter="header", value=self.header)
 
 
 def read_csv(
     data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None
-) -> tuple[ColumnBuilder, tuple[str, ...]]:
+) -> tuple[LazyColumns, tuple[str, ...]]:
     r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
 
     >>> columns, notes = read_csv(b"age,town\n31,Rome\n,Bari\n", "people.csv", markers=())
@@ -83,7 +91,7 @@ def read_csv(
         columns = [with_points(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
     notes = (*guesses(name, form, separator, names), *left_out(data, bare, name))
-    return ColumnBuilder(makers, len(columns[0])), notes
+    return LazyColumns(makers, len(columns[0])), notes
 
 
 # -- the first line ------------------------------------------------------------------------------------------
@@ -98,7 +106,7 @@ def guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) ->
     if form.header and looks_like_data(names):
         some = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({some}, …)"
-        yield f"{name}: {taken}; if it is data: header=False (--no-header)"
+        yield f"{name}: {taken}; if it is data: " + Param("header", False)
 
 
 def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
@@ -147,13 +155,13 @@ def guess_separator(first: str, decimal: str = ".") -> str:
 def column_names(header: Sequence[str], name: str) -> list[str]:
     """Return the names; a column without one is called by its place."""
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
-    check_names(names, name, " If the first line is already data: header=False (--no-header).")
+    check_names(names, name, " If the first line is already data: " + Param("header", False) + ".")
     return names
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
     """Tell whether most names are numbers, not all of them whole: then the file probably has no header."""
-    numbers = [n for n in names if number_of(n) is not None]
+    numbers = [n for n in names if parse_number(n) is not None]
     return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
 
 
@@ -266,7 +274,7 @@ def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
         bare, series = (s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series))
     n_missing = bare.null_count()
     if n_missing == len(bare):
-        return all_missing(name, len(bare))
+        return missing_column(name, len(bare))
     numbers = cast_numbers(bare, n_missing)
     if numbers is not None and numbers.dtype == pl.Int64:
         missing = numbers.is_null().to_numpy() if n_missing else None
@@ -274,7 +282,7 @@ def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     if numbers is not None:
         return float_column(name, numbers.to_numpy())
     text = polars_text(name, series)
-    meant = as_booleans(text) or as_datetimes(text)
+    meant = to_bool_column(text) or to_datetime_column(text)
     if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
         return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
     return meant
@@ -285,11 +293,11 @@ def plain_cells(name: str, cells: list[str], markers: Sequence[str]) -> Column:
     nothing = {"", *markers}
     text = text_column(name, [None if cell.strip() in nothing else cell for cell in cells])
     if not text.labels:
-        return all_missing(name, len(cells))
-    readings = read_numbers(text.labels)
+        return missing_column(name, len(cells))
+    readings = parse_numbers(text.labels)
     if readings.is_number.all() and not readings.padded and not readings.too_large.any():
-        return as_numbers(text, readings)
-    meant = as_booleans(text) or as_datetimes(text)
+        return to_number_column(text, readings)
+    meant = to_bool_column(text) or to_datetime_column(text)
     if meant is None or np.count_nonzero(meant.is_missing()) > np.count_nonzero(text.is_missing()):
         return text
     return meant

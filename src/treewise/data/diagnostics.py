@@ -15,9 +15,9 @@ import numpy as np
 
 from treewise._lib.interruptible import run_interruptible
 from treewise._lib.text import format_count, plural, safe
-from treewise.data.column import Array, Column, Mask, option
+from treewise.data.column import Array, Column, Mask
 from treewise.data.parse_cells import ParsedCells
-from treewise.errors import DataError
+from treewise.errors import DataError, Message, Param
 
 MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
 SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
@@ -39,26 +39,31 @@ def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
     if not marks.any():
         return []
     which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark)
-    cells = plural(int(np.count_nonzero(column.spread(marks, False))), "cell")
+    cells = plural(int(np.count_nonzero(column.expand(marks, False))), "cell")
     return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
 
 
-def alphabet_note(name: str, levels: Sequence[str]) -> str:
+def alphabet_note(name: str, levels: Sequence[str]) -> Message:
     """Say in which order words were put when the user asked for an order and gave none."""
     said = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
-    other = f'kinds={{"{safe(name)}": ["first", …, "last"]}} (--kind "{safe(name)}=first<…<last")'
-    return f"{safe(name)}: put in the order of the alphabet, {said}. Another order: {other}"
+    return f"{safe(name)}: ordered alphabetically, {said}. Another order: " + Param(
+        "kinds", {safe(name): ["first", ..., "last"]}
+    )
 
 
-def if_code(name: str) -> str:
+def if_code(name: str) -> Message:
     """Say how to declare that numbers are only names."""
-    said = safe(name)
-    return f'If {said} is a code: kinds={{"{said}": "nominal"}} (--kind {option(name + "=nominal")})'
+    return f"If {safe(name)} is a code: " + Param("kinds", {safe(name): "nominal"})
 
 
-def left_out(name: str) -> str:
+def if_missing(cell: str) -> Message:
+    """Say how to declare that a text, given as it is quoted in messages, means missing."""
+    return "If that means missing: " + Param("na_values", [cell.removeprefix('"').removesuffix('"')]) + "."
+
+
+def left_out(name: str) -> Param:
     """Say how to leave a column out."""
-    return f'ignore=["{safe(name)}"] (--ignore {option(name)})'
+    return Param("ignore", [safe(name)])
 
 
 def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
@@ -66,27 +71,32 @@ def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
     strays = ~(readings.is_number | readings.is_marker)
     if not strays.any() or not readings.is_number.any():
         return
-    n_strays = int(np.count_nonzero(column.spread(strays, False)))
-    n_numbers = int(np.count_nonzero(column.spread(readings.is_number, False)))
+    n_strays = int(np.count_nonzero(column.expand(strays, False)))
+    n_numbers = int(np.count_nonzero(column.expand(readings.is_number, False)))
     if readings.padded or n_numbers < MOSTLY * (n_numbers + n_strays):
         return
-    row = column.first_row(strays)
-    name, stray = safe(column.name), column.say(row)
+    row = column.first_row_with(strays)
+    name, stray = safe(column.name), column.format_cell(row)
     cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
     raise DataError(
-        f'column "{name}": {plural(n_numbers, "number")} and {format_count(n_strays)} {cells} {stray} in row'
-        f" {row + 1:,}. If that means missing: na_values=[{stray}] (--na {stray}). {if_code(column.name)}."
+        f'column "{name}": {plural(n_numbers, "number")} and {format_count(n_strays)} {cells} {stray} in'
+        f" row {row + 1:,}.",
+        hint=if_missing(stray) + " " + if_code(column.name) + ".",
+        column=column.name,
+        row=row,
     )
 
 
 def refuse_size(column: Column, readings: ParsedCells) -> NoReturn:
     """Refuse whole numbers past 64 bits."""
-    row = column.first_row(readings.too_large)
+    row = column.first_row_with(readings.too_large)
     name = safe(column.name)
     raise DataError(
         f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} is past 2^63 - 1, the'
-        f" largest whole number that is compared exactly. {if_code(column.name)}."
-        f" Else leave it out: {left_out(column.name)}."
+        " largest whole number that is compared exactly.",
+        hint=if_code(column.name) + ". Else leave it out: " + left_out(column.name) + ".",
+        column=column.name,
+        row=row,
     )
 
 
@@ -103,13 +113,13 @@ def looks_like(column: Column) -> str:
 
 def suspicions(column: Column) -> list[str]:
     """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
-    n, least = len(column), (SUSPICIOUS_TEXT if column.coded else SUSPICIOUS) * len(column)
+    n, least = len(column), (SUSPICIOUS_TEXT if column.is_coded else SUSPICIOUS) * len(column)
     if what := looks_like(column):
-        way = 'Read the file with decimal="," (--decimal ,)' if what == DECIMAL_COMMA else "Rewrite them first"
-        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. {way}."]
+        advice = "Read the file with " + Param("decimal", ",") if what == DECIMAL_COMMA else "Rewrite them first"
+        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. " + advice + "."]
     if n < FEWEST_ROWS:
         return []
-    if column.coded:
+    if column.is_coded:
         different = len(labels_used(column))
     elif column.form in ("int", "float") and may_be_key(column):
         different = different_integers(column.values[~column.is_missing()], least)
@@ -126,7 +136,7 @@ def suspicions(column: Column) -> list[str]:
 
 def labels_used(column: Column) -> tuple[str, ...]:
     """Return the labels that occur: of text all, of categories perhaps some."""
-    return column.without_unused().labels if column.form == "category" else column.labels
+    return column.drop_unused_labels().labels if column.form == "category" else column.labels
 
 
 def may_be_key(column: Column) -> bool:

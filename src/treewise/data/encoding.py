@@ -25,12 +25,12 @@ import numpy.typing as npt
 
 from treewise._lib.interruptible import run_interruptible
 from treewise._lib.text import format_exact, plural, safe
-from treewise.data.column import WHAT, Column, brief, say_datetime
+from treewise.data.column import FORM_NAMES, Column, format_datetime, truncate
 from treewise.data.convert import (
     BOOLEANS,
-    EXACT,
     INT64_MAX,
     INT64_MIN,
+    MAX_EXACT_INT,
     UNSEEN,
     MisfitError,
     to_booleans,
@@ -39,35 +39,43 @@ from treewise.data.convert import (
     to_levels,
     to_numbers,
 )
-from treewise.data.diagnostics import alphabet_note, is_whole, marker_notes, refuse_size, refuse_stray_text, suspicions
+from treewise.data.diagnostics import (
+    alphabet_note,
+    if_missing,
+    is_whole,
+    marker_notes,
+    refuse_size,
+    refuse_stray_text,
+    suspicions,
+)
 from treewise.data.parse_cells import (
-    as_booleans,
-    as_datetimes,
-    as_numbers,
+    format_numbers,
     is_marker,
-    number_labels,
-    number_of,
-    read_numbers,
+    parse_number,
+    parse_numbers,
+    to_bool_column,
+    to_datetime_column,
+    to_number_column,
 )
 from treewise.data.table import KindSpec
-from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
 
 __all__ = [
     "INT64_MAX",
     "INT64_MIN",
-    "MOST_CLASSES_OF_WHOLE_NUMBERS",
+    "MAX_INTEGER_CLASSES",
     "SPLIT_KINDS",
     "UNSEEN",
     "EncodedColumn",
     "Encoding",
     "Kind",
-    "apply",
-    "classes",
     "decode",
-    "in_order",
+    "encode_classes",
+    "encode_column",
+    "encode_numbers",
+    "fit_encoding",
     "is_missing",
-    "learn",
-    "numbers",
+    "sort_levels",
 ]
 
 Kind = Literal["number", "integer", "datetime", "boolean", "nominal", "ordered"]
@@ -80,7 +88,7 @@ NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
 SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
-MOST_CLASSES_OF_WHOLE_NUMBERS = 20  # a target with more different numbers than this is a quantity
+MAX_INTEGER_CLASSES = 20  # a target with more different numbers than this is a quantity
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class Encoding:
     """What a column is: its name, its kind, its levels in order (categories) or its unit (datetimes).
 
     >>> size = Encoding("size", "ordered", ("S", "M", "L"))
-    >>> size.categorical, size.say("M"), Encoding("born", "datetime", unit="D").say(19797)
+    >>> size.is_categorical, size.format("M"), Encoding("born", "datetime", unit="D").format(19797)
     (True, 'M', '2024-03-15')
     """
 
@@ -98,16 +106,16 @@ class Encoding:
     unit: str = ""
 
     @property
-    def categorical(self) -> bool:
+    def is_categorical(self) -> bool:
         """Whether values are levels rather than quantities."""
         return self.kind in ("boolean", "nominal", "ordered")
 
-    def say(self, value: float | int | str) -> str:
+    def format(self, value: float | int | str) -> str:
         """Write one decoded value in words."""
         if isinstance(value, str):
             return safe(value)
         if self.kind == "datetime":
-            return say_datetime(int(value), self.unit)
+            return format_datetime(int(value), self.unit)
         return format_exact(value)
 
 
@@ -124,7 +132,7 @@ class EncodedColumn:
 # -- learning what a column is -------------------------------------------------------------------------------
 
 
-def learn(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
+def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     """Decide what a training column is, and encode it.
 
     Without ``kind`` the column decides: numbers, categories, booleans or datetimes. With it, the user does: a
@@ -132,17 +140,17 @@ def learn(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
 
     >>> from treewise.data.table import read
     >>> table = read({"size": ["S", "L", "S"], "weight": ["1.5", "NA", "2"]})
-    >>> learn(table["size"], ["S", "M", "L"]).encoding
+    >>> fit_encoding(table["size"], ["S", "M", "L"]).encoding
     Encoding(name='size', kind='ordered', levels=('S', 'M', 'L'), unit='')
-    >>> learn(table["weight"]).values.tolist(), learn(table["weight"]).notes
+    >>> fit_encoding(table["weight"]).values.tolist(), fit_encoding(table["weight"]).notes
     ([1.5, nan, 2.0], ('weight: "NA" read as missing in 1 cell (all other cells are numbers)',))
     """
     wanted, levels, splits = read_spec(column.name, kind)
     notes: list[str] = []
     if column.form == "int":  # one column of a matrix is slow to walk, and is walked several times
         column = replace(column, values=np.ascontiguousarray(column.values))
-    if column.form == "text" or (column.coded and wanted in ("number", "boolean", "datetime")):
-        column = read_text(column.without_unused(), wanted, notes)
+    if column.form == "text" or (column.is_coded and wanted in ("number", "boolean", "datetime")):
+        column = read_text(column.drop_unused_labels(), wanted, notes)
     if wanted in (None, "category"):
         own = natural_kind(column)
         wanted = own if wanted is None or own in ("boolean", "ordered") else "nominal"
@@ -153,7 +161,7 @@ def learn(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
         encoding = replace(encoding, unit=column.unit or "D")
     elif wanted == "boolean":
         encoding = replace(encoding, levels=BOOLEANS)
-    elif encoding.categorical:
+    elif encoding.is_categorical:
         found = levels or levels_of(column)
         encoding = replace(encoding, levels=found)
         if isinstance(kind, str) and kind in ("ordered", "ordinal") and column.form == "text" and len(found) > 2:
@@ -172,19 +180,21 @@ def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, 
     if isinstance(kind, str) and kind in KIND_NAMES:
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
-        said = f'"{brief(kind)}"' if isinstance(kind, str) else shown(kind)
+        said = f'"{truncate(kind)}"' if isinstance(kind, str) else shown(kind)
         raise ParameterError(
-            f'kind of "{safe(name)}": {said} is none.{did_you_mean(kind, KIND_NAMES)} Kinds are'
-            f" {', '.join(KIND_NAMES)}; or give the levels: a list (in their order), or a set."
+            f'unknown kind {said} for column "{safe(name)}".',
+            hint=f"{did_you_mean(kind, KIND_NAMES)} Expected one of {', '.join(KIND_NAMES)}; or the levels, as a list"
+            " (in their order) or a set.",
+            column=name,
         )
     levels = [level_text(level, name) for level in kind]
     if not levels:
-        raise ParameterError(f'kind of "{safe(name)}": no levels are given. List those that may occur.')
+        raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
         said = listing([safe(level) for level in levels])
-        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}. Give each once.')
+        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}.', hint="Give each once.")
     if isinstance(kind, Set):
-        return "nominal", in_order(levels), None
+        return "nominal", sort_levels(levels), None
     return "ordered", tuple(levels), None
 
 
@@ -194,7 +204,9 @@ def level_text(level: object, name: str) -> str:
         return BOOLEANS[int(level)]
     allowed = isinstance(level, str | float | np.generic | dt.date)
     if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
-        raise ParameterError(f'kind of "{safe(name)}": {shown(level)} is no level. Levels are text, numbers or dates.')
+        raise ParameterError(
+            f'kind of "{safe(name)}": {shown(level)} is no level.', hint="Levels are text, numbers or dates."
+        )
     return str(level)
 
 
@@ -206,7 +218,7 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
     """
     if not column.labels:
         return column
-    readings = read_numbers(column.labels)
+    readings = parse_numbers(column.labels)
     free = wanted in (None, "nominal", "ordered", "category")
     if readings.all_numbers and (wanted == "number" or (free and not readings.padded)):
         if readings.too_large.any():
@@ -214,12 +226,12 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
                 refuse_size(column, readings)
             return column
         notes += marker_notes(column, readings.is_marker, "numbers")
-        return as_numbers(column, readings)
-    meant = as_booleans(column) if free or wanted == "boolean" else None
+        return to_number_column(column, readings)
+    meant = to_bool_column(column) if free or wanted == "boolean" else None
     if meant is None and (free or wanted == "datetime"):
-        meant = as_datetimes(column)
+        meant = to_datetime_column(column)
     if meant is not None:
-        notes += marker_notes(column, np.array([is_marker(x) for x in column.labels]), WHAT[meant.form])
+        notes += marker_notes(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[meant.form])
         return meant
     if wanted is None:
         refuse_stray_text(column, readings)
@@ -227,7 +239,7 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
             cells = int(np.count_nonzero(column.values == marks.index("?")))
             notes.append(
                 f'{safe(column.name)}: "?" in {plural(cells, "cell")} is taken as a category of its own.'
-                ' If it means missing: na_values=["?"] (--na "?")'
+                " If it means missing: " + Param("na_values", ["?"])
             )
     return column
 
@@ -251,7 +263,7 @@ def needs_integers(column: Column) -> bool:
     """Tell whether whole numbers are too large to be doubles."""
     if column.form != "int" or not len(column) or column.values.itemsize < 8:
         return False
-    return int(column.values.max()) > EXACT or int(column.values.min()) < -EXACT
+    return int(column.values.max()) > MAX_EXACT_INT or int(column.values.min()) < -MAX_EXACT_INT
 
 
 def levels_of(column: Column) -> tuple[str, ...]:
@@ -259,22 +271,22 @@ def levels_of(column: Column) -> tuple[str, ...]:
     if column.form == "category":
         return column.labels
     if column.form == "text":
-        return in_order(column.labels)
+        return sort_levels(column.labels)
     if column.form == "bool":
         return BOOLEANS
     present = np.unique(column.values[~column.is_missing()])
     if column.form == "datetime":
-        return tuple(say_datetime(v, column.unit) for v in present.tolist())
-    return tuple(number_labels(present))
+        return tuple(format_datetime(v, column.unit) for v in present.tolist())
+    return tuple(format_numbers(present))
 
 
-def in_order(labels: Sequence[str]) -> tuple[str, ...]:
+def sort_levels(labels: Sequence[str]) -> tuple[str, ...]:
     """Sort levels by value: numbers first, as numbers, then words.
 
-    >>> in_order(["10", "9", "more", "1"])
+    >>> sort_levels(["10", "9", "more", "1"])
     ('1', '9', '10', 'more')
     """
-    valued = [(number_of(label), label) for label in labels]
+    valued = [(parse_number(label), label) for label in labels]
     numeric = sorted((value, label) for value, label in valued if value is not None)
     words = sorted(label for value, label in valued if value is None)
     return (*(label for _, label in numeric), *words)
@@ -290,7 +302,7 @@ def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
         if declared and (values == UNSEEN).any():
             raise MisfitError(column, int(np.argmax(values == UNSEEN)))
     except MisfitError as misfit:
-        raise DataError(refusal(encoding, misfit)) from None
+        raise refusal(encoding, misfit) from None
     if encoding.kind == "integer" and column.form == "int":
         lowest = (column.values == INT64_MIN) & ~column.is_missing()
         if lowest.any():
@@ -301,26 +313,30 @@ def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
     return values
 
 
-def refusal(encoding: Encoding, misfit: MisfitError) -> str:
+def refusal(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Say which cell is not what the user, or the column's use, says the column is."""
     name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
-    if encoding.categorical and encoding.kind != "boolean":
+    if encoding.is_categorical and encoding.kind != "boolean":
         levels = listing([safe(level) for level in encoding.levels])
-        return (
-            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).'
-            " Declare it too, or correct the cell."
+        return DataError(
+            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
+            hint="Declare it too, or correct the cell.",
+            column=encoding.name,
+            row=misfit.row,
         )
     needs = {
         "boolean": "true/false or 0/1",
         "datetime": "dates (written as 2024-03-31 or 2024-03-31 14:30:00)",
     }.get(encoding.kind, "numbers")
-    said = f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.'
-    if misfit.holds == "text":
-        said += f" If that means missing: na_values=[{misfit.cell}] (--na {misfit.cell})."
-    return said
+    return DataError(
+        f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.',
+        hint=if_missing(misfit.cell) if misfit.holds == "text" else "",
+        column=encoding.name,
+        row=misfit.row,
+    )
 
 
-def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
+def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
     """Encode a later column as the training column was.
 
     Numbers may come as text and levels as numbers, as long as they say the same; a level the tree has never
@@ -328,9 +344,9 @@ def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
 
     >>> from treewise.data.table import read
     >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
-    >>> apply(gpa, read({"GPA": [4, 3.7, None, 2.0]})["GPA"], "new.csv").tolist()
+    >>> encode_column(gpa, read({"GPA": [4, 3.7, None, 2.0]})["GPA"], "new.csv").tolist()
     [2, 1, -1, -2]
-    >>> apply(Encoding("age", "number"), read({"age": ["54y"]})["age"], "new.csv")
+    >>> encode_column(Encoding("age", "number"), read({"age": ["54y"]})["age"], "new.csv")
     Traceback (most recent call last):
     treewise.errors.DataError: column "age": the model was grown on numbers, new.csv holds text ("54y" ...
     """
@@ -348,7 +364,7 @@ def apply(encoding: Encoding, column: Column, table_name: str) -> Array:
 
 def convert(encoding: Encoding, column: Column) -> Array:
     """Turn a column into the array its encoding asks for, or raise MisfitError."""
-    if column.holds_nothing():
+    if column.is_all_missing():
         if encoding.kind == "number":
             return np.full(len(column), np.nan)
         if encoding.kind in ("integer", "datetime"):
@@ -369,7 +385,7 @@ def is_missing(encoding: Encoding, values: Array) -> Mask:
     """Return where an encoded array has nothing."""
     if encoding.kind == "number":
         return np.asarray(np.isnan(values))
-    return np.asarray(values == (-1 if encoding.categorical else INT64_MIN))
+    return np.asarray(values == (-1 if encoding.is_categorical else INT64_MIN))
 
 
 def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
@@ -381,7 +397,7 @@ def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
     >>> decode(Encoding("town", "nominal", ("Bari", "Rome")), np.array([1, -1, 0, -2]))
     ['Rome', None, 'Bari', '(never seen)']
     """
-    if encoding.categorical:
+    if encoding.is_categorical:
         names = [*encoding.levels, NEVER_SEEN, None]  # counted from the end, -2 is never seen and -1 missing
         return [names[code] for code in values.tolist()]
     gone = is_missing(encoding, values).tolist()
@@ -391,52 +407,52 @@ def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
 # -- the target, and weights ---------------------------------------------------------------------------------
 
 
-def numbers(column: Column) -> Floats:
+def encode_numbers(column: Column) -> Floats:
     """Return a column that must be numbers, as doubles; NaN is missing.
 
     >>> from treewise.data.table import read
-    >>> numbers(read({"w": [1, None, 2]})["w"]).tolist()
+    >>> encode_numbers(read({"w": [1, None, 2]})["w"]).tolist()
     [1.0, nan, 2.0]
     """
     return np.ascontiguousarray(encoded(Encoding(column.name, "number"), column, declared=False), np.float64)
 
 
-def classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:
+def encode_classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:
     """Return a target as classes: whether they are numbers, each row's class, and the classes by value.
 
     >>> from treewise.data.table import read
-    >>> classes(read({"y": ["yes", "no", "yes"]})["y"])
+    >>> encode_classes(read({"y": ["yes", "no", "yes"]})["y"])
     (False, array([1, 0, 1]), ('no', 'yes'))
-    >>> classes(read({"y": [1.0, 0.0, 1.0]})["y"])
+    >>> encode_classes(read({"y": [1.0, 0.0, 1.0]})["y"])
     (True, array([1, 0, 1]), (0, 1))
     """
     if column.form == "text":
         column = read_target_text(column)
-    if column.coded:
-        column = column.without_unused()
-        labels = column.labels if column.form == "category" else in_order(column.labels)
+    if column.is_coded:
+        column = column.drop_unused_labels()
+        labels = column.labels if column.form == "category" else sort_levels(column.labels)
         return False, to_levels(column, labels).astype(np.int64), labels
-    present, place = run_interruptible(lambda: distinct(column.values), rows=len(column))
+    present, place = run_interruptible(lambda: unique_inverse(column.values), rows=len(column))
     values: list[str | int | float | bool] = present.tolist()
     if column.form == "bool":
         values = [bool(v) for v in values]
     elif column.form == "datetime":
-        values = [say_datetime(int(v), column.unit) for v in values]
-    elif column.form == "float" and is_whole(present) and np.abs(present).max(initial=0) <= EXACT:
+        values = [format_datetime(int(v), column.unit) for v in values]
+    elif column.form == "float" and is_whole(present) and np.abs(present).max(initial=0) <= MAX_EXACT_INT:
         values = [int(v) for v in values]
     return column.form in ("int", "float"), place, tuple(values)
 
 
-def distinct(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+def unique_inverse(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return the different values, sorted, and the place of each cell among them.
 
     As ``np.unique``, but whole numbers close together are counted, not sorted; 0, 1, … are their own places.
 
-    >>> distinct(np.array([7.0, 5.0, 7.0]))
+    >>> unique_inverse(np.array([7.0, 5.0, 7.0]))
     (array([5., 7.]), array([1, 0, 1]))
     """
     low, high = (values.min().item(), values.max().item()) if len(values) else (0, 0)
-    near = low >= -EXACT and high <= EXACT and high - low < len(values)
+    near = low >= -MAX_EXACT_INT and high <= MAX_EXACT_INT and high - low < len(values)
     if not near or (values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values))):
         present, place = np.unique(values, return_inverse=True)
         return present, place.astype(np.int64, copy=False)
@@ -452,27 +468,29 @@ def distinct(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     return present, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
 
 
-def is_quantity(column: Column) -> bool:
+def is_continuous(column: Column) -> bool:
     """Tell whether some rows already prove a target to be no class: fractions, or many different numbers."""
     if column.form not in ("int", "float"):
         return False
     some = column.values[:: max(1, len(column) // 1000)]
-    return not is_whole(some) or len(np.unique(some)) > MOST_CLASSES_OF_WHOLE_NUMBERS
+    return not is_whole(some) or len(np.unique(some)) > MAX_INTEGER_CLASSES
 
 
 def read_target_text(column: Column) -> Column:
     """Read a target of text as numbers if it is nothing else; a marker among them must be declared."""
-    readings = read_numbers(column.labels)
-    if np.count_nonzero(readings.is_number) > MOST_CLASSES_OF_WHOLE_NUMBERS:
+    readings = parse_numbers(column.labels)
+    if np.count_nonzero(readings.is_number) > MAX_INTEGER_CLASSES:
         refuse_stray_text(column, readings)
     numbers_only = readings.all_numbers and readings.is_number.any()
     if not numbers_only or readings.padded or readings.too_large.any():
         return column
     if readings.is_marker.any():
-        row = column.first_row(readings.is_marker)
-        stray = column.say(row)
+        row = column.first_row_with(readings.is_marker)
+        stray = column.format_cell(row)
         raise DataError(
-            f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.'
-            f" If that means missing: na_values=[{stray}] (--na {stray})."
+            f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.',
+            hint=if_missing(stray),
+            column=column.name,
+            row=row,
         )
-    return as_numbers(column, readings)
+    return to_number_column(column, readings)

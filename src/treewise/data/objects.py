@@ -21,19 +21,18 @@ from treewise.data.column import (
     Array,
     Column,
     Mask,
-    all_missing,
     bool_column,
-    brief,
-    check_encodable,
+    check_unicode,
     datetime_column,
     float_column,
-    frozen,
     int_column,
-    option,
+    missing_column,
+    read_only,
     text_column,
+    truncate,
 )
-from treewise.data.parse_cells import as_float
-from treewise.errors import DataError, listing, shown
+from treewise.data.parse_cells import to_double
+from treewise.errors import DataError, Param, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +64,7 @@ def read_objects(cells: list[Any], name: str) -> Column:
         types = set(map(type, cells))
         whats = {family(t) for t in types} - {"missing"}
     if not whats:
-        return all_missing(name, len(cells))
+        return missing_column(name, len(cells))
     if len(whats) > 1:
         raise mixture(cells, name)
     what = whats.pop()
@@ -118,7 +117,7 @@ def mixture(cells: list[Any], name: str) -> DataError:
             first.setdefault(what, row)
     said = []
     for what, row in list(first.items())[:2]:
-        cell = f'"{brief(cells[row])}"' if what == "text" else brief(cells[row])
+        cell = f'"{truncate(cells[row])}"' if what == "text" else truncate(cells[row])
         cell = cell if what in READERS else shown(cells[row])
         said.append(f"{what} ({cell} in row {row + 1:,})")
     return DataError(f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.')
@@ -138,7 +137,7 @@ def read_texts(texts: list[str | None], name: str) -> Column:
     try:
         return polars_text(name, run_interruptible(lambda: pl.Series(texts, dtype=pl.String), rows=len(texts)))
     except UnicodeEncodeError:
-        check_encodable(name, [t for t in texts if t is not None])
+        check_unicode(name, [t for t in texts if t is not None])
         raise
 
 
@@ -151,8 +150,10 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
     endless = next((row for row, v in enumerate(ints) if v.bit_length() > MOST_BITS), None)
     if endless is not None:
         raise DataError(
-            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits. Compare its'
-            f' logarithm instead, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits.',
+            hint="Compare its logarithm instead, or leave it out: " + Param("ignore", [safe(name)]) + ".",
+            column=name,
+            row=endless,
         )
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~there)
@@ -161,7 +162,7 @@ def read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
 
 def as_double(cell: Any) -> float:
     """Round a number to the nearest double; what is too large is infinite, and every NaN is NaN."""
-    return float("nan") if isinstance(cell, Decimal) and cell.is_nan() else as_float(cell)
+    return float("nan") if isinstance(cell, Decimal) and cell.is_nan() else to_double(cell)
 
 
 def read_bool_objects(cells: list[Any], there: Mask, name: str) -> Column:
@@ -197,7 +198,7 @@ def polars_text(name: str, series: pl.Series) -> Column:
     if found is None:
         found = run_interruptible(lambda: codes_by_category(series.cast(pl.Categorical)), rows=len(series))
     codes, labels = found
-    return Column(name, "text", frozen(codes.to_numpy()), labels=tuple(labels.to_list()))
+    return Column(name, "text", read_only(codes.to_numpy()), labels=tuple(labels.to_list()))
 
 
 def codes_by_sample(series: pl.Series) -> tuple[pl.Series, pl.Series] | None:
@@ -240,15 +241,18 @@ def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
     if not names:
         raise DataError(f"{table} has no columns. Give at least one.")
     for name in () if "".join(names).isascii() else names:
-        check_encodable(name, [name], what="name")
+        check_unicode(name, [name], what="name")
     if len(set(names)) < len(names):
         twice = [safe(name) for name, times in Counter(names).items() if times > 1]
-        raise DataError(f"{table}: more than one column is named {listing(twice)}. Rename them.{hint}")
+        raise DataError(f"{table}: more than one column is named {listing(twice)}.", hint="Rename them." + hint)
 
 
 def unreadable(name: str, what: str) -> DataError:
     """Say that values of a type cannot be compared."""
     return DataError(
-        f'column "{safe(name)}" holds {what} values. Trees compare numbers, text, true/false and dates:'
-        f' convert it first, or leave it out: ignore=["{safe(name)}"] (--ignore {option(name)}).'
+        f'column "{safe(name)}" holds {what} values.',
+        hint="Trees compare numbers, text, true/false and dates: convert it first, or leave it out: "
+        + Param("ignore", [safe(name)])
+        + ".",
+        column=name,
     )

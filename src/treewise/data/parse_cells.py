@@ -18,12 +18,12 @@ from treewise.data.column import (
     Array,
     Column,
     Mask,
+    any_or_none,
     bool_column,
     datetime_column,
     float_column,
-    frozen,
     int_column,
-    some,
+    read_only,
 )
 
 # What people write where nothing is known: Weka's ?, R's NA, SAS's dot, NumPy's nan, SQL's null.
@@ -52,10 +52,10 @@ def is_marker(text: str) -> bool:
     return len(bare) <= LONGEST_MARKER and bare.lower() in MARKERS
 
 
-def number_of(text: str) -> int | float | None:
+def parse_number(text: str) -> int | float | None:
     """Read text as a number, exactly: whole numbers of any size stay whole.
 
-    >>> number_of("3.70"), number_of(" 12 "), number_of("1e3"), number_of("54y"), number_of("1_000")
+    >>> parse_number("3.70"), parse_number(" 12 "), parse_number("1e3"), parse_number("54y"), parse_number("1_000")
     (3.7, 12, 1000.0, None, None)
     """
     bare = text.strip()
@@ -65,19 +65,19 @@ def number_of(text: str) -> int | float | None:
     return int(bare) if len(bare) < 400 and INTEGER.fullmatch(bare) else float(bare)
 
 
-def value_of(text: str) -> object:
+def parse_value(text: str) -> object:
     """Read a level by its value, so that "4" is "4.0", "True" is "true", and one moment has many spellings.
 
-    >>> value_of("4") == value_of("4.00"), value_of("2024-03-31") == value_of("2024-03-31 00:00Z")
+    >>> parse_value("4") == parse_value("4.00"), parse_value("2024-03-31") == parse_value("2024-03-31 00:00Z")
     (True, True)
     """
-    number = number_of(text)
+    number = parse_number(text)
     if number is not None:
         return number
     bare = text.strip()
     if bare.lower() in ("true", "false"):
         return "boolean", bare.lower() == "true"
-    moments = read_moments([bare]) if MOMENT.fullmatch(bare) else None
+    moments = parse_datetimes([bare]) if MOMENT.fullmatch(bare) else None
     if moments is None:
         return None
     moment = datetime_column("", moments)
@@ -106,32 +106,32 @@ class ParsedCells:
         return np.array(large, np.bool_) & all(isinstance(v, int) for v in whole)
 
 
-def read_numbers(labels: Sequence[str]) -> ParsedCells:
+def parse_numbers(labels: Sequence[str]) -> ParsedCells:
     """Read every label as a number where it is one.
 
-    >>> r = read_numbers(["1", "2.5", "NA", "x"])
+    >>> r = parse_numbers(["1", "2.5", "NA", "x"])
     >>> r.numbers, r.is_marker.tolist(), r.all_numbers
     ([1, 2.5, None, None], [False, False, True, False], False)
     """
-    numbers = [number_of(label) for label in labels]
+    numbers = [parse_number(label) for label in labels]
     is_number = np.array([v is not None for v in numbers], np.bool_)
     marks = np.array([v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_)
     padded = any(v is not None and PADDED.match(label.strip()) for v, label in zip(numbers, labels, strict=True))
     return ParsedCells(numbers, is_number, marks, padded)
 
 
-def as_numbers(column: Column, readings: ParsedCells) -> Column:
+def to_number_column(column: Column, readings: ParsedCells) -> Column:
     """Turn a text column whose labels are all numbers or markers into numbers; markers become missing."""
     numbers = [v for v in readings.numbers if v is not None]
     if numbers and all(isinstance(v, int) for v in numbers):
         per_label = np.array([0 if v is None else v for v in readings.numbers], np.int64)
-        gone = column.spread(~readings.is_number, True)
-        return int_column(column.name, column.spread(per_label, 0), some(gone))
-    floats = np.array([np.nan if v is None else as_float(v) for v in readings.numbers], np.float64)
-    return float_column(column.name, column.spread(floats, np.nan))
+        gone = column.expand(~readings.is_number, True)
+        return int_column(column.name, column.expand(per_label, 0), any_or_none(gone))
+    floats = np.array([np.nan if v is None else to_double(v) for v in readings.numbers], np.float64)
+    return float_column(column.name, column.expand(floats, np.nan))
 
 
-def as_float(value: Any) -> float:
+def to_double(value: Any) -> float:
     """Round to the nearest double; what is too large is infinite."""
     try:
         return float(value)
@@ -139,18 +139,18 @@ def as_float(value: Any) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def as_booleans(column: Column) -> Column | None:
+def to_bool_column(column: Column) -> Column | None:
     """Turn a column of true and false, in any case, into booleans, markers into missing; else return None."""
     if len(column.labels) > MOST_SPELLINGS:
         return None
     words = ["" if is_marker(label) else label.strip().lower() for label in column.labels]
     if not set(words) <= {"true", "false", ""} or not any(words):
         return None
-    truth = column.spread(np.array([word == "true" for word in words], np.uint8), 0)
-    return bool_column(column.name, truth, column.spread(np.array([not word for word in words]), True))
+    truth = column.expand(np.array([word == "true" for word in words], np.uint8), 0)
+    return bool_column(column.name, truth, column.expand(np.array([not word for word in words]), True))
 
 
-def as_datetimes(column: Column) -> Column | None:
+def to_datetime_column(column: Column) -> Column | None:
     """Turn a column of ISO dates or times into datetimes; return None if it holds anything else.
 
     ``2024-03-31`` and ``2024-03-31T14:30:00.5+02:00`` are ISO. Other ways to write a date stay text:
@@ -161,18 +161,18 @@ def as_datetimes(column: Column) -> Column | None:
     if MOMENT.fullmatch(first.strip()) is None:
         return None  # soon seen, mostly
     marks = [is_marker(label) for label in column.labels]
-    moments = read_moments([label for label, mark in zip(column.labels, marks, strict=True) if not mark])
+    moments = parse_datetimes([label for label, mark in zip(column.labels, marks, strict=True) if not mark])
     if moments is None:
         return None
     per_label = np.full(len(marks), np.datetime64("NaT"), moments.dtype)
     per_label[~np.array(marks, np.bool_)] = moments
-    return datetime_column(column.name, column.spread(per_label, np.datetime64("NaT")))
+    return datetime_column(column.name, column.expand(per_label, np.datetime64("NaT")))
 
 
-def read_moments(labels: Sequence[str]) -> Array | None:
+def parse_datetimes(labels: Sequence[str]) -> Array | None:
     """Read labels as datetime64; None as soon as one is something else.
 
-    >>> read_moments(["2024-03-31", "2024-03-31 14:30:00+02:00"]).astype(str).tolist()
+    >>> parse_datetimes(["2024-03-31", "2024-03-31 14:30:00+02:00"]).astype(str).tolist()
     ['2024-03-31T00:00:00', '2024-03-31T12:30:00']
     """
     parts = []
@@ -205,10 +205,10 @@ def offset_minutes(offset: str) -> int:
     return -minutes if offset[0] == "-" else minutes
 
 
-def number_labels(values: Array) -> list[str]:
+def format_numbers(values: Array) -> list[str]:
     """Write numbers as levels: ``4.0`` beside ``3.7``, but ``4`` where all are whole, whatever their type.
 
-    >>> number_labels(np.array([3.7, 4.0])), number_labels(np.array([3.0, 4.0])), number_labels(np.array([3]))
+    >>> format_numbers(np.array([3.7, 4.0])), format_numbers(np.array([3.0, 4.0])), format_numbers(np.array([3]))
     (['3.7', '4.0'], ['3', '4'], ['3'])
     """
     if values.dtype.kind != "f":
@@ -218,26 +218,26 @@ def number_labels(values: Array) -> list[str]:
     return [repr(v + 0.0) for v in values.tolist()]  # + 0.0: no negative zero
 
 
-def blank(column: Column, markers: Sequence[str]) -> Column:
+def mask_markers(column: Column, markers: Sequence[str]) -> Column:
     """Make missing the cells that say one of these markers: as text, or as a number of the same value."""
     if not markers:
         return column
-    if column.coded:
+    if column.is_coded:
         gone = np.array([label in markers or label.strip() in markers for label in column.labels], np.bool_)
         if not gone.any():
             return column
         kept = np.cumsum(~gone) - 1
-        codes = column.spread(np.where(gone, -1, kept).astype(np.int32), -1)
+        codes = column.expand(np.where(gone, -1, kept).astype(np.int32), -1)
         labels = tuple(label for label, out in zip(column.labels, gone.tolist(), strict=True) if not out)
-        return replace(column, values=frozen(codes), labels=labels)
+        return replace(column, values=read_only(codes), labels=labels)
     if column.form not in ("int", "float"):
         return column
     gone = np.zeros(len(column), np.bool_)  # an array on the right: float32 cells are compared as the doubles they are
-    for value in map(number_of, markers):
+    for value in map(parse_number, markers):
         if value is not None and (column.form == "float" or -(2**63) <= value < 2**63):
-            gone |= column.values == np.array([as_float(value) if column.form == "float" else value])
+            gone |= column.values == np.array([to_double(value) if column.form == "float" else value])
     if not gone.any():
         return column
     if column.form == "float":
-        return replace(column, values=frozen(np.where(gone, np.nan, column.values)))
+        return replace(column, values=read_only(np.where(gone, np.nan, column.values)))
     return replace(column, missing=gone | column.is_missing())

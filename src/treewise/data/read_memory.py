@@ -22,19 +22,19 @@ from treewise.data.column import (
     NAT,
     Array,
     Column,
-    ColumnBuilder,
+    LazyColumns,
     Mask,
-    all_missing,
     bool_column,
-    brief,
     datetime_column,
     float_column,
-    frozen,
+    format_datetime,
     int_column,
-    say_datetime,
+    missing_column,
+    read_only,
+    truncate,
 )
 from treewise.data.objects import A_CELL, check_names, polars_text, read_object_array, read_objects, unreadable
-from treewise.data.parse_cells import number_labels
+from treewise.data.parse_cells import format_numbers
 from treewise.errors import DataError, TreewiseError, listing, shown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> ColumnBuilder:
+def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> LazyColumns:
     """Read whatever holds a table in memory; ``columns`` names the columns of data that has no names.
 
     >>> list(read_memory([[1, "a"], [2, "b"]], "the table", None).items())[1][1].labels
@@ -73,7 +73,7 @@ def gather(
     table: str,
     lengths: Iterable[Any] = (),
     n_rows: int | None = None,
-) -> ColumnBuilder:
+) -> LazyColumns:
     """Put columns under their names, which must differ; the things in ``lengths`` must be equally long."""
     texts = [str(n) for n in names]
     check_names(texts, table)
@@ -95,7 +95,7 @@ def gather(
         raise DataError(
             f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
         )
-    return ColumnBuilder(
+    return LazyColumns(
         {text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows
     )
 
@@ -118,7 +118,7 @@ def our_words(what: str, way_out: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
-        raise DataError(f"{what} cannot be read: {brief(reason)}. {way_out}") from None
+        raise DataError(f"{what} cannot be read: {truncate(reason)}. {way_out}") from None
 
 
 def length(values: Any) -> int | None:
@@ -137,14 +137,14 @@ def is_scalar(value: object) -> bool:
 # -- without a library: lists, dicts, NumPy ------------------------------------------------------------------
 
 
-def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> ColumnBuilder:
+def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> LazyColumns:
     """Read rows given as dicts; a key that a row lacks is missing there."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(key) for row in rows] for key in names]
     return gather(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
-def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> ColumnBuilder:
+def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> LazyColumns:
     """Read rows given as lists; all must be of one length."""
     width = length(rows[0])
     for i, row in enumerate(rows, start=1):
@@ -160,7 +160,7 @@ def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str]
     return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
-def read_array(data: Array, table: str, columns: Sequence[str] | None) -> ColumnBuilder:
+def read_array(data: Array, table: str, columns: Sequence[str] | None) -> LazyColumns:
     """Read a two-dimensional or a structured array."""
     if data.dtype.names is not None and data.ndim == 1:
         fields = [data[field] for field in data.dtype.names]
@@ -236,7 +236,7 @@ def read_numpy(values: Array, name: str) -> Column:
 # -- dataframes ----------------------------------------------------------------------------------------------
 
 
-def read_frame(data: Any, table: str) -> ColumnBuilder:
+def read_frame(data: Any, table: str) -> LazyColumns:
     """Read a dataframe of any library that narwhals knows, or anything that speaks Arrow."""
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
@@ -287,7 +287,7 @@ def read_series(series: nw.Series[Any], name: str) -> Column:
         return read_objects(series.to_list(), name)
     missing = series.is_null().to_numpy()
     if missing.all():
-        return all_missing(name, len(series))
+        return missing_column(name, len(series))
     if dtype in (nw.Int128, nw.UInt128):
         return read_objects(series.to_list(), name)
     if dtype.is_integer():
@@ -331,11 +331,11 @@ def read_categories(native: Any, name: str) -> Column:
             return Column(name, "category", text.values, labels=text.labels)
         labels = tuple(native.dtype.categories.to_list())
         codes = native.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-        return Column(name, "category", frozen(codes), labels=labels)
+        return Column(name, "category", read_only(codes), labels=labels)
     if hasattr(native, "cat"):
         labels = category_labels(native.cat.categories.to_numpy(), name)
         codes = np.asarray(native.cat.codes.to_numpy(), np.int32)
-        return Column(name, "category", frozen(codes), labels=labels, ordered=bool(native.cat.ordered))
+        return Column(name, "category", read_only(codes), labels=labels, ordered=bool(native.cat.ordered))
     if hasattr(native, "array"):  # pandas around an Arrow array
         native = native.array.__arrow_array__()
     array = native.unify_dictionaries().combine_chunks()
@@ -349,7 +349,7 @@ def read_categories(native: Any, name: str) -> Column:
         order = np.argsort(np.array(labels, dtype=object), kind="stable")
         place = np.append(np.argsort(order), -1).astype(np.int32)
         codes, labels = place[codes], tuple(labels[i] for i in order)
-    return Column(name, "category", frozen(codes), labels=labels, ordered=ordered)
+    return Column(name, "category", read_only(codes), labels=labels, ordered=ordered)
 
 
 def category_labels(values: Array, name: str) -> tuple[str, ...]:
@@ -368,13 +368,13 @@ def category_labels(values: Array, name: str) -> tuple[str, ...]:
 
 def cell_labels(column: Column) -> list[str]:
     """Write every cell as a label."""
-    if column.coded:
+    if column.is_coded:
         return [column.labels[code] for code in column.values.tolist()]
     if column.form == "bool":
         return ["true" if v else "false" for v in column.values.tolist()]
     if column.form == "datetime":
-        return [say_datetime(v, column.unit) for v in column.values.tolist()]
-    return number_labels(column.values)
+        return [format_datetime(v, column.unit) for v in column.values.tolist()]
+    return format_numbers(column.values)
 
 
 # -- the way back --------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def polars_series(column: Column) -> pl.Series:
     """Return a column as a polars series without its name, which may be a pattern to polars; categories as Enums."""
     import polars as pl
 
-    if column.coded:
+    if column.is_coded:
         codes = pl.Series(column.values).replace(-1, None)
         labels = pl.Series(column.labels, dtype=pl.String)
         dtype = pl.Enum(column.labels) if column.form == "category" else pl.String

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_interruptible
 from treewise._lib.text import format_exact, plural, safe
-from treewise.data.column import Column, ColumnBuilder, brief
+from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
-from treewise.data.parse_cells import blank
+from treewise.data.parse_cells import mask_markers
 from treewise.data.read_memory import read_dicts, read_frame, read_memory
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +62,7 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            said = f'"{brief(name)}"' if isinstance(name, str) else shown(name)
+            said = f'"{truncate(name)}"' if isinstance(name, str) else shown(name)
             hint = did_you_mean(name, self.columns)
             names = listing([safe(n) for n in self.columns], most=20)
             raise ColumnError(f"no column {said} in {self.name}.{hint} Columns: {names}.")
@@ -81,7 +81,7 @@ class Table:
         """
         rows = np.flatnonzero(rows) if rows.dtype.kind == "b" else rows
         makers = {name: partial(_take, self.columns, name, rows) for name in self.columns}
-        return replace(self, columns=ColumnBuilder(makers, len(rows)), n_rows=len(rows))
+        return replace(self, columns=LazyColumns(makers, len(rows)), n_rows=len(rows))
 
     def head(self, n: int = 5) -> Table:
         """Return the first n rows.
@@ -103,7 +103,7 @@ class Table:
         return self._with({name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out})
 
     def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
-        return replace(self, columns=ColumnBuilder(makers, self.n_rows))
+        return replace(self, columns=LazyColumns(makers, self.n_rows))
 
     def convert(self, names: Iterable[str]) -> None:
         """Convert several columns at once, in threads, before they are asked for one by one.
@@ -113,7 +113,7 @@ class Table:
         >>> table["town"].labels
         ('Rome',)
         """
-        if isinstance(self.columns, ColumnBuilder):
+        if isinstance(self.columns, LazyColumns):
             self.columns.convert(names)
 
     def to_polars(self) -> pl.DataFrame:
@@ -142,7 +142,7 @@ def _take(columns: Mapping[str, Column], name: str, rows: npt.NDArray[Any]) -> C
 
 
 def _blanked(columns: Mapping[str, Column], name: str, markers: Sequence[str]) -> Column:
-    return blank(columns[name], markers)
+    return mask_markers(columns[name], markers)
 
 
 def read(
@@ -168,7 +168,7 @@ def read(
     >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
     [False, True]
     """
-    markers = read_markers(na_values)
+    markers = parse_na_values(na_values)
     form = CsvFormat(separator, decimal, header)
     if isinstance(data, (str, os.PathLike)):
         table = read_path(data, markers, form)
@@ -203,16 +203,23 @@ def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: st
     return Table(name, found, found.n_rows)
 
 
-def read_markers(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
+def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
     """Return the markers as stripped text."""
     given = [na_values] if isinstance(na_values, (str, int, float)) else na_values
     if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        raise ParameterError(f'na_values={shown(na_values)}: must be a list of markers, such as na_values=["?"].')
+        raise ParameterError(
+            "must be a list of markers, such as " + Param("na_values", ["?"]) + ".",
+            parameter="na_values",
+            value=na_values,
+        )
     markers = list(given)
     for value in markers:
         if not isinstance(value, (str, int, float)):
             raise ParameterError(
-                f'na_values holds {shown(value)}: markers are text or numbers, such as na_values=["?"].'
+                Param("na_values")
+                + f" holds {shown(value)}: markers are text or numbers, such as "
+                + Param("na_values", ["?"])
+                + "."
             )
     return tuple(value.strip() if isinstance(value, str) else format_exact(value) for value in markers)
 
@@ -234,10 +241,10 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFor
     except FileNotFoundError:
         raise not_found(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
-        raise DataError(f"{brief(file)} is a folder. Give one CSV or Parquet file.") from None
+        raise DataError(f"{truncate(file)} is a folder. Give one CSV or Parquet file.") from None
     except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-        raise DataError(f"{brief(path)} cannot be read: {brief(reason)}. Check the path.") from None
+        raise DataError(f"{truncate(path)} cannot be read: {truncate(reason)}. Check the path.") from None
     return read_bytes(data, safe(file.name), markers, form)
 
 
@@ -247,7 +254,7 @@ def not_found(file: Path, built_in: list[str]) -> DataError:
     near = [name for name in beside if did_you_mean(file.stem, [Path(name).stem])]  # endings are always alike
     hint = did_you_mean(file.name, near + built_in)
     also = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
-    return DataError(f'no file "{brief(file)}"{also}.{hint}')
+    return DataError(f'no file "{truncate(file)}"{also}.{hint}')
 
 
 def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None) -> Table:

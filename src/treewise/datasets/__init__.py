@@ -90,5 +90,5 @@ def load(name: str) -> Table:
     """
     if name not in NAMES:
         hint = did_you_mean(name, NAMES)
-        raise ParameterError(f'no built-in table "{name}".{hint} There are: {", ".join(NAMES)}.')
+        raise ParameterError(f'no built-in table "{name}".', hint=f"{hint} There are: {', '.join(NAMES)}.")
     return NAMES[name]()

@@ -51,7 +51,7 @@ class Sampler:
     def sample(self, n: int, seed: int = 0) -> Table:
         """Draw n rows; the same seed draws the same rows."""
         if n < 1:
-            raise ParameterError(f"n={n}: must be 1 or more rows.")
+            raise ParameterError("must be 1 or more rows.", parameter="n", value=n)
         rng = np.random.default_rng(seed)
         cell = rng.integers(self.rate.size, size=n)
         y = rng.random(n) < self.rate.ravel()[cell]
@@ -97,9 +97,11 @@ def sampler(noise: float = 0.1, size: int = 32) -> Sampler:
     (0.125, 0.40625)
     """
     if not 0 <= noise <= 0.5:
-        raise ParameterError(f"noise={noise}: the share of wrong labels must be from 0 to 0.5.")
+        raise ParameterError("the share of wrong labels must be from 0 to 0.5.", parameter="noise", value=noise)
     if size < 4 or size % 4:
-        raise ParameterError(f"size={size}: must be a multiple of 4, so that the truth lies on whole cells.")
+        raise ParameterError(
+            "must be a multiple of 4, so that the truth lies on whole cells.", parameter="size", value=size
+        )
     x1, x2 = np.indices((size, size))
     truth = np.where(x1 < size // 2, x2 >= size // 2, x2 < size // 4)
     return Sampler(np.where(truth, 1 - noise, noise))

@@ -157,7 +157,7 @@ def or_table(n: int = 2) -> Table:
     ([0, 1, 1, 1], 32)
     """
     if not 1 <= n <= 16:
-        raise ParameterError(f"n={n}: the or table has 2^n rows; n must be from 1 to 16.")
+        raise ParameterError("the or table has 2^n rows; n must be from 1 to 16.", parameter="n", value=n)
     return _truth_table("or", f"the truth table of or on {n} inputs (chapter 8, figure 8.1)", n, any)
 
 

@@ -30,7 +30,7 @@ from treewise.ensemble.model import ENDED, Ensemble
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError, shown
 from treewise.train.grow import Progress, workers
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
@@ -90,8 +90,10 @@ def boost(
     """Boost trees on a prepared training set."""
     if training_set.target.task == "regression":
         raise ParameterError(
-            f"AdaBoost predicts classes, and {shown(training_set.target.name)} is numbers. Give classes, or grow a"
-            ' forest for numbers; task="classification" takes each different number for a class.'
+            f"AdaBoost predicts classes, and {shown(training_set.target.name)} is numbers.",
+            hint="Give classes, or grow a forest for numbers; "
+            + Param("task", "classification")
+            + " takes each different number for a class.",
         )
     run = BoostingRun(training_set, recipe, workers(n_jobs))
     for done in run.rounds():

@@ -122,8 +122,9 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
     if isinstance(max_samples, float) and 0.0 < max_samples <= 1.0:
         return max(1, round(as_written(max_samples) * n))
     raise ParameterError(
-        f"max_samples={shown(max_samples)}: must be a whole number of rows, 1 or more, or a share above 0 and up to"
-        " 1.0."
+        "must be a whole number of rows, 1 or more, or a share above 0 and up to 1.0.",
+        parameter="max_samples",
+        value=max_samples,
     )
 
 
@@ -140,8 +141,9 @@ def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
         return max(1, int(as_written(max_features) * n))
     raise ParameterError(
-        f"max_features={shown(max_features)}: must be a whole number of columns, 1 or more, or a share above 0 and up"
-        " to 1.0."
+        "must be a whole number of columns, 1 or more, or a share above 0 and up to 1.0.",
+        parameter="max_features",
+        value=max_features,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError
 from treewise.train.grow import Progress
 from treewise.train.training_set import TrainingSet
 
@@ -100,7 +100,9 @@ def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> T
     """Prepare a table under the options of extra-trees: those of a forest, and tests are drawn."""
     if options.get("splitter", "random") != "random":
         raise ParameterError(
-            f"splitter={shown(options['splitter'])}: extra-trees draw tests at random; a forest looks for the best."
+            "extra-trees draw tests at random; a forest looks for the best.",
+            parameter="splitter",
+            value=options["splitter"],
         )
     return problem_of_forest(data, target, {**options, "splitter": "random"}, extra_trees)
 

@@ -26,7 +26,7 @@ from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import out_of_bag
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import MOST_TREES, BaggingParams, how_grown, recipe_of
-from treewise.errors import ColumnError, DataError, ParameterError, refuse_unknown, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, refuse_unknown
 from treewise.formats.model_file.packing import plain_nan
 from treewise.train.grow import (
     PRUNING,
@@ -60,8 +60,9 @@ def problem_of_many(
     refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
     if asked.pop("cost", None) is not None:
         raise ParameterError(
-            "cost=…: many trees vote by shares of classes, not by costs. Leave it out, or weigh the classes:"
-            " class_weight=…"
+            "many trees vote by shares of classes, not by costs.",
+            parameter="cost",
+            hint="Leave it out, or weigh the classes: " + Param("class_weight", ...),
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
     if not asked.keys() <= {*known}:
@@ -78,11 +79,21 @@ def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if not (value is None or (isinstance(value, int | float) and value == 0)):
             raise ParameterError(
-                f"{name}=…: the trees of an ensemble are not pruned. Leave it out, or limit them by max_depth,"
-                " min_samples_leaf or max_leaf_nodes."
+                "the trees of an ensemble are not pruned.",
+                parameter=name,
+                hint="Leave it out, or limit them by "
+                + Param("max_depth")
+                + ", "
+                + Param("min_samples_leaf")
+                + " or "
+                + Param("max_leaf_nodes")
+                + ".",
             )
     raise ParameterError(
-        f'preset={shown(preset)}: it prunes, and the trees of an ensemble are not pruned. Add pruning="none".'
+        "it prunes, and the trees of an ensemble are not pruned.",
+        parameter="preset",
+        value=preset,
+        hint="Add " + Param("pruning", "none") + ".",
     )
 
 
@@ -167,7 +178,10 @@ def same_problem(
     made = how_grown(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
-        raise ColumnError(f'{data.name} has no column "{safe(name)}", the target of these trees. Give it: target=…')
+        raise ColumnError(
+            f'{data.name} has no column "{safe(name)}", the target of these trees.',
+            hint="Give it: " + Param("target", ...),
+        )
     asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
     training_set = build_like(
         data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target

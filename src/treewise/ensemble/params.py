@@ -14,7 +14,7 @@ import numpy as np
 
 from treewise.ensemble.bootstrap import BootstrapSamples, columns_to_draw, rows_to_draw
 from treewise.ensemble.model import Ensemble
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError
 from treewise.train.settings import plain, whole
 from treewise.train.training_set import TrainingSet
 
@@ -39,7 +39,7 @@ class EnsembleParams:
             value = getattr(self, each.name)
             flag = isinstance(value, bool | np.bool_)
             if each.type == "bool" and not flag:
-                raise ParameterError(f"{each.name}={shown(value)}: must be True or False.")
+                raise ParameterError("must be True or False.", parameter=each.name, value=value)
             object.__setattr__(self, each.name, bool(value) if flag else plain(value))  # Python's instead of NumPy's
         whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
 
@@ -82,8 +82,10 @@ class BaggingParams(EnsembleParams):
         )
         if self.oob_score and not bags.drawn:
             raise ParameterError(
-                "oob_score=True: without bootstrap every tree sees every row. Give bootstrap=True, or a max_samples"
-                " below 1.0."
+                "without bootstrap every tree sees every row.",
+                parameter="oob_score",
+                value=True,
+                hint="Give " + Param("bootstrap", True) + ", or a " + Param("max_samples") + " below 1.0.",
             )
         return bags
 
@@ -105,7 +107,9 @@ class AdaBoostParams(EnsembleParams):
         super().__post_init__()
         rate = self.learning_rate
         if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= FASTEST:
-            raise ParameterError(f"learning_rate={shown(rate)}: must be a number above 0, at most {FASTEST:g}.")
+            raise ParameterError(
+                f"must be a number above 0, at most {FASTEST:g}.", parameter="learning_rate", value=rate
+            )
         object.__setattr__(self, "learning_rate", float(rate))
 
 
@@ -115,7 +119,7 @@ def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
         if "n_estimators" in step.get("ensemble", {}) and step["ensemble"].get("method") == ensemble.method:
             return step
     raise ParameterError(
-        f"{call}: the history of the ensemble does not say how it was grown, and this needs it. Grow it anew."
+        f"{call}: the history of the ensemble does not say how it was grown, and this needs it.", hint="Grow it anew."
     )
 
 
@@ -123,8 +127,8 @@ def recipe_of(ensemble: Ensemble, kind: type[Asked], call: str) -> Asked:
     """Read from its history what was asked of an ensemble; one that was grown in another way has no such recipe."""
     if ensemble.method not in kind.methods:
         raise ParameterError(
-            f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}. To judge them, take rows"
-            " they have not seen: evaluate."
+            f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}.",
+            hint="To judge them, take rows they have not seen: evaluate.",
         )
     said = how_grown(ensemble, call)["ensemble"]
     return kind(**{each.name: said[each.name] for each in fields(kind) if each.name in said})

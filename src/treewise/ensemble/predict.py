@@ -66,7 +66,7 @@ class ForestPredictor:
         self.reader = RowReader(ensemble, list(self.voter.asked))
         self.codes = [
             {None: -1, **{level: code for code, level in enumerate(ensemble.encodings[i].levels)}}
-            if ensemble.encodings[i].categorical
+            if ensemble.encodings[i].is_categorical
             else None
             for i in self.reader.used
         ]
@@ -226,7 +226,7 @@ def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.Voter:
         held, said = {**held, "value": members.value / unit}, said / unit
     return _core.Voter(
         held,
-        [len(e.levels) if e.categorical else -1 for e in encodings],
+        [len(e.levels) if e.is_categorical else -1 for e in encodings],
         [e.kind in ("integer", "datetime") for e in encodings],
         np.ascontiguousarray(ensemble.votes, np.float64),
         len(ensemble.classes),

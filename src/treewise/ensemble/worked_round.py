@@ -22,7 +22,7 @@ from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.rounds import in_words, z_of
 from treewise.ensemble.weak_learners import said_by
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError
 from treewise.train.settings import index
 from treewise.tree.arrays import Label
 
@@ -238,7 +238,7 @@ def worked_round(
         raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
     b = index(number)
     if b is None or not 1 <= b <= len(ensemble):
-        raise ParameterError(f"number={shown(number)}: must be the number of a round, 1 to {len(ensemble)}.")
+        raise ParameterError(f"must be the number of a round, 1 to {len(ensemble)}.", parameter="number", value=number)
     training_set = same_problem(ensemble, data, sample_weight, target, call="worked_round")
     run = BoostingRun(training_set, recipe_of(ensemble, AdaBoostParams, "worked_round"), 1)
     mistakes = np.zeros(len(training_set), np.int64)

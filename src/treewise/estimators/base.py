@@ -189,7 +189,9 @@ def check_criterion(criterion: Any, task: Task, who: str) -> None:
     fitting = [known.name for known in CRITERIA.values() if known.task == task]
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
         meant = CRITERIA[criterion].task
-        raise ParameterError(f'criterion="{criterion}" is for {meant}. {who} takes {", ".join(fitting)}.')
+        raise ParameterError(
+            f"is for {meant}.", parameter="criterion", value=criterion, hint=f"{who} takes {', '.join(fitting)}."
+        )
 
 
 def weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:

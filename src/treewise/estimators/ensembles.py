@@ -22,7 +22,7 @@ from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.ensemble import predict as voting
 from treewise.ensemble.grow import check_same_table
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints
 from treewise.estimators.inputs import warn
 from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
@@ -74,8 +74,10 @@ class EnsembleEstimator(Estimator):
         whole("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
-                f"n_estimators={self.n_estimators}: with warm_start trees are added, and there are {len(before)}"
-                " already. Ask for more, or fit anew with warm_start=False."
+                "with " + Param("warm_start") + f" trees are added, and there are {len(before)} already.",
+                parameter="n_estimators",
+                value=self.n_estimators,
+                hint="Ask for more, or fit anew with " + Param("warm_start", False) + ".",
             )
         if self.n_estimators == len(before):
             warn(f"warm_start: there are {len(before)} trees already, so no tree is added.", stacklevel=4)
@@ -97,8 +99,9 @@ class EnsembleEstimator(Estimator):
         for name, now in self.get_params(deep=False).items():
             if name not in FREE and not same(now, self._grown_with[name]):
                 raise ParameterError(
-                    f"warm_start: {name} has changed since the trees were grown, and trees that are added are grown as"
-                    " they were. Put it back, or fit anew with warm_start=False."
+                    f"{name} has changed since the trees were grown, and trees that are added are grown as they were.",
+                    parameter="warm_start",
+                    hint="Put it back, or fit anew with " + Param("warm_start", False) + ".",
                 )
 
     def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:

@@ -21,9 +21,9 @@ from sklearn.exceptions import DataConversionWarning  # type: ignore[import-unty
 
 from treewise._lib.text import format_exact, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import ColumnBuilder
-from treewise.data.table import Column, Table, read, read_markers
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.data.column import LazyColumns
+from treewise.data.table import Column, Table, parse_na_values, read
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import name_beside
 from treewise.tree.arrays import Target
 
@@ -52,7 +52,7 @@ def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
     """Read the X of ``fit``."""
     X, has_columns = look_at(X)
     table = read(X, name="X")
-    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), read_markers(na_values))
+    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), parse_na_values(na_values))
 
 
 def look_at(X: Any) -> tuple[Any, bool]:
@@ -139,7 +139,7 @@ def check_width(width: int, features: FeatureTable, who: str) -> None:
 def renamed(table: Table, names: Sequence[str]) -> Table:
     """Return the table with other names for its columns."""
     columns = {new: partial(rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
-    return replace(table, columns=ColumnBuilder(columns, table.n_rows))
+    return replace(table, columns=LazyColumns(columns, table.n_rows))
 
 
 def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
@@ -212,10 +212,10 @@ def one_dimension(y: Any) -> Array:
 def read_quantities(y: Any, who: str) -> Column:
     """Read y as numbers."""
     _, column = read_y(y, who)
-    if column.form not in ("int", "float") and not encode.classes(column)[0]:
+    if column.form not in ("int", "float") and not encode.encode_classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
-            f"y does not hold numbers ({column.say(row)} in row {row + 1:,})."
+            f"y does not hold numbers ({column.format_cell(row)} in row {row + 1:,})."
             f" {counterpart(who, 'Classifier')} is for classes."
         )
     return column
@@ -281,7 +281,7 @@ def with_target(table: Table, column: Column) -> Table:
         )
     name = name_beside(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
-    together = ColumnBuilder({**columns, name: replace(column, name=name)}, len(table))
+    together = LazyColumns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)
 
 
@@ -294,7 +294,7 @@ def read_weights(sample_weight: Any) -> Any:
         return sample_weight
     weights = np.asanyarray(sample_weight)
     if weights.ndim == 1 and weights.dtype.kind in "biuf" and not weights.any():
-        raise DataError("sample_weight is zero in every row; there is nothing to learn from.")
+        raise DataError(Param("sample_weight") + " is zero in every row; there is nothing to learn from.")
     return weights
 
 
@@ -303,7 +303,9 @@ def validation_table(given: Any, features: FeatureTable, target: Target, who: st
     if given is None or isinstance(given, (int, float, np.number)):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ParameterError("validation: must be a pair (X, y) that fit has not seen, or a share between 0 and 1.")
+        raise ParameterError(
+            "must be a pair (X, y) that fit has not seen, or a share between 0 and 1.", parameter="validation"
+        )
     X, y = given
     column = read_classes(y, who).column if target.task == "classification" else read_quantities(y, who)
     table = read_later(X, features, features.names, who)

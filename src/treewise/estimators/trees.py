@@ -21,7 +21,7 @@ from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.evaluate.importances import impurity_decrease
 from treewise.predict import predict
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 
@@ -69,7 +69,7 @@ class TreeEstimator(Estimator):
         [0.0, 0.167, 1.389]
         """
         full = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0).fit(X, y, sample_weight)
-        alphas, impurities = nested_trees(full.tree_).path
+        alphas, impurities = find_nested_trees(full.tree_).path
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def get_depth(self) -> int:

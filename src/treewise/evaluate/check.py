@@ -104,7 +104,7 @@ class LeafRows:
 
     def by_numbers(self) -> Check:
         """Compare what leaves say with the means of their rows: within Student's interval they agree."""
-        values, leaves = encode.numbers(self.column), []
+        values, leaves = encode.encode_numbers(self.column), []
         order = np.argsort(self.nodes, kind="stable")
         first = np.searchsorted(self.nodes[order], np.arange(len(self.tree) + 1)).tolist()
         for node in self._listed():
@@ -174,7 +174,7 @@ class LeafRows:
         """
         number = np.zeros(len(self.table), np.int64)
         for name in self._columns:
-            values = encode.apply(self.tree.encoding_of(name), self.table[name], self.table.name)
+            values = encode.encode_column(self.tree.encoding_of(name), self.table[name], self.table.name)
             different, code = np.unique(values, return_inverse=True)
             number = np.unique(number * len(different) + code.reshape(-1), return_inverse=True)[1].reshape(-1)
         return number
@@ -250,4 +250,4 @@ def said_cell(column: Column, row: int) -> str:
     """Write what rows share in a column."""
     if column.is_missing()[row]:
         return "missing"
-    return safe(column.labels[column.values[row]]) if column.coded else column.say(row)
+    return safe(column.labels[column.values[row]]) if column.is_coded else column.format_cell(row)

@@ -119,7 +119,7 @@ def evaluate(
     way = LeafProbabilities.of(estimate)
     if tree.task == "regression":
         if cost is not None:
-            raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
+            raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
         return evaluate_numbers(here, way)
     matrix = cost_matrix_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
     return evaluate_classes(here, way, matrix)
@@ -244,7 +244,7 @@ def evaluate_numbers(here: PredictionComparison, way: LeafProbabilities) -> Regr
 
 def number_figures(here: ComparedRows, said: Floats, facts: EvaluationContext) -> RegressionEvaluation:
     """Measure how far what was said is from the truth."""
-    truth, weight, root = encode.numbers(here.column), here.weight, facts.root
+    truth, weight, root = encode.encode_numbers(here.column), here.weight, facts.root
     refuse_infinite(truth, here)
     rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
     from_root = None if root is None else truth - root

@@ -48,7 +48,7 @@ def evaluate(
     seen = seen_before(ensemble, here)
     if ensemble.task == "regression":
         if cost is not None:
-            raise ParameterError("cost=…: trees that predict numbers have no classes; leave it out.")
+            raise ParameterError("trees that predict numbers have no classes.", parameter="cost", hint="Leave it out.")
         unit = ensemble.voting.unit
         facts = EvaluationContext(float((root_values(ensemble.members) / unit).mean()) * unit, seen, many=True)
         return number_figures(here, np.asarray(ensemble.predict(here.table), np.float64), facts)

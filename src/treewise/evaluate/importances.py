@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import Call, DataError, ParameterError, listing
 from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
 from treewise.tree.arrays import LEAF
@@ -159,7 +159,9 @@ def impurity_decrease(tree: Tree) -> Floats:
 def of_tree(tree: Tree) -> Importances:
     """Return the impurity decrease of every column, from the tree alone."""
     if not tree.arrays.rows[0] > 0:
-        raise DataError("the tree was written by hand and knows no rows: tree.refit(data) first, or give data.")
+        raise DataError(
+            "the tree was written by hand and knows no rows: " + Call("tree.refit(data)") + " first, or give data."
+        )
     decrease = impurity_decrease(tree)
     total, splits = float(decrease.sum()), split_counts(tree)
     found = [

@@ -97,7 +97,7 @@ class Paths(Displayable, Sequence[RowPath]):
         if column in missing:
             return f"{safe(tree.columns[column])} missing"
         if column in unseen:
-            cell = self._table[tree.columns[column]].say(row)
+            cell = self._table[tree.columns[column]].format_cell(row)
             return f"{safe(tree.columns[column])} never seen ({cell})"
         return self._routes.words(step)
 
@@ -184,7 +184,7 @@ def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[d
         gone = encode.is_missing(encoding, values)
         if gone.any():
             missing[i] = gone
-        if encoding.categorical and (new := values == encode.UNSEEN).any():
+        if encoding.is_categorical and (new := values == encode.UNSEEN).any():
             unseen[i] = new
     return missing, unseen
 
@@ -208,7 +208,7 @@ def truths(tree: Tree, column: Column | None, n_rows: int) -> Sequence[Label | N
     there: Ints = np.flatnonzero(~column.is_missing())
     present = column.take(there)
     if tree.task == "regression":
-        values: list[Any] = encode.numbers(present).tolist()
+        values: list[Any] = encode.encode_numbers(present).tolist()
     else:
         places, labels = class_places(tree, present)
         values = [labels[place] for place in places.tolist()]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
-from treewise.errors import DataError, ParameterError
+from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import ComparedRows, PredictionComparison, compared, refuse_infinite, seen_before
 from treewise.evaluate.importances import ColumnImportance, Importances, ranked, split_counts
 from treewise.predict.confidence_intervals import check_confidence
@@ -92,8 +92,9 @@ class TreePermutation(PermutationTrial):
             chance = label_probabilities(tree, speakers, self.truth, self.way)
             if not chance.all():
                 raise DataError(
-                    "log_loss is infinite: a leaf gives no chance to a class that came up."
-                    ' estimate="laplace" (--estimate laplace) leaves every class one.'
+                    "log_loss is infinite: a leaf gives no chance to a class that came up. "
+                    + Param("estimate", "laplace")
+                    + " leaves every class one."
                 )
             return np.asarray(-np.log(chance), np.float64)
         said = predict_at_nodes(tree, speakers, self.way)
@@ -202,12 +203,14 @@ def trial_of(here: PredictionComparison, measure: str | None, way: LeafProbabili
     name = usual if measure is None else measure
     one_of("measure", name, known)
     if name == "cost" and cost_matrix_of(tree) is None:
-        raise ParameterError('measure="cost": the tree has no costs; tree.with_cost(…) gives it some.')
+        raise ParameterError(
+            "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"
+        )
     check_answered(tree, here.nodes, table)
     truth: npt.NDArray[Any]
     unit = 1.0
     if tree.task == "regression":
-        truth = encode.numbers(here.column)
+        truth = encode.encode_numbers(here.column)
         refuse_infinite(truth, here)
         unit = size_of_numbers(truth)
     else:

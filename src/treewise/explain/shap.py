@@ -23,7 +23,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
-from treewise.errors import ColumnError, DataError, did_you_mean
+from treewise.errors import Call, ColumnError, DataError, did_you_mean
 from treewise.explain.row.words import named
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
 from treewise.predict.predict import answering_nodes, encode_columns, read_rows, series_as_dict
@@ -145,13 +145,14 @@ def refuse_unfit(tree: Tree) -> None:
     """Refuse a tree that is too deep, or that knows no training rows to spread a row by."""
     if tree.depth > DEEPEST:
         raise DataError(
-            f"the tree is {tree.depth:,} tests deep, and Shapley values are for {DEEPEST:,} at most."
-            f" tree.prune(max_depth={DEEPEST}) makes it fit."
+            f"the tree is {tree.depth:,} tests deep, and Shapley values are for {DEEPEST:,} at most.",
+            hint=Call(f"tree.prune(max_depth={DEEPEST})") + " makes it fit.",
         )
     if not tree.arrays.weight[0] > 0:
         raise DataError(
-            "the tree knows no rows, and Shapley values spread a row by how many took each branch."
-            " tree.refit(data) counts them."
+            "the tree knows no rows, and Shapley values spread a row by how many took each branch. "
+            + Call("tree.refit(data)")
+            + " counts them."
         )
 
 
@@ -196,7 +197,9 @@ class ShapTable:
             said = node_values(tree, everyone, way)[:, None]
             ends = (a.kind == LEAF) | can_stay
             if np.isnan(said[answering_nodes(tree, np.flatnonzero(ends))]).any():
-                raise DataError("a node of the tree predicts nothing. tree.refit(data) finds what it should.")
+                raise DataError(
+                    "a node of the tree predicts nothing. " + Call("tree.refit(data)") + " finds what it should."
+                )
             said = np.where(np.isnan(said), 0.0, said)  # of nodes at which no row ends
         else:
             said = class_probabilities(tree, everyone, way)

@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError
 from treewise.explain.trace import CandidateTrace, ColumnTrace, NodeTrace, Trace
 from treewise.explain.trace.data import branch_data
 from treewise.explain.trace.nodes import TraceView
@@ -248,13 +248,19 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     """
     for name in PRUNING:
         if options.pop(name, None) not in (None, 0, 0.0, "none"):
-            raise ParameterError(f"{name}=…: a stump is one test, and there is nothing to prune. Leave it out.")
+            raise ParameterError(
+                "a stump is one test, and there is nothing to prune.", parameter=name, hint="Leave it out."
+            )
     for name in ("max_features", "splitter"):
         if options.pop(name, None) not in (None, "best"):
-            raise ParameterError(f"{name}=…: a stump is the best of all tests, and none is drawn. Leave it out.")
+            raise ParameterError(
+                "a stump is the best of all tests, and none is drawn.", parameter=name, hint="Leave it out."
+            )
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
     if depth is not None and index(depth) != 1:
-        raise ParameterError(f"max_depth={shown(depth)}: a stump has one test. Leave it out, or grow a tree.")
+        raise ParameterError(
+            "a stump has one test.", parameter="max_depth", value=depth, hint="Leave it out, or grow a tree."
+        )
     return stump_of(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 

@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,7 +20,9 @@ Floats = npt.NDArray[np.float64]
 def check_confidence(confidence: object) -> float:
     """Return a confidence, or say that it is none."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise ParameterError(f"confidence={shown(confidence)}: must be a number between 0 and 1, such as 0.95.")
+        raise ParameterError(
+            "must be a number between 0 and 1, such as 0.95.", parameter="confidence", value=confidence
+        )
     return float(confidence)
 
 

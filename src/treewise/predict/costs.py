@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_exact, safe
-from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.errors import Param, ParameterError, did_you_mean, listing, shown
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
 from treewise.tree.history import Step
@@ -56,14 +56,14 @@ class CostMatrix:
         """
         if len(classes) > MOST_CLASSES:
             raise ParameterError(
-                f"cost=…: there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most."
+                f"there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most.", parameter="cost"
             )
         if isinstance(given, CostMatrix):
             given = given.to_dict()
         if hasattr(given, "columns"):
             if not hasattr(given, "index"):
                 raise ParameterError(
-                    'cost=…: a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}}.'
+                    'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}.', parameter="cost"
                 )
             given = given.to_dict(orient="index")
         matrix = from_names(given, classes) if isinstance(given, Mapping) else from_rows(given, classes)
@@ -114,8 +114,10 @@ def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
     for true, row in given.items():
         if not isinstance(row, Mapping):
             raise ParameterError(
-                f"cost of {shown(true)} is {shown(row)}: must name the predicted classes,"
-                ' as in cost={"bad": {"good": 5}}: a bad one taken for good costs 5.'
+                Param("cost")
+                + f" of {shown(true)} is {shown(row)}: must name the predicted classes, as in "
+                + Param("cost", {"bad": {"good": 5}})
+                + ": a bad one taken for good costs 5."
             )
         for predicted, cost in row.items():
             i, j = place_of(true, places), place_of(predicted, places)
@@ -129,7 +131,8 @@ def place_of(label: object, places: Mapping[str, int]) -> int:
     if place is None:
         known = listing([safe(name) for name in places])
         raise ParameterError(
-            f'cost names the class "{safe(label)}"; the classes are {known}.{did_you_mean(str(label), places)}'
+            Param("cost") + f' names the class "{safe(label)}"; the classes are {known}.',
+            hint=did_you_mean(str(label), places),
         )
     return place
 
@@ -143,8 +146,10 @@ def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
         matrix = np.empty(0)
     if matrix.shape != (k, k):
         raise ParameterError(
-            f"cost={shown(given)}: must be {k} rows of {k} numbers, true classes down and predicted ones across in the"
-            f' order {order}; or by name, {{"{safe(classes[-1])}": {{"{safe(classes[0])}": 5}}}}.'
+            f"must be {k} rows of {k} numbers, true classes down and predicted ones across in the order {order};"
+            f' or by name, {{"{safe(classes[-1])}": {{"{safe(classes[0])}": 5}}}}.',
+            parameter="cost",
+            value=given,
         )
     for (i, j), cost in np.ndenumerate(matrix):
         checked(float(cost), classes[i], classes[j])
@@ -185,7 +190,7 @@ def cost_matrix_of(tree: Tree) -> CostMatrix | None:
 def with_cost(tree: Tree, cost: Any) -> Tree:
     """Return the tree that predicts the class of least expected cost at every node; None counts mistakes again."""
     if tree.task == "regression":
-        raise ParameterError("cost=…: a tree that predicts numbers has no classes; leave it out.")
+        raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
     matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
     step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
     return with_cost_labels(replace(tree, history=(*tree.history, step)))

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.errors import Call, DataError, ParameterError, did_you_mean
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
@@ -58,7 +58,10 @@ class LeafProbabilities:
         if name not in ESTIMATES:
             known = ", ".join(str(cls(each, USUAL_STRENGTH.get(each, 0.0))) for each in ESTIMATES)
             raise ParameterError(
-                f"estimate={shown(given)}: must be one of {known}.{did_you_mean(name or None, ESTIMATES)}"
+                f"must be one of {known}.",
+                parameter="estimate",
+                value=given,
+                hint=did_you_mean(name or None, ESTIMATES),
             )
         if not equals:
             return cls(name, USUAL_STRENGTH.get(name, 0.0))
@@ -70,14 +73,14 @@ class LeafProbabilities:
             what = (
                 f"{name} takes no number" if name not in USUAL_STRENGTH else "the number must be 0 or more and finite"
             )
-            raise ParameterError(f"estimate={shown(given)}: {what}.")
+            raise ParameterError(f"{what}.", parameter="estimate", value=given)
         return cls(name, strength)
 
     def check(self, tree: Tree) -> None:
         """Refuse a way of counting classes for a tree that predicts numbers."""
         if tree.task == "regression" and self.name not in ("maximum_likelihood", "shrinkage"):
             raise ParameterError(
-                f'estimate="{self.name}" is for classes; a tree that predicts numbers takes shrinkage.'
+                "is for classes; a tree that predicts numbers takes shrinkage.", parameter="estimate", value=self.name
             )
 
     def __str__(self) -> str:
@@ -123,8 +126,8 @@ def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     found[counted] = shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
     if np.isnan(found[counted]).any():
         raise DataError(
-            "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of its leaves"
-            " only. tree.refit(data) finds them."
+            "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of"
+            " its leaves only. " + Call("tree.refit(data)") + " finds them."
         )
     return found
 

@@ -237,8 +237,9 @@ def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
         return np.stack(wilson_intervals(shares, n[:, None].astype(np.float64), confidence), axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
-            "the tree predicts medians (criterion absolute_error), and an interval of a median needs the rows, which a"
-            " tree does not keep. Grow it by squared_error for means with intervals."
+            "the tree predicts medians (criterion absolute_error), and an interval of a median needs the"
+            " rows, which a tree does not keep.",
+            hint="Grow it by squared_error for means with intervals.",
         )
     half = np.array(
         [student_half_width(s, k, confidence) for s, k in zip(a.spread[answering].tolist(), n.tolist(), strict=True)]
@@ -357,7 +358,7 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
                 f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
                 " (Extra columns are fine; order does not matter.)"
             )
-        values = encoded[i] = encode.apply(encoding, table[encoding.name], table.name)
+        values = encoded[i] = encode.encode_column(encoding, table[encoding.name], table.name)
         if refuses and len(missing := np.flatnonzero(encode.is_missing(encoding, values))):
             raise DataError(
                 f'column "{safe(encoding.name)}" is missing in row {missing[0] + 1} of {table.name},'

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data.convert import BOOLEANS, EXACT
+from treewise.data.convert import BOOLEANS, MAX_EXACT_INT
 from treewise.data.encoding import INT64_MIN
 from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF, Label
@@ -197,7 +197,7 @@ class RowPredictor(RowReader):
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
             made: Step = (STAY, None, None, STAY, STAY)
-        elif tree.encodings[column].categorical:
+        elif tree.encodings[column].is_categorical:
             made = (self.place[column], None, {None: self.child(node, None)}, STAY, STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
@@ -229,7 +229,7 @@ def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     if cell is None:
         return math.nan if kind in ("number", "integer", "datetime") else None
     if kind == "number":
-        return int(cell) if what in WHOLE and -EXACT < cell < EXACT else UNHANDLED
+        return int(cell) if what in WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else UNHANDLED
     if kind == "integer":
         return int(cell) if what in WHOLE and INT64_MIN < cell < -INT64_MIN else UNHANDLED
     if kind == "boolean":

@@ -16,6 +16,6 @@ reduced_error.py gain.py cost_complexity.py pessimistic.py mdl.py collapse.py by
 """
 
 from treewise.prune.prune import prune
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 
-__all__ = ["NestedTrees", "nested_trees", "prune"]
+__all__ = ["NestedTrees", "find_nested_trees", "prune"]

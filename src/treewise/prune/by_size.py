@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import plural
-from treewise.errors import ParameterError, listing, shown
+from treewise.errors import Call, ParameterError, listing
 from treewise.prune.decision import Bools, PruneDecision, inner
 from treewise.train.edit import best_first
 from treewise.train.settings import index, whole
@@ -24,7 +24,9 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
     said = tree.arrays.label >= 0 if tree.task == "classification" else ~np.isnan(tree.arrays.value)
     silent = np.flatnonzero(cut & ~said)
     if len(silent):
-        raise ParameterError(f"node {silent[0]} has seen no rows, so it predicts nothing. tree.refit(data) first.")
+        raise ParameterError(
+            f"node {silent[0]} has seen no rows, so it predicts nothing. " + Call("tree.refit(data)") + " first."
+        )
 
 
 def verdict(
@@ -49,13 +51,13 @@ def at(tree: Tree, at: Any) -> PruneDecision:
     try:
         listed = list(at) if index(at) is None else [at]
     except TypeError:
-        raise ParameterError(f"at={shown(at)}: must be a list of node numbers, [5, 9].") from None
+        raise ParameterError("must be a list of node numbers, [5, 9].", parameter="at", value=at) from None
     cut = np.zeros(len(tree), bool)
     for node in listed:
         try:
             cut[tree.check_node(node)] = True
         except (IndexError, TypeError) as error:
-            raise ParameterError(f"at={shown(listed)}: {error}.") from None
+            raise ParameterError(f"{error}.", parameter="at", value=listed) from None
     leaves = [str(node) for node in np.flatnonzero(cut & ~inner(tree)).tolist()]
     told = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
     options = {"at": [int(node) for node in listed]}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import format_rounded, plural
-from treewise.errors import ParameterError, listing, shown
+from treewise.errors import Param, ParameterError, join_message
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cp_table import from_folds
 from treewise.prune.cross_validation import cross_validate
 from treewise.prune.decision import Bools, Ints, PruneDecision, inner
 from treewise.prune.training_table import own_problem
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers
 from treewise.train.settings import within
@@ -42,22 +42,32 @@ def decide(
     if ccp_alpha is None:
         if data is None:
             raise ParameterError(
-                'prune("cost_complexity") needs a price a leaf, ccp_alpha=…; or the table the tree was grown on,'
-                " data=…, to choose one by cross-validation."
+                'prune("cost_complexity") needs a price a leaf, '
+                + Param("ccp_alpha", ...)
+                + "; or the table the tree was grown on, "
+                + Param("data", ...)
+                + ", to choose one by cross-validation."
             )
         if not any(step.get("did") == "grow" for step in tree.history):
-            raise ParameterError("cross-validation grows trees as this one was grown, and it was not. Give ccp_alpha.")
+            raise ParameterError(
+                "cross-validation grows trees as this one was grown, and it was not.",
+                hint="Give " + Param("ccp_alpha") + ".",
+            )
         training_set = own_problem(tree, data, sample_weight)
         return by_folds(tree, training_set, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
     choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
     choosing |= {"random_state": random_state, "n_jobs": n_jobs}
-    asked = [f"{name}=" for name, value in choosing.items() if value is not None]
+    asked = [Param(name) for name, value in choosing.items() if value is not None]
     if asked:
         raise ParameterError(
-            f"ccp_alpha= is a choice, and {listing(asked)} would be part of another, by folds. Leave one of them out."
+            Param("ccp_alpha")
+            + " is a choice, and "
+            + join_message(", ", asked)
+            + " would be part of another, by folds.",
+            hint="Leave one of them out.",
         )
     price = read_price(ccp_alpha)
-    nested = nested_trees(tree, risk or "impurity")
+    nested = find_nested_trees(tree, risk or "impurity")
     cut = nested.leaf_from <= nested.alpha[nested.find(price)]
     return verdict(tree, nested, cut, {"ccp_alpha": price, "risk": nested.risk_name})
 
@@ -80,7 +90,7 @@ def by_folds(
     progress: Progress | None = None,
 ) -> PruneDecision:
     """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
-    nested = nested_trees(tree, risk)
+    nested = find_nested_trees(tree, risk)
     numbers = read_folds(training_set, folds, random_state)
     held = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
     chosen = held.best if rule == "best" else held.within_one_se
@@ -102,8 +112,9 @@ def read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints
     given = np.asarray(folds)
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(training_set) or len(np.unique(given)) < 2:
         raise ParameterError(
-            f"folds={shown(folds)}: must be a whole number, 2 or more, or the number of a fold for each of the"
-            f" {len(training_set):,} rows."
+            f"must be a whole number, 2 or more, or the number of a fold for each of the {len(training_set):,} rows.",
+            parameter="folds",
+            value=folds,
         )
     return given.astype(np.int64)
 

@@ -18,7 +18,7 @@ from treewise.predict.costs import cost_matrix_of
 from treewise.prune.cross_validation import HeldOutLosses
 from treewise.prune.decision import inner
 from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.history import is_pruning
 from treewise.tree.tree import Tree
 
@@ -160,7 +160,7 @@ def cp_table(tree: Tree) -> CpTable:
             )
         if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
             break
-    nested = nested_trees(tree, "error")
+    nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root

@@ -16,7 +16,7 @@ from treewise.predict.costs import cost_matrix_of, with_cost
 from treewise.predict.predict import answering_nodes, find_leaves
 from treewise.prune.decision import Bools, Floats, Ints, inner
 from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import NestedTrees, nested_trees
+from treewise.prune.tree_sequence import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import part
@@ -128,7 +128,7 @@ def one_fold(
             said = tree.arrays.label[nodes]
             return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
 
-    loss, square = along(tree, nested_trees(tree, risk), ends, prices, errors, weight)
+    loss, square = along(tree, find_nested_trees(tree, risk), ends, prices, errors, weight)
     return LossStats(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from treewise._lib.text import format_rounded
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.prune.decision import Bools, Floats, PruneDecision, inner
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.train.settings import within
@@ -30,13 +30,14 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
     require_rows(tree, 'prune("gain")')
     measure = measure or ("accuracy" if tree.task == "classification" else "criterion")
     if measure == "accuracy":
-        require_classes(tree, 'measure="accuracy"', 'measure="criterion"')
+        require_classes(tree, Param("measure", "accuracy"), Param("measure", "criterion"))
     if threshold is None:
         if tree.task == "regression":
             root = format_rounded(float(tree.arrays.impurity[0]))
             raise ParameterError(
-                f"threshold is not given: the least gain of a split in units of {tree.criterion}, of which the root"
-                f" has {root}."
+                Param("threshold")
+                + f" is not given: the least gain of a split in units of {tree.criterion}, of which the"
+                f" root has {root}."
             )
         threshold = NEARLY_EQUAL
     within("threshold", threshold, 0.0, math.inf)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import by_folds, read_price
@@ -19,13 +19,13 @@ from treewise.prune.decision import Bools
 from treewise.prune.methods import METHODS
 from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
 from treewise.prune.reduced_error import judged
-from treewise.prune.validation_counts import count
+from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import held_out, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-BY_FOLDS = ("risk", "folds", "rule")
+CV_OPTIONS = ("risk", "folds", "rule")
 BY_PRICE = ("risk", "ccp_alpha")
 
 
@@ -47,20 +47,45 @@ class PruningPlan:
         method, options = read_pruning(pruning)
         if ccp_alpha > 0:
             if method not in (None, "cost_complexity"):
-                raise ParameterError(f'ccp_alpha is for pruning="cost_complexity", not "{method}". Leave one out.')
+                raise ParameterError(
+                    Param("ccp_alpha") + " is for " + Param("pruning", "cost_complexity") + f', not "{method}".',
+                    hint="Leave one out.",
+                )
             method, options = "cost_complexity", {**options, "ccp_alpha": ccp_alpha}
         if method == "cost_complexity" and "ccp_alpha" not in options:
-            raise ParameterError('pruning="cost_complexity" needs ccp_alpha=…, a price a leaf; pruning="cv" finds one.')
+            raise ParameterError(
+                Param("pruning", "cost_complexity")
+                + " needs "
+                + Param("ccp_alpha", ...)
+                + ", a price a leaf; "
+                + Param("pruning", "cv")
+                + " finds one."
+            )
         if method == "reduced_error" and validation is None:
             raise ParameterError(
-                'pruning="reduced_error" needs rows the tree has not seen: validation="valid.csv" or validation=0.3.'
+                Param("pruning", "reduced_error")
+                + " needs rows the tree has not seen: "
+                + Param("validation", "valid.csv")
+                + " or "
+                + Param("validation", 0.3)
+                + "."
             )
         if method != "reduced_error" and validation is not None:
-            raise ParameterError('validation is for pruning="reduced_error". Leave it out, or ask for that.')
+            raise ParameterError(
+                Param("validation") + " is for " + Param("pruning", "reduced_error") + ".",
+                hint="Leave it out, or add " + Param("pruning", "reduced_error") + ".",
+            )
         if is_share(validation) and not 0 < validation < 1:
-            raise ParameterError(f"validation={shown(validation)}: must be a table, or a share between 0 and 1.")
+            raise ParameterError(
+                "must be a table, or a share between 0 and 1.", parameter="validation", value=validation
+            )
         if "sample_weight" in options and (method != "reduced_error" or is_share(validation)):
-            raise ParameterError("pruning takes the sample_weight of growth: leave it out of the options of pruning.")
+            raise ParameterError(
+                Param("pruning")
+                + " takes the "
+                + Param("sample_weight")
+                + " of growth: leave it out of the options of pruning."
+            )
         return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
 
@@ -72,22 +97,24 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
     if method is None or (isinstance(method, str) and method == "none"):
         if options:
             raise ParameterError(
-                f'pruning={shown(pruning)}: names no method, as {{"method": "gain", "threshold": 0.02}} does.'
+                'names no method, as {"method": "gain", "threshold": 0.02} does.', parameter="pruning", value=pruning
             )
         return None, {}
     known = ("none", "cv", *METHODS)
     if not isinstance(method, str) or method not in known:
         raise ParameterError(
-            f"pruning={shown(method)}: must be one of {', '.join(known)}.{did_you_mean(method, known)}"
+            f"must be one of {', '.join(known)}.", parameter="pruning", value=method, hint=did_you_mean(method, known)
         )
     if method == "cv":
         check_words(options)
     else:
         check_options(method, METHODS[method], options)
-    taken = {"cv": BY_FOLDS, "cost_complexity": BY_PRICE}.get(method)
+    taken = {"cv": CV_OPTIONS, "cost_complexity": BY_PRICE}.get(method)
     for name in options:
         if (taken and name not in taken) or name in ("data", "validation"):
-            raise ParameterError(f'pruning="{method}" has no option {name}.{did_you_mean(name, taken or ())}')
+            raise ParameterError(
+                Param("pruning", method) + f" has no option {name}.", hint=did_you_mean(name, taken or ())
+            )
     return method, options
 
 
@@ -147,5 +174,7 @@ def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: P
     )
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     name = f"{100 * float(pruning.validation):g} % of {training_set.table_name}"
-    verdict = judged(tree, count(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up"))
+    verdict = judged(
+        tree, count_validation_rows(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up")
+    )
     return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import plural
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError
 from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
 from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
 from treewise.prune.subtree_raising import SubtreeRaiser
@@ -31,10 +31,18 @@ def decide(
 ) -> PruneDecision:
     """Cut where a leaf is estimated to err no more than the subtree."""
     if raising and data is None:
-        raise ParameterError("raising=True sends rows down other branches: data= must be the table it was grown on.")
+        raise ParameterError(
+            Param("raising", True)
+            + " sends rows down other branches: "
+            + Param("data")
+            + " must be the table it was grown on."
+        )
     if (data is not None or sample_weight is not None) and not raising:
         name = "data" if data is not None else "sample_weight"
-        raise ParameterError(f"{name}= is for raising=True, which asks for the rows. Leave it out, or ask for that.")
+        raise ParameterError(
+            Param(name) + " is for " + Param("raising", True) + ", which asks for the rows.",
+            hint="Leave it out, or add " + Param("raising", True) + ".",
+        )
     return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
 
 
@@ -44,7 +52,7 @@ def decided(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | No
     require_rows(tree, 'prune("pessimistic")')
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence <= 0.5:
         raise ParameterError(
-            f"confidence={shown(confidence)}: must be a number above 0, and at most 0.5; C4.5's is 0.25."
+            "must be a number above 0, and at most 0.5; C4.5's is 0.25.", parameter="confidence", value=confidence
         )
     if training_set is not None:
         return with_raising(tree, training_set, confidence)

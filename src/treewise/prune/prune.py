@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
 from treewise.prune.decision import Floats, Ints, PruneDecision
 from treewise.prune.methods import METHODS, SIZES, WORDS, options_of
 from treewise.train.edit import cut
@@ -36,20 +36,34 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Pru
     """Find what is asked for: a method by name, or the one size among the options; and the leaves' reason to stop."""
     sizes = [name for name in SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
-        hint = ' Folds choose the size with method="cost_complexity", data="train.csv".' if method == "cv" else ""
+        by_folds = (
+            "Folds choose the size with " + Param("method", "cost_complexity") + ", " + Param("data", "train.csv") + "."
+        )
         raise ParameterError(
-            f"method={shown(method)}: must be one of {', '.join(METHODS)}.{hint or did_you_mean(method, METHODS)}"
+            f"must be one of {', '.join(METHODS)}.",
+            parameter="method",
+            value=method,
+            hint=by_folds if method == "cv" else did_you_mean(method, METHODS),
         )
     if method is not None and sizes:
-        raise ParameterError(f'{sizes[0]} goes without a method, and method="{method}" is given. Prune twice.')
+        raise ParameterError(
+            Param(sizes[0]) + " goes without a method, and " + Param("method", method) + " is given.",
+            hint="Prune twice.",
+        )
     if method is not None:
         return METHODS[method], stop_of(method)
     if len(sizes) > 1:
-        both = " and ".join(f"{name}={shown(options[name])}" for name in sizes)
-        raise ParameterError(f"{both} are {len(sizes)} sizes. Give one, or prune again.")
+        both = join_message(" and ", (Given(name, options[name]) for name in sizes))
+        raise ParameterError(both + f" are {len(sizes)} sizes.", hint="Give one, or prune again.")
     if not sizes:
         raise ParameterError(
-            f"prune needs one of the methods {', '.join(METHODS)}; or one size: max_leaf_nodes=8, max_depth=3, at=[5]."
+            f"prune needs one of the methods {', '.join(METHODS)}; or one size: "
+            + Param("max_leaf_nodes", 8)
+            + ", "
+            + Param("max_depth", 3)
+            + ", "
+            + Param("at", [5])
+            + "."
         )
     return SIZES[sizes[0]]
 
@@ -66,7 +80,7 @@ def check_options(method: str | None, decide: Callable[..., PruneDecision], opti
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]  # asked for by method=, or in growth by pruning=
             takes = f"takes {', '.join(known)}" if known and method else "takes no other options"
-            raise ParameterError(f"{whose} has no option {name}.{did_you_mean(name, known)} It {takes}.")
+            raise ParameterError(f"{whose} has no option {name}.", hint=f"{did_you_mean(name, known)} It {takes}.")
     check_words(options)
 
 

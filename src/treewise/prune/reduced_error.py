@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import format_count, format_rounded, format_share, plural
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.by_size import require_predictions
 from treewise.prune.decision import ROUNDING, Bools, Floats, PruneDecision, from_the_leaves_up, inner
@@ -28,8 +28,12 @@ def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_
     """Cut where the node as a leaf errs no more on the validation rows; where none come by, too."""
     if validation is None or isinstance(validation, bool | int | float | np.number):
         raise ParameterError(
-            'prune("reduced_error") needs rows the tree has not seen: validation="valid.csv". (A share is held back in'
-            ' growing: pruning="reduced_error", validation=0.3.)'
+            'prune("reduced_error") needs rows the tree has not seen: ' + Param("validation", "valid.csv") + ".",
+            hint="(A share is held back in growing: "
+            + Param("pruning", "reduced_error")
+            + ", "
+            + Param("validation", 0.3)
+            + ".)",
         )
     require_predictions(tree, inner(tree))
     return judged(tree, look(tree, validation, sample_weight), order or ORDERS[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.errors import ParameterError
+from treewise.errors import Call, Message, ParameterError, Reference
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.decision import Floats
 from treewise.train.settings import one_of
@@ -22,14 +22,17 @@ def require_rows(tree: Tree, what: str) -> None:
     """Refuse a tree that has seen no rows, such as one written by hand."""
     if tree.arrays.rows[0] == 0 or not tree.arrays.weight[0] > 0:
         raise ParameterError(
-            f"{what} needs the rows of each node, and this tree has seen none. tree.refit(data) first."
+            f"{what} needs the rows of each node, and this tree has seen none. " + Call("tree.refit(data)") + " first."
         )
 
 
-def require_classes(tree: Tree, what: str, instead: str) -> None:
+def require_classes(tree: Tree, what: str | Reference, instead: str | Reference) -> None:
     """Refuse a tree of numbers where wrong classes are counted."""
     if tree.task == "regression":
-        raise ParameterError(f"{what} counts wrong classes, and this tree predicts numbers. For numbers: {instead}.")
+        raise ParameterError(
+            Message(what, " counts wrong classes, and this tree predicts numbers."),
+            hint=Message("For numbers: ", instead, "."),
+        )
 
 
 def node_risks(tree: Tree, risk: str) -> Floats:

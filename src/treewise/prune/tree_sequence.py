@@ -93,11 +93,11 @@ class NestedTrees:
         return np.cumsum(change[:-1])
 
 
-def nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
+def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """Find the nested sequence of a tree by impurity (scikit-learn's) or by errors (rpart's).
 
     >>> import treewise as tw
-    >>> found = nested_trees(tw.grow("penguins", max_depth=2), risk="error")
+    >>> found = find_nested_trees(tw.grow("penguins", max_depth=2), risk="error")
     >>> [(round(float(a), 4), int(n)) for a, n in zip(found.alpha, found.n_leaves)]
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """

@@ -74,7 +74,7 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
             f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
             for place, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
         )
-    return replace(count(tree, ends, truth, weights, table.name), unknown=unknown)
+    return replace(count_validation_rows(tree, ends, truth, weights, table.name), unknown=unknown)
 
 
 def weights_of(table: Table, name: str | None, given: Any) -> Floats:
@@ -102,7 +102,7 @@ def with_class_weights(
     return counts, every[counts]
 
 
-def count(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
+def count_validation_rows(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
     """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
 
     Errors are the weight of wrong rows, or what they cost in a tree with costs (a label it does not know costs 1).

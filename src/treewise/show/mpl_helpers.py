@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import clip, safe
-from treewise.errors import PackageError, ParameterError, shown
+from treewise.errors import PackageError, ParameterError
 from treewise.show.palette import INK, QUIET
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
-        raise ParameterError(f"ax={shown(ax)}: must be an Axes of matplotlib, as plt.subplots() returns, or None.")
+        raise ParameterError(
+            "must be an Axes of matplotlib, as plt.subplots() returns, or None.", parameter="ax", value=ax
+        )
     return ax
 
 

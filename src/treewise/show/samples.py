@@ -39,7 +39,7 @@ class NodeSamples:
         column = answers(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
-        truth = encode.numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
+        truth = encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
         return cls.walked(tree, encode_columns(tree, table), truth)
 
     @classmethod

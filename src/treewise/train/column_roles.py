@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import safe
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import Column, KindSpec, Table, read
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, listing, shown
 from treewise.tree.arrays import Label, Task
 
 TASKS = ("classification", "regression")
@@ -44,15 +44,19 @@ def check_roles(roles: Roles) -> Roles:
     """Refuse what can be no role, whatever the table is; return names as lists of text."""
     if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in TASKS):
         raise ParameterError(
-            f"task={shown(roles.task)}: must be classification, regression, or None to let the target decide."
-            f"{did_you_mean(roles.task, TASKS)}"
+            "must be classification or regression" + PythonOnly(", or None to let the target decide") + ".",
+            parameter="task",
+            value=roles.task,
+            hint=did_you_mean(roles.task, TASKS),
         )
     if roles.kinds is not None and not isinstance(roles.kinds, Mapping):
-        raise ParameterError(f'kinds={shown(roles.kinds)}: must be a dict of column → kind, {{"GPA": "nominal"}}.')
+        raise ParameterError(
+            'must be a dict of column → kind, {"GPA": "nominal"}.', parameter="kinds", value=roles.kinds
+        )
     if not isinstance(roles.drop_missing_target, bool | np.bool_):
-        raise ParameterError(f"drop_missing_target={shown(roles.drop_missing_target)}: must be True or False.")
+        raise ParameterError("must be True or False.", parameter="drop_missing_target", value=roles.drop_missing_target)
     if roles.positive is not None and not isinstance(roles.positive, str | int | float | np.generic):
-        raise ParameterError(f"positive={shown(roles.positive)}: must be one of the classes.")
+        raise ParameterError("must be one of the classes.", parameter="positive", value=roles.positive)
     columns = None if roles.columns is None else names_in("columns", roles.columns)
     return replace(roles, ignore=names_in("ignore", roles.ignore), columns=columns)
 
@@ -60,12 +64,12 @@ def check_roles(roles: Roles) -> Roles:
 def names_in(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        listed = f'["{brief(given)}"]' if isinstance(given, str) else '["age", "town"]'
-        raise ParameterError(f"{parameter}={shown(given)}: must be a list of names, {listed}.")
+        listed = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'
+        raise ParameterError(f"must be a list of names, {listed}.", parameter=parameter, value=given)
     names = list(given)
     for name in names:
         if not isinstance(name, str | int | np.integer):
-            raise ParameterError(f"{parameter} holds {shown(name)}: must be a list of column names.")
+            raise ParameterError(Param(parameter) + f" holds {shown(name)}: must be a list of column names.")
     return [str(name) for name in names]
 
 
@@ -76,7 +80,7 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
-                    f'{parameter}: no column "{brief(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f'{parameter}: no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
                     f" Columns: {listing([safe(n) for n in table.columns])}."
                 )
     out = {target, *roles.ignore}
@@ -85,10 +89,13 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
     chosen = [name for name in asked if name not in out]
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:
-        raise ParameterError(f"columns and ignore both name {listing(both)}. Leave it out of one of them.")
+        raise ParameterError(
+            Param("columns") + " and " + Param("ignore") + f" both name {listing(both)}.",
+            hint="Leave it out of one of them.",
+        )
     if len(set(chosen)) < len(chosen):
         twice = next(name for name, times in Counter(chosen).items() if times > 1)
-        raise ParameterError(f'columns: "{safe(twice)}" is named twice. Name each column once.')
+        raise ParameterError(f'"{safe(twice)}" is named twice.', parameter="columns", hint="Name each column once.")
     return chosen
 
 
@@ -97,13 +104,15 @@ def take_target(table: Table, target: Any) -> Column:
     if target is None:
         if table.target is None:
             known = listing([safe(name) for name in table.columns], most=20)
-            raise ParameterError(f"target is not given. Name it: target=… (--target COLUMN). Columns: {known}.")
+            raise ParameterError(
+                "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {known}."
+            )
         target = table.target
     if isinstance(target, str):
         return table[target]
     column = read_array(table, "target", target)
     name = getattr(target, "name", None)
-    if isinstance(name, str) and name in table.columns and column.same_cells(table[name]):
+    if isinstance(name, str) and name in table.columns and column.equals(table[name]):
         return table[name]  # data["y"] was given, and means that column
     return replace(column, name=name_beside(table, name))
 
@@ -119,8 +128,10 @@ def read_array(table: Table, parameter: str, given: Any) -> Column:
     kind = type(given)
     if isinstance(given, Mapping | int | float) or hasattr(kind, "columns") or not hasattr(kind, "__len__"):
         raise ParameterError(
-            f"{parameter}={shown(given)}: must be the name of a column, or an array with a value for each row."
-            f" Columns: {listing([safe(n) for n in table.columns])}."
+            "must be the name of a column, or an array with a value for each row.",
+            parameter=parameter,
+            value=given,
+            hint=f"Columns: {listing([safe(n) for n in table.columns])}.",
         )
     column = given if isinstance(given, Column) else read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):

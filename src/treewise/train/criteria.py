@@ -54,9 +54,9 @@ def number_table(name: str, rows: Sequence[Sequence[float]]) -> list[list[float]
     try:
         table = [[float(cell) for cell in row] for row in rows]
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{name}={shown(rows)}: must be rows of numbers, such as [[3, 0], [1, 2]].") from None
+        raise ParameterError("must be rows of numbers, such as [[3, 0], [1, 2]].", parameter=name, value=rows) from None
     if len({len(row) for row in table}) != 1:
-        raise ParameterError(f"{name}={shown(rows)}: every row must have the same number of cells.")
+        raise ParameterError("every row must have the same number of cells.", parameter=name, value=rows)
     return table
 
 
@@ -101,7 +101,9 @@ def conditional_entropy(
     0.462
     """
     if not isinstance(given, str) or given not in ("rows", "columns"):
-        raise ParameterError(f'given={shown(given)}: must be "rows" or "columns", whichever holds the known variable.')
+        raise ParameterError(
+            'must be "rows" or "columns", whichever holds the known variable.', parameter="given", value=given
+        )
     table = number_table("joint", joint)
     groups = table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
     weights = shares([math.fsum(group) for group in groups])
@@ -123,14 +125,16 @@ def information_gain(
     0.085
     """
     if not isinstance(per, str) or per not in ("row", "total"):
-        raise ParameterError(f'per={shown(per)}: must be "row" or "total".')
+        raise ParameterError('must be "row" or "total".', parameter="per", value=per)
     shares(parent)  # refuses what are no counts
     branches = number_table("branches", branches)
     added = [math.fsum(column) for column in zip(*branches, strict=True)]
     if len(added) != len(parent) or any(
         not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
     ):
-        raise ParameterError(f"branches add up to {added}, but parent is {list(parent)}. Each row goes to one branch.")
+        raise ParameterError(
+            f"branches add up to {added}, but parent is {list(parent)}.", hint="Each row goes to one branch."
+        )
     kinds: dict[str, Callable[[Sequence[float]], float]] = {
         "entropy": lambda counts: entropy(counts, unit),
         "gini": gini,
@@ -138,7 +142,10 @@ def information_gain(
     }
     if not isinstance(criterion, str) or criterion not in kinds:
         raise ParameterError(
-            f"criterion={shown(criterion)}: must be one of {', '.join(kinds)}.{did_you_mean(criterion, kinds)}"
+            f"must be one of {', '.join(kinds)}.",
+            parameter="criterion",
+            value=criterion,
+            hint=did_you_mean(criterion, kinds),
         )
     impurity = kinds[criterion]
     total = math.fsum(parent)
@@ -154,7 +161,7 @@ def logarithm(unit: str) -> Callable[[float], float]:
     3.0
     """
     if not isinstance(unit, str) or unit not in ("bits", "nats"):
-        raise ParameterError(f'unit={shown(unit)}: must be "bits" or "nats".')
+        raise ParameterError('must be "bits" or "nats".', parameter="unit", value=unit)
     return math.log2 if unit == "bits" else math.log
 
 
@@ -435,8 +442,10 @@ def names_for(task: str) -> str:
 def criterion_named(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if not isinstance(name, str) or name not in CRITERIA:
-        said = f'"{name}"' if isinstance(name, str) and name.isprintable() and len(name) < 60 else shown(name)
         raise ParameterError(
-            f"criterion={said} is not known.{did_you_mean(name, CRITERIA)} One of: {', '.join(CRITERIA)}."
+            f"must be one of {', '.join(CRITERIA)}.",
+            parameter="criterion",
+            value=name,
+            hint=did_you_mean(name, CRITERIA),
         )
     return CRITERIA[name]

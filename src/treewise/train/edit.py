@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import read
-from treewise.errors import ParameterError, ParseError, shown
+from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
@@ -50,7 +50,9 @@ def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     training_set = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
         return training_set
-    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give sample_weight=…"
+    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give " + Param(
+        "sample_weight", ...
+    )
     return replace(training_set, notes=(*training_set.notes, note))
 
 
@@ -99,9 +101,11 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     except (IndexError, TypeError) as error:
         raise ParameterError(f"{error}.") from None
     if not isinstance(condition, str):
-        raise ParameterError(f'condition={shown(condition)}: must be a test in words, such as "x1 <= 0.5".')
+        raise ParameterError('must be a test in words, such as "x1 <= 0.5".', parameter="condition", value=condition)
     if tree.arrays.kind[node] != LEAF:
-        raise ParameterError(f"node {node} is split already ({tree.condition(tree.children(node)[0])}). Name a leaf.")
+        raise ParameterError(
+            f"node {node} is split already ({tree.condition(tree.children(node)[0])}).", hint="Name a leaf."
+        )
     training_set = problem_again(tree, data, sample_weight)
     split, says_missing = read_condition(tree, condition)
     if not says_missing:
@@ -145,10 +149,10 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
 
 def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
-    from treewise.formats.text_format.infer_split import split_of
+    from treewise.formats.text_format.infer_split import parse_split
 
     try:
-        return split_of(condition, tree.encodings)
+        return parse_split(condition, tree.encodings)
     except ParseError as error:
         raise ParameterError(str(error).removeprefix("line 1: ")) from None
 

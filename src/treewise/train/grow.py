@@ -17,9 +17,9 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.data.column import brief, option
+from treewise.data.column import truncate
 from treewise.data.table import KindSpec
-from treewise.errors import ParameterError, refuse_unknown, shown
+from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
@@ -214,14 +214,16 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     preset, cost = options.pop("preset", None), options.pop("cost", None)
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
     if isinstance(roles.get("na_values"), str):
-        marker = brief(roles["na_values"])
-        raise ParameterError(f'na_values="{marker}": must be a list, na_values=["{marker}"].')
+        marker = truncate(roles["na_values"])
+        raise ParameterError(
+            "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
+        )
     asked = Roles(target=target, criterion=options.get("criterion"), **roles)
     training_set = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
         return training_set
     if training_set.target.task == "regression":
-        raise ParameterError("cost=…: regression has no classes; leave it out.")
+        raise ParameterError("regression has no classes.", parameter="cost", hint="Leave it out.")
     matrix = CostMatrix.of(cost, training_set.target.classes)
     return replace(training_set, asked={**training_set.asked, "cost": matrix.to_dict()})
 
@@ -284,8 +286,9 @@ def workers(n_jobs: int | None) -> int:
     count = index(n_jobs)
     if count is None or count == 0 or count > MOST_WORKERS:
         raise ParameterError(
-            f"n_jobs={shown(n_jobs)}: must be a whole number of threads, at most {MOST_WORKERS},"
-            " or -1 for one a processor, -2 for one fewer."
+            f"must be a whole number of threads, at most {MOST_WORKERS}, or -1 for one a processor, -2 for one fewer.",
+            parameter="n_jobs",
+            value=n_jobs,
         )
     return count if count > 0 else max(1, processors + 1 + count)
 
@@ -308,8 +311,8 @@ def notes_on(tree: Tree) -> list[str]:
         return []
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [
-        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out:"
-        f' ignore=["{column}"] (--ignore {option(column)})'
+        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out: "
+        + Param("ignore", [column])
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import DataError, ParameterError, shown
+from treewise.errors import DataError, Param, ParameterError
 from treewise.train.settings import index, whole
 from treewise.train.training_set import TrainingSet
 
@@ -62,12 +62,13 @@ def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_sta
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = index(folds)
     if count is None or count < 2:
-        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more.")
+        raise ParameterError("must be a whole number, 2 or more.", parameter="folds", value=folds)
     whole("random_state", random_state, least=0, most=2**64 - 1)
     n = len(training_set)
     if n < count:
         raise DataError(
-            f"{training_set.table_name} has {n} rows that count: too few for {count} folds. Give more, or folds={n}."
+            f"{training_set.table_name} has {n} rows that count: too few for {count} folds.",
+            hint="Give more, or " + Param("folds", n) + ".",
         )
     order = np.random.default_rng(random_state).permutation(n)
     if training_set.target.task == "classification":
@@ -80,7 +81,9 @@ def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_sta
 def held_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
     """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
     if not 0 < share < 1:
-        raise ParameterError(f"validation={shown(share)}: must be a table, or a share between 0 and 1, such as 0.3.")
+        raise ParameterError(
+            "must be a table, or a share between 0 and 1, such as 0.3.", parameter="validation", value=share
+        )
     order = np.random.default_rng(random_state).permutation(len(training_set))
     if training_set.target.task == "classification":
         order = order[np.argsort(training_set.y[order], kind="stable")]

@@ -16,7 +16,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from treewise.data.encoding import SPLIT_KINDS
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import ParameterError, PythonOnly, did_you_mean
 from treewise.train.criteria import criterion_named
 
 MOST = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
@@ -152,7 +152,9 @@ def as_written(share: float) -> Fraction:
 def one_of(name: str, value: object, known: Collection[str]) -> None:
     """Check a word against the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise ParameterError(f"{name}={shown(value)}: must be one of {', '.join(known)}.{did_you_mean(value, known)}")
+        raise ParameterError(
+            f"must be one of {', '.join(known)}.", parameter=name, value=value, hint=did_you_mean(value, known)
+        )
 
 
 def whole(name: str, value: object, least: int, none: str = "", most: int | None = None) -> None:
@@ -162,7 +164,11 @@ def whole(name: str, value: object, least: int, none: str = "", most: int | None
     count = index(value)
     if count is None or not least <= count <= (most or MOST):
         upto = f"from {least} to {most or MOST}" if most or (count or 0) > MOST else f"{least} or more"
-        raise ParameterError(f"{name}={shown(value)}: must be a whole number, {upto}{', or ' + none if none else ''}.")
+        raise ParameterError(
+            f"must be a whole number, {upto}" + PythonOnly(f", or {none}" if none else "") + ".",
+            parameter=name,
+            value=value,
+        )
 
 
 def count_or_share(name: str, value: object, least: int) -> None:
@@ -172,7 +178,9 @@ def count_or_share(name: str, value: object, least: int) -> None:
     count = index(value)
     if count is not None and least <= count <= MOST:
         return
-    raise ParameterError(f"{name}={shown(value)}: must be a whole number, {least} or more, or a share between 0 and 1.")
+    raise ParameterError(
+        f"must be a whole number, {least} or more, or a share between 0 and 1.", parameter=name, value=value
+    )
 
 
 def features(name: str, value: object) -> None:
@@ -183,8 +191,11 @@ def features(name: str, value: object) -> None:
     if (count is not None and 1 <= count <= MOST) or (isinstance(value, float) and 0.0 < value <= 1.0):
         return
     raise ParameterError(
-        f'{name}={shown(value)}: must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0'
-        " and up to 1, or None for the usual number."
+        'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1'
+        + PythonOnly(", or None for the usual number")
+        + ".",
+        parameter=name,
+        value=value,
     )
 
 
@@ -192,4 +203,4 @@ def within(name: str, value: object, low: float, high: float) -> None:
     """Check a number against a closed range."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= min(high, LARGEST):
         upto = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
-        raise ParameterError(f"{name}={shown(value)}: must be a number {upto}.")
+        raise ParameterError(f"must be a number {upto}.", parameter=name, value=value)

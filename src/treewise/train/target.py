@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import brief
-from treewise.data.encoding import MOST_CLASSES_OF_WHOLE_NUMBERS
+from treewise.data.column import truncate
+from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column
-from treewise.errors import DataError, ParameterError, did_you_mean, listing
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
 from treewise.train.column_roles import Roles
 from treewise.train.criteria import criterion_named
 from treewise.train.settings import Settings
@@ -34,8 +34,8 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
     if len(gone) and not roles.drop_missing_target:
         rows = listing([int(r) + 1 for r in gone], most=5)
         raise DataError(
-            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).'
-            f" Remove {'it' if len(gone) == 1 else 'them'} first, or drop_missing_target=True (--drop-missing-target)."
+            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).',
+            hint=f"Remove {'it' if len(gone) == 1 else 'them'} first, or " + Param("drop_missing_target", True) + ".",
         )
     counts[gone] = False
     if not counts.any():
@@ -49,19 +49,20 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
 def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
     """Decide the task and read the target: class numbers, or numbers as they are."""
     task, numeric = roles.task, column.form in ("int", "float")
-    if task is None and encode.is_quantity(column):
+    if task is None and encode.is_continuous(column):
         task = "regression"
     if task != "regression" or not numeric:
-        numeric, codes, labels = encode.classes(column)
+        numeric, codes, labels = encode.encode_classes(column)
         task = task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
     if task == "regression":
         if not numeric:
             raise DataError(
-                f'target "{safe(column.name)}" is not a column of numbers ({column.say(0)} in row {kept[0] + 1:,}), so'
-                ' task="regression" does not fit. Leave task out, or give numbers.'
+                f'target "{safe(column.name)}" is not a column of numbers ({column.format_cell(0)} in row {kept[0] + 1:,}),'
+                " so " + Param("task", "regression") + " does not fit.",
+                hint="Leave task out, or give numbers.",
             )
         if roles.positive is not None:
-            raise ParameterError("positive=…: regression has no classes; leave it out.")
+            raise ParameterError("regression has no classes.", parameter="positive", hint="Leave it out.")
         raw = finite_targets(column, kept)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = class_order(labels, roles.positive, column.name)
@@ -87,13 +88,13 @@ def target_notes(target: Target, column: Column) -> list[str]:
         return []
     return [
         f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
-        ' classes. For numbers: task="regression" (--task regression)'
+        " classes. For numbers: " + Param("task", "regression")
     ]
 
 
 def few_whole_numbers(labels: Sequence[Label]) -> bool:
     """Tell whether these are whole numbers, few enough to be class numbers."""
-    return len(labels) <= MOST_CLASSES_OF_WHOLE_NUMBERS and all(float(v).is_integer() for v in labels)
+    return len(labels) <= MAX_INTEGER_CLASSES and all(float(v).is_integer() for v in labels)
 
 
 def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
@@ -105,8 +106,10 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
     if not named:
         words = [safe(v) for v in labels]
         raise ParameterError(
-            f'positive="{brief(positive)}": target "{safe(name)}" has the classes {listing(words)}.'
-            f"{did_you_mean(positive, words)}"
+            f'target "{safe(name)}" has the classes {listing(words)}.',
+            parameter="positive",
+            value=truncate(positive),
+            hint=did_you_mean(positive, words),
         )
     order.remove(named[0])
     return [*order, named[0]]
@@ -114,7 +117,7 @@ def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> l
 
 def finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
     """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
-    raw = encode.numbers(column)
+    raw = encode.encode_numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
         raise DataError(
@@ -136,7 +139,7 @@ def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | 
             f'{table_name}: target "{safe(column.name)}" is missing in row {rows[gone[0]] + 1:,}. Remove such rows'
             " first."
         )
-    _, codes, labels = encode.classes(column)
+    _, codes, labels = encode.encode_classes(column)
     known = {str(c): i for i, c in enumerate(target.classes)}
     place = np.array([known.get(str(label), -1) for label in labels], np.int64)
     y = place[codes]
@@ -163,8 +166,10 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
         if target.classes:
             what += f" ({listing([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
-            f'criterion="{settings.criterion}" is for {meant}, but target "{safe(target.name)}" {what}.'
-            f' Use criterion="{usual}", or task="{meant}".'
+            f'this criterion is for {meant}, but target "{safe(target.name)}" {what}.',
+            parameter="criterion",
+            value=settings.criterion,
+            hint="Use " + Param("criterion", usual) + ", or " + Param("task", meant) + ".",
         )
     return settings
 
@@ -172,9 +177,11 @@ def settle_criterion(settings: Settings, target: Target, given: str | None) -> S
 def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
     """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
-        raise ParameterError("sufficient_accuracy: regression has no classes; leave it out.")
+        raise ParameterError("regression has no classes.", parameter="sufficient_accuracy", hint="Leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
         row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
         raise DataError(
-            f'target "{safe(target.name)}" is negative in row {row}; criterion="poisson" is for counts, 0 or more.'
+            f'target "{safe(target.name)}" is negative in row {row}; '
+            + Param("criterion", "poisson")
+            + " is for counts, 0 or more."
         )

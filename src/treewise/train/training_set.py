@@ -20,8 +20,8 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.data.table import Column, read, read_markers
-from treewise.errors import DataError, listing
+from treewise.data.table import Column, parse_na_values, read
+from treewise.errors import DataError, Param, listing
 from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
 from treewise.train.criteria import Criterion, criterion_named
 from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
@@ -115,7 +115,7 @@ class Feature(NamedTuple):
 def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingSet:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
-    markers = read_markers(roles.na_values)
+    markers = parse_na_values(roles.na_values)
     table = read(data, na_values=markers)
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
@@ -134,7 +134,7 @@ def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingS
     features: list[Feature] = []
     own_splits: dict[str, str] = {}
     for name in names:
-        learned = encode.learn(cells_of(table[name], weighed.rows), kinds.get(name))
+        learned = encode.fit_encoding(cells_of(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
             refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
@@ -183,7 +183,7 @@ def build_like(
     features = [
         Feature(
             encoding,
-            cells_of(encode.apply(encoding, table[encoding.name], table.name), weighed.rows),
+            cells_of(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
             allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
         )
         for encoding in encodings
@@ -191,7 +191,7 @@ def build_like(
     notes = list(table.notes)
     if name is not None and again is None and sample_weight is None:
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
-        notes.append(f"{lacks}; its rows weigh 1 each here; give sample_weight=…")
+        notes.append(f"{lacks}; its rows weigh 1 each here; give " + Param("sample_weight", ...))
     settings = settle_criterion(settings, target, None)
     ready = assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
@@ -242,7 +242,7 @@ def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
 
     Ordered categories are cut in their order unless another kind was asked for.
     """
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         return ("threshold",)
     if categorical == "any":
         return ("ordinal", "one_value", "subset", "multiway")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, listing
 from treewise.train.column_roles import take_target
 from treewise.train.target import few_whole_numbers
 from treewise.tree.arrays import UNNAMED, Label, Target
@@ -53,8 +53,8 @@ def answers(tree: Tree, table: Table, target: Any) -> Column:
         return fitting[0]
     names = listing([safe(column.name) for column in fitting or free])
     raise ParameterError(
-        f"the tree does not say which column of {table.name} it predicts. Name it, perhaps {names}:"
-        " target=… (--target COLUMN)."
+        f"the tree does not say which column of {table.name} it predicts.",
+        hint=f"Name it, perhaps {names}: " + Param("target", ...) + ".",
     )
 
 
@@ -66,7 +66,7 @@ def as_compared(tree: Tree, column: Column) -> Tree:
     said = [label for label in tree.classes if isinstance(label, int | float) and not isinstance(label, bool)]
     if tree.history or not said or len(said) < len(tree.classes) or tree.arrays.rows[0] > 0:
         return tree
-    numeric, _, found = encode.classes(column.take(~column.is_missing()))
+    numeric, _, found = encode.encode_classes(column.take(~column.is_missing()))
     if not numeric or (few_whole_numbers(found) and few_whole_numbers(said)):
         return tree
     a = tree.arrays
@@ -112,15 +112,15 @@ def widened(encoding: encode.Encoding, table: Table) -> encode.Encoding:
     if encoding.kind != "nominal" or encoding.name not in table.columns:
         return encoding
     column = table[encoding.name]
-    new = np.flatnonzero(encode.apply(encoding, column, table.name) == encode.UNSEEN)
-    more = encode.learn(column.take(new), "nominal").encoding.levels if len(new) else ()
+    new = np.flatnonzero(encode.encode_column(encoding, column, table.name) == encode.UNSEEN)
+    more = encode.fit_encoding(column.take(new), "nominal").encoding.levels if len(new) else ()
     return replace(encoding, levels=(*encoding.levels, *more))
 
 
 def labels_in(column: Column) -> set[str]:
     """Return the different values of a column in words; none where it could not be a target."""
     try:
-        return {str(label) for label in encode.classes(column.take(~column.is_missing()))[2]}
+        return {str(label) for label in encode.encode_classes(column.take(~column.is_missing()))[2]}
     except DataError:
         return set()
 
@@ -138,12 +138,12 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
     if drop:
         raise DataError(f"{what} There is nothing to compare with.")
-    raise DataError(f"{what} Remove {they} first, or drop_missing_target=True (--drop-missing-target).")
+    raise DataError(f"{what} Remove {they} first, or " + Param("drop_missing_target", True) + ".")
 
 
 def class_places(model: ClassLabels, column: Column) -> tuple[Ints, tuple[Label, ...]]:
     """Return each row's place among a model's classes, then the labels it does not know; and all these."""
-    _, codes, found = encode.classes(column)
+    _, codes, found = encode.encode_classes(column)
     known = {str(label): i for i, label in enumerate(model.classes)}
     folded = {str(label).casefold(): i for i, label in enumerate(model.classes)}
     places, labels = [], list(model.classes)

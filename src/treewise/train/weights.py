@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_exact, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
-from treewise.errors import DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.train.column_roles import read_array
 from treewise.train.settings import LARGEST
 from treewise.train.target import Rows
@@ -34,7 +34,7 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     if given is None:
         return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
     column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
-    weight = encode.numbers(column)
+    weight = encode.encode_numbers(column)
     for fault, rows in (
         ("missing", np.flatnonzero(np.isnan(weight))),
         ("infinite", np.flatnonzero(np.isinf(weight))),
@@ -43,8 +43,8 @@ def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
         if len(rows):
             value = f" ({format_exact(weight[rows[0]])})" if fault == "negative" else ""
             raise DataError(
-                f"sample_weight is {fault} in row {rows[0] + 1:,}{value}. Weights must be 0 or more and finite;"
-                " 0 leaves a row out."
+                Param("sample_weight") + f" is {fault} in row {rows[0] + 1:,}{value}.",
+                hint="Weights must be 0 or more and finite; 0 leaves a row out.",
             )
     return weight
 
@@ -97,7 +97,9 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
     """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
     weighed = rows
     if class_weight is not None and priors is not None:
-        raise ParameterError("class_weight and priors both weigh the classes. Give one of them.")
+        raise ParameterError(
+            Param("class_weight") + " and " + Param("priors") + " both weigh the classes.", hint="Give one of them."
+        )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
             weighed = multiplied(rows, class_factors(class_weight, target, rows.y, rows.weight))
@@ -107,8 +109,11 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
-            f"sample_weight times class_weight is past the largest number in row {weighed.rows[wild[0]] + 1:,}."
-            " Scale the weights down: only their proportions matter."
+            Param("sample_weight")
+            + " times "
+            + Param("class_weight")
+            + f" is past the largest number in row {weighed.rows[wild[0]] + 1:,}.",
+            hint="Scale the weights down: only their proportions matter.",
         )
     with np.errstate(over="ignore"):
         if np.isinf(weighed.weight.sum()):
@@ -120,8 +125,8 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
         weighed = weighed.take(np.flatnonzero(weighed.weight))
     if not len(weighed.rows):
         raise DataError(
-            f"{table_name}: no row has a positive weight; there is nothing to learn from."
-            " Give some class a class_weight above 0."
+            f"{table_name}: no row has a positive weight; there is nothing to learn from.",
+            hint="Give some class a " + Param("class_weight") + " above 0.",
         )
     return weighed
 
@@ -136,22 +141,23 @@ def class_factors(
 ) -> npt.NDArray[np.float64]:
     """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
     if target.task == "regression":
-        raise ParameterError("class_weight=…: regression has no classes; leave it out.")
+        raise ParameterError("regression has no classes.", parameter="class_weight", hint="Leave it out.")
     if isinstance(given, str) and given == "balanced":
         return factors_of_shares(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
     if not isinstance(given, Mapping):
-        raise ParameterError(f'class_weight={shown(given)}: must be "balanced" or a dict of class → weight.')
+        raise ParameterError('must be "balanced" or a dict of class → weight.', parameter="class_weight", value=given)
     factors = np.ones(len(target.classes))
     names = {str(c): i for i, c in enumerate(target.classes)}
     for label, factor in given.items():
         if str(label) not in names:
             raise ParameterError(
-                f"class_weight names {shown(label)}; the classes are {listing([safe(n) for n in names])}."
-                f"{did_you_mean(label, names)}"
+                Param("class_weight") + f" names {shown(label)}; the classes are {listing([safe(n) for n in names])}.",
+                hint=did_you_mean(label, names),
             )
         if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= LARGEST:
             raise ParameterError(
-                f"class_weight of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+                Param("class_weight")
+                + f" of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
             )
         factors[names[str(label)]] = factor
     return factors[y]
@@ -170,26 +176,31 @@ def factors_of_shares(shares: Floats, y: Ints, weight: Floats) -> Floats:
 def read_priors(given: Any, target: Target) -> Floats:
     """Read the share that each class is said to have: by label, or a list in the order of the classes."""
     if target.task == "regression":
-        raise ParameterError("priors=…: regression has no classes; leave them out.")
+        raise ParameterError("regression has no classes.", parameter="priors", hint="Leave them out.")
     names = [str(label) for label in target.classes]
     order = listing([safe(name) for name in names])
     if not isinstance(given, Mapping):
         listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
         listed = list(given) if listable else []
         if len(listed) != len(names):
-            raise ParameterError(f"priors={shown(given)}: must be a share for each class, in the order {order}.")
+            raise ParameterError(
+                f"must be a share for each class, in the order {order}.", parameter="priors", value=given
+            )
         given = dict(zip(names, listed, strict=True))
     said = {str(label): share for label, share in given.items()}
     for label in said:
         if label not in names:
             raise ParameterError(
-                f'priors names the class "{safe(label)}"; the classes are {order}.{did_you_mean(label, names)}'
+                Param("priors") + f' names the class "{safe(label)}"; the classes are {order}.',
+                hint=did_you_mean(label, names),
             )
     for label in names:
         share = said.get(label)
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
             lacks = "is not given" if share is None else f"is {shown(share)}"
-            raise ParameterError(f'priors=…: the share of "{safe(label)}" {lacks}. It must be above 0 and at most 1.')
+            raise ParameterError(
+                f'the share of "{safe(label)}" {lacks}.', parameter="priors", hint="It must be above 0 and at most 1."
+            )
     total = math.fsum(said.values())
     if abs(total - 1) > 1e-6:
         raise ParameterError(

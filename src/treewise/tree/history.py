@@ -122,23 +122,6 @@ def fits(decision: Mapping[str, Any]) -> bool:
     return all(isinstance(decision[name], kind) for name, kind in KINDS.items())
 
 
-def cut_lines(step: Mapping[str, Any]) -> list[str]:
-    """Lay out what a pruning cut: what was done, then a line for each node that became a leaf; how many more there are.
-
-    Where subtrees were raised too, every decision: a node may be gone for either reason.
-    """
-    if step.get("options", {}).get("raising"):
-        return table_lines(step)
-    cuts = [each for each in step["decisions"] if each["cut"] and each["now"] is not None]
-    shown = cuts[:MOST_LINES]
-    lines = [in_words(step), *step.get("facts", ()), *(decision_table(step, shown) if shown else ())]
-    left = step["looked_at"] - len(shown)
-    if left == 0:
-        return lines
-    said = f"… {plural(left, 'more decision')}" if shown else f"nothing is cut; {plural(left, 'decision')}"
-    return [*lines, f"{said}: --all"]
-
-
 def decision_table(step: Mapping[str, Any], decisions: list[dict[str, Any]]) -> list[str]:
     """Lay out some decisions, below what their numbers are."""
     return [

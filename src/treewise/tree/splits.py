@@ -111,7 +111,7 @@ class Threshold(Split):
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say ``age <= 71.5`` or ``age > 71.5``."""
-        return f"{name} {'<=' if branch == 0 else '>'} {encoding.say(self.cut)}"
+        return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
 
     def asks_presence(self, encoding: Encoding) -> bool:
         """A cut above everything leaves only the missing values on the other side."""

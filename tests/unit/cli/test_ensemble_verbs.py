@@ -5,7 +5,7 @@ import json
 import pytest
 
 import treewise as tw
-from tests.support.ensembles import of_trees
+from tests.support.ensembles import ensemble_of
 
 VERBS_OF_ONE = [
     "show m.json",
@@ -29,7 +29,7 @@ VERBS_OF_ONE = [
 def three(run, tmp_path):
     """Three trees of penguins in one file, and the trees."""
     trees = [tw.grow("penguins", max_depth=depth) for depth in (1, 2, 3)]
-    of_trees(trees).save(tmp_path / "f.json")
+    ensemble_of(trees).save(tmp_path / "f.json")
     return trees
 
 

@@ -21,7 +21,7 @@ def columns(text: str | bytes, markers=(), separator=None):
 def cells(text: str, markers=()):
     """The form of the column x, and its labels or values with None for missing."""
     made = columns(text, markers)["x"]
-    values = [made.labels[v] if made.coded else v for v in made.values.tolist()]
+    values = [made.labels[v] if made.is_coded else v for v in made.values.tolist()]
     return made.form, [None if gone else v for v, gone in zip(values, made.is_missing(), strict=True)]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treewise.data import encoding as encode
 from treewise.data.column import Column
-from treewise.data.encoding import INT64_MIN, UNSEEN, Encoding, apply, classes, decode, learn
+from treewise.data.encoding import INT64_MIN, UNSEEN, Encoding, decode, encode_classes, encode_column, fit_encoding
 from treewise.data.table import read
 from treewise.errors import DataError, ParameterError
 
@@ -21,12 +21,12 @@ def column(values, name="x", **more) -> Column:
 
 
 def kind_of(values, kind=None):
-    encoding = learn(column(values), kind).encoding
+    encoding = fit_encoding(column(values), kind).encoding
     return encoding.kind, encoding.levels
 
 
 def new(encoding, values):
-    return apply(encoding, column(values, encoding.name), "new.csv").tolist()
+    return encode_column(encoding, column(values, encoding.name), "new.csv").tolist()
 
 
 NUMBER = Encoding("x", "number")
@@ -82,57 +82,57 @@ def test_same_values_same_arrays_whatever_their_type():
         pl.Series([1, 2, None], dtype=pl.UInt8),
     ]
     for kind in (None, "number", "nominal", "ordered"):
-        found = [learn(column(values), kind) for values in versions]
+        found = [fit_encoding(column(values), kind) for values in versions]
         assert len({f.encoding for f in found}) == 1
         wide = [f.values.astype(np.float64) if f.values.dtype == np.float32 else f.values for f in found]
         assert len({(values.dtype.str, values.tobytes()) for values in wide}) == 1
 
 
 def test_encoded_arrays():
-    assert learn(column([2**53 + 1, None])).values.tolist() == [2**53 + 1, INT64_MIN]
-    assert learn(column([True, None, False])).values.tolist() == [1, -1, 0]
-    assert learn(column([True])).values.dtype == np.int32
-    assert learn(column(["b", None, "a"])).values.tolist() == [1, -1, 0]
-    days = learn(column([dt.date(1970, 1, 2), None]))
+    assert fit_encoding(column([2**53 + 1, None])).values.tolist() == [2**53 + 1, INT64_MIN]
+    assert fit_encoding(column([True, None, False])).values.tolist() == [1, -1, 0]
+    assert fit_encoding(column([True])).values.dtype == np.int32
+    assert fit_encoding(column(["b", None, "a"])).values.tolist() == [1, -1, 0]
+    days = fit_encoding(column([dt.date(1970, 1, 2), None]))
     assert (days.encoding.unit, days.values.tolist()) == ("D", [1, INT64_MIN])
     values = np.array([0.5, np.inf, np.nan])
-    assert np.shares_memory(learn(column(values)).values, values)
+    assert np.shares_memory(fit_encoding(column(values)).values, values)
 
 
 # -- learning: text among numbers ----------------------------------------------------------------------------
 
 
 def test_markers_among_numbers_are_missing_with_a_note():
-    learned = learn(column(["1", "NA", "2.5", "NA", "?"], "los_days"))
+    learned = fit_encoding(column(["1", "NA", "2.5", "NA", "?"], "los_days"))
     assert np.isnan(learned.values).tolist() == [False, True, False, True, True]
     assert learned.notes == ('los_days: "?", "NA" read as missing in 3 cells (all other cells are numbers)',)
 
 
 @pytest.mark.parametrize("marker", [*"?.- ", "", "NA", "na", "N/A", "n/a", "NaN", "nan", "null", "NULL"])
 def test_every_marker(marker):
-    learned = learn(column(["1", "2", marker]))
+    learned = fit_encoding(column(["1", "2", marker]))
     assert learned.encoding.kind == "number"
     assert np.isnan(learned.values[2])
     assert learned.notes == (f'x: "{marker}" read as missing in 1 cell (all other cells are numbers)',)
 
 
 def test_markers_among_dates_are_missing_too():
-    learned = learn(column(["2024-03-31", "NA"]))
+    learned = fit_encoding(column(["2024-03-31", "NA"]))
     assert learned.values.tolist() == [19813, INT64_MIN]
     assert learned.notes == ('x: "NA" read as missing in 1 cell (all other cells are dates)',)
 
 
 def test_markers_among_booleans_are_missing_too():
-    learned = learn(column(["TRUE", "NA", "FALSE", "NA"]))
+    learned = fit_encoding(column(["TRUE", "NA", "FALSE", "NA"]))
     assert learned.values.tolist() == [1, -1, 0, -1]
     assert learned.notes == ('x: "NA" read as missing in 2 cells (all other cells are true/false)',)
 
 
 def test_names_are_quoted_for_the_shell():
-    (note,) = learn(column(range(30), "visit no")).notes
+    (note,) = fit_encoding(column(range(30), "visit no")).notes
     assert note.endswith('ignore=["visit no"] (--ignore "visit no")')
     with pytest.raises(DataError, match=r'\(--kind "\(ca\)=nominal"\)'):
-        learn(column([*"123456789", "x"], "(ca)"))
+        fit_encoding(column([*"123456789", "x"], "(ca)"))
 
 
 def test_a_little_text_among_numbers_is_refused_with_the_ways_out():
@@ -140,32 +140,32 @@ def test_a_little_text_among_numbers_is_refused_with_the_ways_out():
     for row in range(40, 40 + 12):
         cells.insert(row, "n/d")
     with pytest.raises(DataError) as caught:
-        learn(column(cells, "bp"))
+        fit_encoding(column(cells, "bp"))
     assert str(caught.value) == (
         'column "bp": 9,988 numbers and 12 cells that are not, first "n/d" in row 41.'
         ' If that means missing: na_values=["n/d"] (--na "n/d").'
         ' If bp is a code: kinds={"bp": "nominal"} (--kind bp=nominal).'
     )
-    assert learn(column(cells, "bp", na_values=["n/d"])).encoding.kind == "number"
-    assert learn(column(cells, "bp"), "nominal").encoding.levels[-1] == "n/d"
+    assert fit_encoding(column(cells, "bp", na_values=["n/d"])).encoding.kind == "number"
+    assert fit_encoding(column(cells, "bp"), "nominal").encoding.levels[-1] == "n/d"
 
 
 def test_the_share_of_numbers_decides():
     with pytest.raises(DataError, match='9 numbers and 1 cell that is not, "x" in row 10'):
-        learn(column([*"123456789", "x"]))
+        fit_encoding(column([*"123456789", "x"]))
     assert kind_of([*"12345678", "x", "y"])[0] == "nominal"
     with pytest.raises(DataError, match="9 numbers and 1 cell"):
-        learn(column([*"123456789", "x", "NA", "NA", "NA"]))
+        fit_encoding(column([*"123456789", "x", "NA", "NA", "NA"]))
     assert kind_of(["01", *"12345678", "V10"])[0] == "nominal"
 
 
 def test_a_question_mark_among_words_is_a_level_with_a_note():
-    learned = learn(column(["?", "b", "?"], "root"))
+    learned = fit_encoding(column(["?", "b", "?"], "root"))
     assert learned.encoding.levels == ("?", "b")
     assert learned.notes == (
         'root: "?" in 2 cells is taken as a category of its own. If it means missing: na_values=["?"] (--na "?")',
     )
-    assert learn(column(["NA", "b", "b"])).notes == ()
+    assert fit_encoding(column(["NA", "b", "b"])).notes == ()
 
 
 # -- learning: what the user says ----------------------------------------------------------------------------
@@ -202,14 +202,14 @@ def test_kinds_as_said(values, kind, expected):
 
 
 def test_declared_levels_encode_in_their_order():
-    assert learn(column(["S", None, "L"]), ["S", "M", "L"]).values.tolist() == [0, -1, 2]
-    assert learn(column([4.0, 3.5, 4.0]), ["4", "3.5"]).values.tolist() == [0, 1, 0]
+    assert fit_encoding(column(["S", None, "L"]), ["S", "M", "L"]).values.tolist() == [0, -1, 2]
+    assert fit_encoding(column([4.0, 3.5, 4.0]), ["4", "3.5"]).values.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("kind", ["multiway", "one_value", "ordinal", "subset", "any"])
 def test_split_kinds_are_passed_on(kind):
-    assert learn(column(["a", "b"]), kind).splits == kind
-    assert learn(column(["a", "b"]), "nominal").splits is None
+    assert fit_encoding(column(["a", "b"]), kind).splits == kind
+    assert fit_encoding(column(["a", "b"]), "nominal").splits is None
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_split_kinds_are_passed_on(kind):
 )
 def test_cells_that_contradict_are_named(values, kind, said):
     with pytest.raises(DataError) as caught:
-        learn(column(values), kind)
+        fit_encoding(column(values), kind)
     assert said in str(caught.value)
 
 
@@ -248,14 +248,14 @@ def test_cells_that_contradict_are_named(values, kind, said):
 )
 def test_kinds_that_are_none(kind, said):
     with pytest.raises(ParameterError) as caught:
-        learn(column(["a"]), kind)
+        fit_encoding(column(["a"]), kind)
     assert said in str(caught.value)
 
 
 def test_an_order_nobody_gave_is_said():
-    (note,) = learn(column(["low", "high", "mid"]), "ordered").notes
+    (note,) = fit_encoding(column(["low", "high", "mid"]), "ordered").notes
     assert note.startswith("x: put in the order of the alphabet, high < low < mid. Another order:")
-    assert learn(column([1, 2, 3]), "ordered").notes == ()
+    assert fit_encoding(column([1, 2, 3]), "ordered").notes == ()
 
 
 # -- suspicious columns --------------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ def test_nearly_unique_columns_get_a_note():
         ' Leave it out: ignore=["visit_no"] (--ignore visit_no)'
     )
     for values in (list(range(30)), [float(i) for i in range(30)], [f"p{i}" for i in range(30)]):
-        assert learn(column(values, "visit_no")).notes == (note,)
-    assert learn(column([2**60 + i for i in range(30)])).notes
+        assert fit_encoding(column(values, "visit_no")).notes == (note,)
+    assert fit_encoding(column([2**60 + i for i in range(30)])).notes
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_nearly_unique_columns_get_a_note():
     ],
 )
 def test_columns_above_suspicion(values):
-    assert learn(column(values)).notes == ()
+    assert fit_encoding(column(values)).notes == ()
 
 
 # -- later columns -------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_datetimes_change_units_exactly():
 @pytest.mark.parametrize("encoding", [NUMBER, TOWN, DAY, BOOLEAN, WIDE])
 @pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pl.Series([None, None], dtype=pl.String)])
 def test_a_column_of_nothing_fits_anything(encoding, values):
-    found = apply(encoding, column(values), "new.csv")
+    found = encode_column(encoding, column(values), "new.csv")
     assert encode.is_missing(encoding, found).all()
     assert decode(encoding, found) == [None, None]
 
@@ -382,20 +382,20 @@ wide = st.integers(-(2**63), 2**63 - 1)
 
 @given(st.lists(wide, min_size=1, max_size=5), st.floats(allow_nan=False))
 def test_whole_numbers_stay_on_their_side_of_a_double(values, cut):
-    found = apply(NUMBER, column(values), "new.csv")
+    found = encode_column(NUMBER, column(values), "new.csv")
     assert [v <= cut for v in found.tolist()] == [v <= cut for v in values]
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=5), st.integers(-(2**63) + 1, 2**63 - 2))
 def test_doubles_stay_on_their_side_of_a_whole_number(values, cut):
-    found = apply(WIDE, column(values), "new.csv")
+    found = encode_column(WIDE, column(values), "new.csv")
     assert [v <= cut for v in found.tolist()] == [v <= cut for v in values]
 
 
 @given(st.lists(st.datetimes(), min_size=1, max_size=5), st.datetimes(), st.sampled_from(["D", "s", "ms", "us"]))
 def test_a_moment_counts_by_the_day_or_second_in_which_it_falls(values, cut, unit):
     whole = np.datetime64(cut, unit)
-    found = apply(Encoding("x", "datetime", unit=unit), column(values), "new.csv")
+    found = encode_column(Encoding("x", "datetime", unit=unit), column(values), "new.csv")
     assert [v <= int(whole.astype(np.int64)) for v in found.tolist()] == [
         np.datetime64(v, "us") < whole + np.timedelta64(1, unit) for v in values
     ]
@@ -417,10 +417,10 @@ def test_a_training_column_is_applied_as_it_was_learned(data):
     made = column(data.draw(st.lists(st.none() | cells, min_size=1, max_size=8)))
     kind = data.draw(st.sampled_from([None, "nominal", "any"]))
     try:
-        learned = learn(made, kind)
+        learned = fit_encoding(made, kind)
     except DataError:
         return
-    assert apply(learned.encoding, made, "same.csv").tobytes() == learned.values.tobytes()
+    assert encode_column(learned.encoding, made, "same.csv").tobytes() == learned.values.tobytes()
 
 
 # -- the way back, the target --------------------------------------------------------------------------------
@@ -452,7 +452,7 @@ def test_decode():
 )
 def test_classes(values, numeric, labels):
     made = column(values)
-    found = classes(made)
+    found = encode_classes(made)
     assert (found[0], found[2]) == (numeric, labels)
     assert [type(label) for label in found[2]] == [type(label) for label in labels]
     assert len(found[1]) == len(made)
@@ -460,19 +460,19 @@ def test_classes(values, numeric, labels):
 
 def test_a_target_with_unclear_cells_is_refused():
     with pytest.raises(DataError, match=r'target "y" is "NA" in row 2.*na_values=\["NA"\]'):
-        classes(column(["1", "NA"], "y"))
+        encode_classes(column(["1", "NA"], "y"))
     with pytest.raises(DataError, match='99 numbers and 1 cell that is not, "x" in row 100'):
-        classes(column([*map(str, range(99)), "x"], "y"))
+        encode_classes(column([*map(str, range(99)), "x"], "y"))
 
 
 def test_numbers():
-    assert encode.numbers(column(["1", "2.5"])).tolist() == [1.0, 2.5]
+    assert encode.encode_numbers(column(["1", "2.5"])).tolist() == [1.0, 2.5]
     with pytest.raises(DataError, match='column "w" cannot be read as numbers: row 2 holds "heavy"'):
-        encode.numbers(column(["1", "heavy"], "w"))
+        encode.encode_numbers(column(["1", "heavy"], "w"))
 
 
 def test_values_are_said_in_words():
-    assert DAY.say(19813) == "2024-03-31"
-    assert Encoding("x", "datetime", unit="s").say(1711843201) == "2024-03-31 00:00:01"
-    assert NUMBER.say(42.0) == "42"
-    assert TOWN.say("a\nb") == "a\\nb"
+    assert DAY.format(19813) == "2024-03-31"
+    assert Encoding("x", "datetime", unit="s").format(1711843201) == "2024-03-31 00:00:01"
+    assert NUMBER.format(42.0) == "42"
+    assert TOWN.format("a\nb") == "a\\nb"

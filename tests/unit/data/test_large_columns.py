@@ -14,7 +14,7 @@ import treewise as tw
 from treewise._lib.interruptible import MIN_ROWS_FOR_THREAD
 from treewise.data import encoding as encode
 from treewise.data import objects
-from treewise.data.encoding import distinct, is_quantity
+from treewise.data.encoding import is_continuous, unique_inverse
 from treewise.data.table import read
 from treewise.train.fixed_point import scale_weights
 
@@ -80,7 +80,7 @@ ARRAYS = st.lists(
 def test_distinct_is_numpys_unique(cells, dtype):
     with np.errstate(all="ignore"):
         values = np.array(cells, object).astype(np.float64).astype(dtype)
-    present, place = distinct(values)
+    present, place = unique_inverse(values)
     wanted, where = np.unique(values, return_inverse=True)
     assert present.dtype == wanted.dtype
     assert place.dtype == np.int64
@@ -92,9 +92,9 @@ def test_distinct_is_numpys_unique(cells, dtype):
 @given(st.lists(st.one_of(st.integers(-30, 30), st.floats(-5, 5)), min_size=1, max_size=60))
 def test_a_quantity_is_never_taken_for_classes_or_the_other_way_round(cells):
     column = read({"y": np.array(cells, float)})["y"]
-    _, _, labels = encode.classes(column)
+    _, _, labels = encode.encode_classes(column)
     classes = len(labels) <= 20 and all(float(v).is_integer() for v in labels)
-    assert not (is_quantity(column) and classes)
+    assert not (is_continuous(column) and classes)
     assert (tw.grow({"x": np.arange(len(cells)), "y": cells}, "y").task == "classification") == classes
 
 
@@ -125,14 +125,14 @@ def test_a_key_is_noted_among_many_rows_and_only_a_key(dtype):
 def test_a_column_of_almost_nothing_is_read():
     x = np.full(N, np.nan)
     x[-1] = 4.5
-    learned = encode.learn(read({"x": x})["x"])
+    learned = encode.fit_encoding(read({"x": x})["x"])
     assert (learned.encoding.kind, learned.values[-1]) == ("number", 4.5)
 
 
 def test_labels_that_do_not_occur_are_found_missing_behind_the_first_rows():
     values = pd.Categorical(["a"] * N + ["b"], categories=["a", "b", "c"])
     column = read({"x": values})["x"]
-    assert column.without_unused().labels == ("a", "b")
+    assert column.drop_unused_labels().labels == ("a", "b")
 
 
 def test_columns_are_converted_in_threads_and_say_what_is_wrong_in_order(monkeypatch):

@@ -106,7 +106,7 @@ def containers(table, folder):
 def outcome(table, name):
     """Everything that can be learned from a column, or the error it gives."""
     try:
-        learned = encode.learn(table[name])
+        learned = encode.fit_encoding(table[name])
     except DataError as error:
         return str(error)
     return learned.encoding, learned.values.dtype, learned.values.tobytes(), learned.notes
@@ -132,10 +132,10 @@ def test_permuting_rows_permutes_values(table, random):
     shuffled = plain.take(np.array(order))
     for name in plain.columns:
         try:
-            before = encode.learn(plain[name])
+            before = encode.fit_encoding(plain[name])
         except DataError:
             continue
-        after = encode.learn(shuffled[name])
+        after = encode.fit_encoding(shuffled[name])
         assert after.encoding == before.encoding
         assert after.values.tobytes() == before.values[order].tobytes()
         assert after.notes == before.notes
@@ -194,8 +194,8 @@ def test_unsigned_numbers_past_63_bits_stay_text_until_someone_asks():
         assert made.form == "text"
         assert made.labels == ("1", str(huge))
         with pytest.raises(DataError, match=r'column "x": 18446744073709551615 in row 1 is past.*nominal'):
-            encode.learn(made)
-        assert encode.learn(made, "nominal").encoding.levels == ("1", str(huge))
+            encode.fit_encoding(made)
+        assert encode.fit_encoding(made, "nominal").encoding.levels == ("1", str(huge))
     assert column(np.array([5], np.uint64)).form == "int"
 
 
@@ -222,7 +222,7 @@ def test_datetimes_take_the_coarsest_exact_unit(cells, unit, first):
     moments = np.array(cells, "datetime64[ns]")
     for data in (moments, pd.Series(moments), pl.Series(moments), cells):
         made = read({"x": data})["x"]
-        learned = encode.learn(made)
+        learned = encode.fit_encoding(made)
         assert learned.encoding.unit == unit
         assert learned.values[0] == first
 
@@ -243,7 +243,7 @@ def test_far_dates_and_zones():
 @pytest.mark.parametrize("unit", ["Y", "M", "W", "h", "m"])
 def test_numpy_units_that_are_not_ours(unit):
     moment = np.datetime64("2024-03-28", unit)
-    assert column(np.array([moment])).say(0) == str(moment.astype("datetime64[D]"))
+    assert column(np.array([moment])).format_cell(0) == str(moment.astype("datetime64[D]"))
 
 
 def test_times_finer_than_nanoseconds_are_refused():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise import _core
 from treewise.ensemble.adaboost_update import BITS, Distribution, WeightUpdate
 from treewise.ensemble.grow import same_problem
@@ -27,9 +27,9 @@ def rng_table(n=200, n_classes=2, seed=0):
 # -- property 23 ------------------------------------------------------------------------------------------------------
 
 
-@quick(2.0)
+@limit_examples(2.0)
 @given(
-    drawn(task="classification"),
+    random_tables(task="classification"),
     st.sampled_from([1, 2, None]),
     st.sampled_from([1.0, 1.0, 0.3, 2.0]),
     st.booleans(),
@@ -57,8 +57,8 @@ def test_every_round_of_every_table(table, depth, rate, resample):
     assert (len(boosted) < 6) <= bool(rounds.stopped)
 
 
-@quick()
-@given(drawn(task="classification"), st.booleans())
+@limit_examples()
+@given(random_tables(task="classification"), st.booleans())
 def test_fewer_rounds_are_the_first_of_more(table, resample):
     options = {**table.options, "max_depth": 1, "resample": resample}
     whole = tw.adaboost(table.data, "y", 5, **options)
@@ -72,8 +72,8 @@ def test_fewer_rounds_are_the_first_of_more(table, resample):
         assert fewer.extend(table.data, 5 - k, sample_weight=weights) == whole if k < 5 else fewer == whole
 
 
-@quick()
-@given(drawn(task="classification", weights=False), st.data())
+@limit_examples()
+@given(random_tables(task="classification", weights=False), st.data())
 def test_the_order_of_rows_does_not_matter(table, data):
     order = data.draw(st.permutations(range(len(table))))
     resample = data.draw(st.booleans())

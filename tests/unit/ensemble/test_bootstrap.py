@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise import DataError, ParameterError, _core
 from treewise._lib.rng import mix64
 from treewise.ensemble.bootstrap import BootstrapSamples, bag, columns_to_draw, draw, rows_to_draw
@@ -19,7 +19,7 @@ def numbers(n, columns=2, **options):
     return prepare({**data, "y": np.arange(n) % 2}, "y", **options)
 
 
-@quick()
+@limit_examples()
 @given(st.data())
 def test_the_core_draws_the_bags_of_the_readable_twin(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))

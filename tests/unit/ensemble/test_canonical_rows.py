@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise.ensemble.canonical_rows import bits, order_of, units_of
 from treewise.train.grow import prepare
 from treewise.train.resampling import part
@@ -33,7 +33,7 @@ def drawn_from(training_set):
     return [tuple(float(c[row]) for c in cells if len(c)) for row in units.row]
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(st.lists(st.tuples(CELLS, st.integers(0, 4)), min_size=4, max_size=12), st.randoms(), st.booleans())
 def test_weights_are_repetitions_in_any_order(rows, chance, weigh_classes):
     rows = [((0.5, "first", "a"), 1), ((0.5, "last", "b"), 1), *rows]

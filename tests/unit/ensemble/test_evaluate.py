@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.ensembles import of_trees
+from tests.support.ensembles import ensemble_of
 from treewise.ensemble import predict as voting
 from treewise.evaluate.evaluate_ensemble import root_shares, root_values
 from treewise.tree.history import Step
@@ -27,7 +27,7 @@ def trees(data, n=3, **options):
 @pytest.mark.parametrize("data", [CLASSES, TWO])
 def test_one_tree_is_judged_as_a_tree_is(data):
     tree = tw.grow(data, "y", max_depth=2)
-    alone, among = tree.evaluate(data), of_trees([tree]).evaluate(data)
+    alone, among = tree.evaluate(data), ensemble_of([tree]).evaluate(data)
     assert among.scores == alone.scores
     assert np.array_equal(among.pairs, alone.pairs)
     assert (among.labels, among.majority, among.effective) == (alone.labels, alone.majority, alone.effective)
@@ -37,14 +37,14 @@ def test_one_tree_is_judged_as_a_tree_is(data):
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 def test_one_tree_of_numbers_is_judged_as_a_tree_is(criterion):
     tree = tw.grow(NUMBERS, "y", max_depth=2, criterion=criterion)
-    alone, among = tree.evaluate(NUMBERS), of_trees([tree]).evaluate(NUMBERS)
+    alone, among = tree.evaluate(NUMBERS), ensemble_of([tree]).evaluate(NUMBERS)
     assert among.scores == pytest.approx(alone.scores, rel=1e-12)
     assert among.root == pytest.approx(alone.root, rel=1e-12)
 
 
 def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
     monkeypatch.setattr(voting, "BLOCK", 30)  # some rows at a time
-    made = of_trees(trees(CLASSES, max_depth=3))
+    made = ensemble_of(trees(CLASSES, max_depth=3))
     found = made.evaluate(CLASSES)
     shares = np.mean([tree.predict_proba(CLASSES) for tree in made], axis=0)
     truth = np.array([made.classes.index(label) for label in Y])
@@ -56,7 +56,7 @@ def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
 
 
 def test_numbers_are_judged_by_their_mean():
-    made = of_trees(trees(NUMBERS, max_depth=3))
+    made = ensemble_of(trees(NUMBERS, max_depth=3))
     off = np.mean([tree.predict(NUMBERS) for tree in made], axis=0) - NUMBERS["y"]
     found = made.evaluate(NUMBERS)
     assert found.rmse == pytest.approx(np.sqrt(np.mean(off**2)))
@@ -64,18 +64,18 @@ def test_numbers_are_judged_by_their_mean():
 
 
 def test_boosted_trees_are_judged_by_their_votes():
-    made = of_trees(trees(TWO, max_depth=1), method="adaboost").with_(votes=np.array([0.2, 1.0, 0.3]))
+    made = ensemble_of(trees(TWO, max_depth=1), method="adaboost").with_(votes=np.array([0.2, 1.0, 0.3]))
     assert made.evaluate(TWO).errors == np.sum(made[1].predict(TWO) != np.array(TWO["y"]))
 
 
 def test_what_would_be_said_without_a_test():
     grown = trees(CLASSES, max_depth=2)
     shares = np.mean([tree.probabilities(0) for tree in grown], axis=0)
-    assert root_shares(of_trees(grown)) == pytest.approx(shares)
-    assert root_shares(of_trees(grown, method="adaboost")) == pytest.approx(grown[0].probabilities(0))
+    assert root_shares(ensemble_of(grown)) == pytest.approx(shares)
+    assert root_shares(ensemble_of(grown, method="adaboost")) == pytest.approx(grown[0].probabilities(0))
     for criterion in ("squared_error", "absolute_error"):
         values = trees(NUMBERS, max_depth=2, criterion=criterion)
-        assert root_values(of_trees(values).members) == pytest.approx([tree.arrays.value[0] for tree in values])
+        assert root_values(ensemble_of(values).members) == pytest.approx([tree.arrays.value[0] for tree in values])
 
 
 def test_the_majority_is_the_table_s_not_that_of_a_draw():
@@ -102,7 +102,7 @@ def test_a_history_that_does_not_say_the_majority(place):
 
 
 def test_weights_costs_and_other_columns():
-    made = of_trees(trees(CLASSES, max_depth=2))
+    made = ensemble_of(trees(CLASSES, max_depth=2))
     wrong = made.predict(CLASSES) != Y
     weight = RNG.integers(0, 3, 80)
     assert made.evaluate(CLASSES, sample_weight=weight).errors == np.sum(weight[wrong])
@@ -117,11 +117,11 @@ def test_weights_costs_and_other_columns():
     with pytest.raises(
         tw.ParameterError, match=r"^cost=…: trees that predict numbers have no classes; leave it out\.$"
     ):
-        of_trees(trees(NUMBERS, 1)).evaluate(NUMBERS, cost={"a": {"b": 5}})
+        ensemble_of(trees(NUMBERS, 1)).evaluate(NUMBERS, cost={"a": {"b": 5}})
 
 
 def test_the_words_speak_of_trees():
-    made = of_trees(trees(CLASSES, max_depth=2))
+    made = ensemble_of(trees(CLASSES, max_depth=2))
     said = str(made.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
     assert "where the trees were grown" in said
     assert 'unknown    "new" in 1 row: not a class of the trees, so wrong' in said
@@ -135,7 +135,7 @@ def test_the_table_it_was_grown_on_is_known_again():
     assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
     assert not made.evaluate(ROWS, Y[::-1]).seen
     assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").seen
-    assert not of_trees(trees(CLASSES)).evaluate(CLASSES).seen
+    assert not ensemble_of(trees(CLASSES)).evaluate(CLASSES).seen
 
 
 @pytest.mark.parametrize("weight", [None, np.arange(80) % 3])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.displayables import forms
-from tests.support.ensembles import of_trees
+from tests.support.displayables import renderings
+from tests.support.ensembles import ensemble_of
 from tests.support.output_checks import CHECKS
-from tests.unit.explain.test_shap import by_subsets, decoded, odd_rows, some_table
+from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows
 from treewise.cli.ensemble_predictor import EnsemblePredictor
 from treewise.data.table import read
 from treewise.ensemble import Ensemble
@@ -28,7 +28,7 @@ def bagged(table, target, trees=5, method="forest", seed=0, votes=None, **option
     """Trees on rows drawn with replacement, which differ; of boosting with votes that differ too."""
     rng, n = np.random.default_rng(seed), len(read(table))
     drawn = [np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(trees)]
-    made = of_trees([tw.grow(table, target, sample_weight=weight, **options) for weight in drawn], method)
+    made = ensemble_of([tw.grow(table, target, sample_weight=weight, **options) for weight in drawn], method)
     if method == "adaboost":
         made = made.with_(votes=rng.random(trees) + 0.1)
     return made if votes is None else made.with_(votes=np.array(votes))
@@ -53,7 +53,7 @@ def answers_of(ensemble, rows):
 
 
 def ensembles():
-    table = some_table(3)
+    table = mixed_table(3)
     for i, options in enumerate(OPTIONS):
         yield bagged(table, "y", method="adaboost" if i % 2 else "forest", ignore=["score"], **options), table
     yield bagged(table, "score", ignore=["y"], max_depth=4), table
@@ -69,13 +69,13 @@ each_ensemble = pytest.mark.parametrize(("ensemble", "table"), ENSEMBLES, ids=ID
 
 @each_ensemble
 def test_shapley_values_are_those_of_the_definition(ensemble, table):
-    rows = {name: cells[:4] for name, cells in odd_rows(table, 1).items()}
+    rows = {name: cells[:4] for name, cells in unusual_rows(table, 1).items()}
     found = ensemble.shap(rows)
     values = found.values if ensemble.classes else found.values[..., None]
     say = ensemble.votes / ensemble.votes.sum()
     for r in range(4):
         expected = sum(
-            share * by_subsets(tree, spread_of(ensemble, tree), decoded(tree, rows)[r])
+            share * shapley_by_enumeration(tree, spread_of(ensemble, tree), decoded_rows(tree, rows)[r])
             for share, tree in zip(say, ensemble, strict=True)
         )
         np.testing.assert_allclose(values[r], expected, atol=1e-12)
@@ -83,7 +83,7 @@ def test_shapley_values_are_those_of_the_definition(ensemble, table):
 
 @each_ensemble
 def test_shapley_values_add_up_to_the_answer(ensemble, table):
-    rows = odd_rows(table, 2)
+    rows = unusual_rows(table, 2)
     found = ensemble.shap(rows)
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), says(ensemble, rows), atol=1e-9)
     one = ensemble.shap({name: cells[0] for name, cells in rows.items()})
@@ -93,7 +93,7 @@ def test_shapley_values_add_up_to_the_answer(ensemble, table):
 
 @each_ensemble
 def test_they_speak_of_what_the_ensemble_predicts(ensemble, table):
-    rows = odd_rows(table, 7)
+    rows = unusual_rows(table, 7)
     found, answers = ensemble.shap(rows), ensemble.predict(rows)
     chances = ensemble.predict_proba(rows) if ensemble.classes else answers
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), chances, atol=1e-9)
@@ -107,7 +107,7 @@ def test_they_speak_of_what_the_ensemble_predicts(ensemble, table):
 def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there():
     ensemble, table = ENSEMBLES[0]
     told = []
-    ensemble.shap(odd_rows(table, 1), progress=told.append)
+    ensemble.shap(unusual_rows(table, 1), progress=told.append)
     assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
     with pytest.raises(tw.ColumnError, match='the row has no column "c", which a tree asks for'):
         ensemble.shap({"x": 1, "z": 0.5, "b": True})
@@ -118,7 +118,7 @@ def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there(
 
 @each_ensemble
 def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
-    rows = odd_rows(table, 4)
+    rows = unusual_rows(table, 4)
     found = ensemble.agreement(rows)
     said = np.array([tree.predict(rows) for tree in ensemble])
     answers = answers_of(ensemble, rows)
@@ -143,7 +143,7 @@ def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
 
 def test_trees_that_are_all_the_same_are_of_one_mind():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    found = of_trees([tree] * 7).agreement("penguins")
+    found = ensemble_of([tree] * 7).agreement("penguins")
     assert found.unanimous == len(found) == 344
     assert set(found.share) == {1.0}
     assert [row.row for row in found[:3]] == [1, 2, 3]
@@ -169,9 +169,9 @@ def test_importances_are_the_mean_of_the_trees(ensemble, table):
 
 
 def test_importances_of_trees_that_ask_nothing():
-    alone = of_trees([tw.grow("penguins", max_depth=0)] * 2).importances()
+    alone = ensemble_of([tw.grow("penguins", max_depth=0)] * 2).importances()
     assert {c.importance for c in alone.columns} == {0.0}
-    some = of_trees([tw.grow("penguins", max_depth=0), tw.grow("penguins", max_depth=1)]).importances()
+    some = ensemble_of([tw.grow("penguins", max_depth=0), tw.grow("penguins", max_depth=1)]).importances()
     assert some["flipper_length_mm"].importance == 1.0
 
 
@@ -212,7 +212,7 @@ def test_log_loss_of_many_trees_is_finite_where_some_tree_gives_a_chance():
     chance = [row[forest.classes.index(label)] for row, label in zip(says(forest, "penguins"), truth, strict=True)]
     assert found.baseline == pytest.approx(-np.mean(np.log(chance)))
     with pytest.raises(tw.DataError, match="log_loss is infinite: no tree gives a chance to a class that came up"):
-        of_trees([tw.grow("penguins")]).importances("penguins", measure="log_loss", repeats=2)
+        ensemble_of([tw.grow("penguins")]).importances("penguins", measure="log_loss", repeats=2)
 
 
 def test_rows_the_trees_were_grown_on_are_noticed():
@@ -229,9 +229,9 @@ def test_importances_refuse_what_does_not_fit():
     ):
         forest.importances(repeats=3)
     with pytest.raises(tw.ParameterError, match="measure='rmse': must be one of error, log_loss"):
-        forest.importances(some_table(3), measure="rmse")
+        forest.importances(mixed_table(3), measure="rmse")
     with pytest.raises(tw.ParameterError, match="repeats=0: must be a whole number"):
-        forest.importances(some_table(3), repeats=0)
+        forest.importances(mixed_table(3), repeats=0)
 
 
 # -- stages -----------------------------------------------------------------------------------------------------------
@@ -256,21 +256,21 @@ def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
 
 
 def boosted():
-    return tw.adaboost(some_table(3), "y", ignore=["score"], n_estimators=5)
+    return tw.adaboost(mixed_table(3), "y", ignore=["score"], n_estimators=5)
 
 
 def test_stages_on_other_rows_with_the_bound_of_boosting():
     ensemble, told = boosted(), []
     assert ensemble.method == "adaboost"
-    found = ensemble.stages(some_table(3), test=some_table(8), progress=told.append)
-    assert found[-1].test == ensemble.stages(some_table(8))[-1].training
+    found = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=told.append)
+    assert found[-1].test == ensemble.stages(mixed_table(8))[-1].training
     assert found.best.test == min(stage.test for stage in found)
     assert [stage.bound for stage in found] == [r.bound for r in ensemble.rounds]
     assert "Least on the test rows after" in str(found)
     assert "at most %" in str(found)
     assert told == [pytest.approx(0.1 * i) for i in range(1, 11)]
     with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
-        ensemble.stages(some_table(3), sample_weight=[-1.0] * 60)
+        ensemble.stages(mixed_table(3), sample_weight=[-1.0] * 60)
     with pytest.raises(tw.ColumnError, match='no column "y"'):
         ensemble.stages({"x": [1.0]})
 
@@ -289,7 +289,7 @@ def test_stages_of_boosting_are_its_rounds():
 
 
 def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
-    ensemble, own, other = boosted(), some_table(3), some_table(8)
+    ensemble, own, other = boosted(), mixed_table(3), mixed_table(8)
     bounds = [r.bound for r in ensemble.rounds]
     assert [s.bound for s in ensemble.stages(own)] == bounds
     assert [s.bound for s in ensemble.first(3).stages(own)] == bounds[:3]
@@ -326,7 +326,7 @@ def test_an_out_of_bag_error_of_no_rows_is_none():
 
 
 def test_stages_are_drawn(tmp_path):
-    found = boosted().stages(some_table(3), test=some_table(8))
+    found = boosted().stages(mixed_table(3), test=mixed_table(8))
     ax = found.draw(path=tmp_path / "stages.png")
     assert (tmp_path / "stages.png").read_bytes().startswith(b"\x89PNG")
     lines = [line.get_ydata() for line in ax.lines]
@@ -336,9 +336,9 @@ def test_stages_are_drawn(tmp_path):
     assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * found.best.test, found.best.trees)
     assert ax.get_legend().get_texts()[1].get_text() == "test: the table, 60 rows"
     with pytest.raises(tw.ParameterError, match=r"a picture ends in \.png, \.svg or \.pdf"):
-        boosted().draw_stages(some_table(3), path=tmp_path / "stages.gif")
-    assert ENSEMBLES[4][0].draw_stages(some_table(3)).get_ylabel() == "RMSE"
-    one = of_trees([tw.grow("penguins", max_depth=1)]).draw_stages("penguins")
+        boosted().draw_stages(mixed_table(3), path=tmp_path / "stages.gif")
+    assert ENSEMBLES[4][0].draw_stages(mixed_table(3)).get_ylabel() == "RMSE"
+    one = ensemble_of([tw.grow("penguins", max_depth=1)]).draw_stages("penguins")
     assert len(one.lines) == 2
 
 
@@ -347,7 +347,7 @@ def test_stages_are_drawn(tmp_path):
 
 @each_ensemble
 def test_answers_are_said_without_working_out_their_reasons(ensemble, table, monkeypatch):
-    rows = read(odd_rows(table, 5))
+    rows = read(unusual_rows(table, 5))
     explained = [ensemble.explain(rows.take(np.array([i]))).sentences[0] for i in range(len(rows))]
     monkeypatch.setattr("treewise.explain.ensemble.explanation.shap", None)
     monkeypatch.setattr(Ensemble, "explain", None)
@@ -355,7 +355,7 @@ def test_answers_are_said_without_working_out_their_reasons(ensemble, table, mon
 
 
 def test_an_answer_in_words():
-    forest = of_trees([tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3, 4)])
+    forest = ensemble_of([tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3, 4)])
     row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
     found = forest.explain(row)
     assert found.sentences == (
@@ -375,7 +375,7 @@ def test_an_answer_in_words():
 
 def test_a_number_in_words():
     ensemble, table = ENSEMBLES[4]
-    row = {name: cells[0] for name, cells in odd_rows(table, 5).items()}
+    row = {name: cells[0] for name, cells in unusual_rows(table, 5).items()}
     found = ensemble.explain(row)
     assert found.answer == pytest.approx(says(ensemble, read([row]))[0])
     assert found.base + sum(r.adds for r in found.reasons) == pytest.approx(found.answer)
@@ -385,7 +385,7 @@ def test_a_number_in_words():
 
 def test_explain_is_for_one_row():
     with pytest.raises(tw.DataError, match=r"explain is for one row, and penguins has 344\. Take one of them"):
-        of_trees([tw.grow("penguins", max_depth=1)]).explain("penguins")
+        ensemble_of([tw.grow("penguins", max_depth=1)]).explain("penguins")
 
 
 # -- shown ------------------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def test_explain_is_for_one_row():
 
 @each_ensemble
 def test_forms(ensemble, table):
-    rows = odd_rows(table, 6)
+    rows = unusual_rows(table, 6)
     one = {name: cells[1] for name, cells in rows.items()}
     for found in (
         ensemble.agreement(rows),
@@ -402,7 +402,7 @@ def test_forms(ensemble, table):
         ensemble.stages(table),
         ensemble.explain(one),
     ):
-        for form, text in forms(found):
+        for form, text in renderings(found):
             CHECKS[form](text)
     assert len(ensemble.agreement(rows).to_frame()) == 12
     assert len(ensemble.stages(table).to_frame()) == 5

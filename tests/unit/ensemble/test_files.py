@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.ensembles import of_trees
-from tests.support.random_tables import drawn, quick
+from tests.support.ensembles import ensemble_of
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.ensemble import OutOfBag, PackedTrees
 from treewise.formats.model_file import model_file
 from treewise.formats.model_file.ensemble_file import dumps
@@ -34,7 +34,7 @@ def beasts(target: str, **options):
     weights = (None, [1, 2, 0, 1, 3, 1, 1, 2, 1, 1, 1, 1], np.linspace(0.1, 1, 12))
     trees = [tw.grow(BEASTS, target, ignore=ignore, sample_weight=w, max_depth=d, **options)
              for w, d in zip(weights, (None, 2, 0), strict=True)]  # fmt: skip
-    return of_trees(trees)
+    return ensemble_of(trees)
 
 
 LEVELS = {"skin": {"fur", "feather", "scale", "shell", "velvet"}}
@@ -52,8 +52,8 @@ ENSEMBLES = {
     "boosted": lambda: tw.adaboost(BEASTS, "sort", 5, ignore=["mass"], learning_rate=0.5),
     "a forest": lambda: tw.forest(BEASTS, "sort", 5, ignore=["mass"], oob_score=True),
     "out of bag": lambda: beasts("sort").with_(oob=OutOfBag(0.75, 11, 12), notes=("naïve ☃",)),
-    "no columns": lambda: of_trees([tw.grow({"y": ["a", "a", "b"]}, "y")] * 2),
-    "one leaf": lambda: of_trees([tw.grow({"x": [1, 2], "y": ["a", "a"]}, "y")]),
+    "no columns": lambda: ensemble_of([tw.grow({"y": ["a", "a", "b"]}, "y")] * 2),
+    "one leaf": lambda: ensemble_of([tw.grow({"x": [1, 2], "y": ["a", "a"]}, "y")]),
 }
 
 
@@ -76,20 +76,20 @@ def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
     assert loads(dumps(again, not compact)) == made
 
 
-@given(st.lists(drawn(task="classification", missing=False), min_size=1, max_size=3))
-@quick(0.5)
+@given(st.lists(random_tables(task="classification", missing=False), min_size=1, max_size=3))
+@limit_examples(0.5)
 def test_any_trees_survive(tables):
     """Trees of one table each, saved as ensembles of one."""
     for table in tables:
-        made = of_trees([table.grow()] * 2)
+        made = ensemble_of([table.grow()] * 2)
         for compact in (False, True):
             assert loads(dumps(made, compact)) == made
 
 
-@given(drawn(task="regression"))
-@quick(0.5)
+@given(random_tables(task="regression"))
+@limit_examples(0.5)
 def test_any_trees_of_numbers_survive(table):
-    made = of_trees([table.grow()])
+    made = ensemble_of([table.grow()])
     assert loads(dumps(made)) == made
 
 
@@ -123,7 +123,7 @@ def large():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(20_000, 10)).astype(np.float32)
     y = (x[:, 0] + x[:, 1] * x[:, 2] + rng.normal(size=20_000) > 0).astype(int)
-    return of_trees([tw.grow(x, y, sample_weight=rng.poisson(1.0, 20_000)) for _ in range(3)])
+    return ensemble_of([tw.grow(x, y, sample_weight=rng.poisson(1.0, 20_000)) for _ in range(3)])
 
 
 def test_a_file_is_small():
@@ -147,7 +147,7 @@ def test_a_file_is_small():
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(change, words, tmp_path):
-    made = of_trees([tw.grow("xor")])
+    made = ensemble_of([tw.grow("xor")])
     broken = made.with_(members=replace(made.members, **change))
     with pytest.raises(tw.ModelFormatError) as caught:
         broken.save(tmp_path / "m.json")
@@ -166,7 +166,7 @@ def test_many_trees_have_no_costs():
 
 
 def test_votes_and_decreases_go_with_the_trees():
-    made = of_trees([tw.grow("xor")] * 2)
+    made = ensemble_of([tw.grow("xor")] * 2)
     for change, words in (
         ({"votes": np.ones(3)}, "votes and decreases must have an entry for each tree"),
         ({"decreases": np.ones((2, 3))}, "votes and decreases must have an entry for each tree"),

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.oracles.readable import build, facts, facts_of
-from tests.support.random_tables import drawn, quick
-from tests.unit.ensemble.test_packed_trees import assert_same
+from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
+from tests.support.ensembles import assert_same_arrays
+from tests.support.random_tables import limit_examples, random_tables
 from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bootstrap import problem_of
@@ -49,8 +49,8 @@ def taken_away(arrays, n):
     return gone
 
 
-@quick()
-@given(drawn(), WAYS, st.integers(0, 2**64 - 1), st.sampled_from(["first", "random"]))
+@limit_examples()
+@given(random_tables(), WAYS, st.integers(0, 2**64 - 1), st.sampled_from(["first", "random"]))
 def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
     how, chance = way
     training_set = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
@@ -59,30 +59,30 @@ def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
     grown = grow_ensemble(training_set, recipe, n_jobs=2)
     for t, tree in enumerate(grown):
         arrays, _ = alone(bags, t)
-        assert_same(arrays, tree.arrays)
+        assert_same_arrays(arrays, tree.arrays)
         np.testing.assert_allclose(
             grown.decreases[t], taken_away(arrays, len(training_set.columns)), rtol=1e-12, atol=0
         )
 
 
-@quick(0.6)
-@given(drawn(), WAYS)
+@limit_examples(0.6)
+@given(random_tables(), WAYS)
 def test_the_readable_search_grows_the_same_members(table, way):
     how, chance = way
     training_set = prepare(table.data, "y", **table.options, **chance)
     recipe = BaggingParams("bagging", 2, **how)
     for t, tree in enumerate(grow_ensemble(training_set, recipe)):
         own = problem_of(recipe.bags(training_set), t)
-        assert leaves_of(facts(own, build(own))) == leaves_of(facts_of(tree))
-        assert [f[:3] for f in facts(own, build(own))] == [f[:3] for f in facts_of(tree)]
+        assert leaves_of(reference_facts(own, grow_reference(own))) == leaves_of(tree_facts(tree))
+        assert [f[:3] for f in reference_facts(own, grow_reference(own))] == [f[:3] for f in tree_facts(tree)]
 
 
 def leaves_of(found):
     return [f for f in found if f[0] is None]
 
 
-@quick(0.6)
-@given(drawn(), WAYS, st.integers(1, 4), st.integers(1, 3))
+@limit_examples(0.6)
+@given(random_tables(), WAYS, st.integers(1, 4), st.integers(1, 3))
 def test_k_trees_are_the_first_k_of_more(table, way, k, more):
     how, chance = way
     training_set = prepare(table.data, "y", **table.options, **chance)
@@ -112,8 +112,8 @@ def test_the_same_trees_for_any_number_of_threads(grow, how, target):
     assert alone[0] == alone[1] == one.first(1)
 
 
-@quick(0.6)
-@given(drawn(), CHANCE, st.integers(0, 3), st.randoms(use_true_random=False))
+@limit_examples(0.6)
+@given(random_tables(), CHANCE, st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(table, chance, seed, random):
     order = list(range(len(table)))
     random.shuffle(order)
@@ -128,7 +128,7 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
     limits = {"min_samples_leaf": 0.02, "min_weight_fraction_leaf": 0.01, "drop_missing_target": True}
     tree = tw.grow("penguins", target, **limits)
     for member in bagging("penguins", target, 3, bootstrap=False, **limits):
-        assert_same(tree.arrays, member.arrays)
+        assert_same_arrays(tree.arrays, member.arrays)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_weights_of_rows_and_classes_go_into_every_bag(weights):
     recipe = BaggingParams("forest", 3)
     grown = grow_ensemble(training_set, recipe)
     for t in range(3):
-        assert_same(alone(recipe.bags(training_set), t)[0], grown[t].arrays)
+        assert_same_arrays(alone(recipe.bags(training_set), t)[0], grown[t].arrays)
     again = {name: weights[name] for name in weights if name == "sample_weight"}
     assert extend(grown, "penguins", 1, **again).first(3) == grown
 
@@ -156,7 +156,7 @@ def test_limits_that_are_shares_are_shares_of_the_bag():
     recipe = BaggingParams("bagging", 5, max_samples=0.5)
     for t, tree in enumerate(grow_ensemble(training_set, recipe)):
         arrays, own = alone(recipe.bags(training_set), t)
-        assert_same(arrays, tree.arrays)
+        assert_same_arrays(arrays, tree.arrays)
         leaves = arrays.kind == LEAF
         assert arrays.rows[leaves].min() >= 0.1 * len(own)
         assert arrays.weight[leaves].min() >= 0.2 * 172

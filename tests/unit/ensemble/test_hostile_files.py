@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_hostile_files import ROWS, refused
-from tests.support.ensembles import of_trees
-from tests.support.hostile_files import check_answers, check_slowly, mutants, rendered, sealed, taken_apart
+from tests.support.ensembles import ensemble_of
+from tests.support.hostile_files import (
+    ROWS,
+    assert_load_refused,
+    check_answers,
+    check_slowly,
+    mutants,
+    rendered,
+    sealed,
+    taken_apart,
+)
 from treewise.ensemble import Ensemble, OutOfBag
 from treewise.formats.model_file import model_file
 from treewise.formats.model_file.ensemble_file import dumps
@@ -29,31 +37,33 @@ def small():
     options = {"categorical": "multiway", "kinds": LEVELS}
     trees = [tw.grow(ROWS, "y", **options), tw.grow(ROWS, "y", max_depth=0, **options)]
     trees.append(tw.grow(ROWS, "y", sample_weight=[0.5, 2, 1, 1, 1, 0.25, 1], **options))
-    return of_trees(trees, oob=OutOfBag(0.5, 5, 7))
+    return ensemble_of(trees, oob=OutOfBag(0.5, 5, 7))
 
 
 def subsets():
-    return of_trees([tw.grow(ROWS, "y"), tw.grow(ROWS, "y", max_depth=1)])
+    return ensemble_of([tw.grow(ROWS, "y"), tw.grow(ROWS, "y", max_depth=1)])
 
 
 def regression():
     data = {"t": np.array(["2020-01-01", "NaT", "2021-01-01", "2022-01-01"], "M8[D]"), "i": [2**60, 2**61, None, 5]}
     options = {"target": "y", "task": "regression"}
     table = {**data, "y": [0.1, 0.2, 5.5, 7.5]}
-    return of_trees([tw.grow(table, **options), tw.grow(table, max_depth=1, **options)])
+    return ensemble_of([tw.grow(table, **options), tw.grow(table, max_depth=1, **options)])
 
 
 def medians():
     table = {"x": [1, 2, 3, None, 5], "c": list("abcab"), "y": [0.5, 0.25, 7.0, 8.0, 7.0]}
-    return of_trees([tw.grow(table, "y", task="regression", criterion="absolute_error", max_depth=d) for d in (1, 3)])
+    return ensemble_of(
+        [tw.grow(table, "y", task="regression", criterion="absolute_error", max_depth=d) for d in (1, 3)]
+    )
 
 
 def xor():
-    return of_trees([tw.grow("xor")])
+    return ensemble_of([tw.grow("xor")])
 
 
 def one_leaf():
-    return of_trees([tw.grow("xor", max_depth=0)])
+    return ensemble_of([tw.grow("xor", max_depth=0)])
 
 
 def boosted():
@@ -67,15 +77,15 @@ MODELS = {"small": small, "boosted": boosted, "regression": regression, "medians
 def test_every_truncation_is_refused(compact):
     content = dumps(small(), compact).encode()
     for length in range(len(content)):
-        refused(content[:length])
+        assert_load_refused(content[:length])
 
 
 def test_every_flipped_bit_is_refused():
-    content = bytearray(dumps(of_trees([tw.grow("xor")])).encode())
+    content = bytearray(dumps(ensemble_of([tw.grow("xor")])).encode())
     for at in range(len(content)):
         for bit in range(8):
             content[at] ^= 1 << bit
-            refused(bytes(content))
+            assert_load_refused(bytes(content))
             content[at] ^= 1 << bit
 
 
@@ -187,7 +197,7 @@ CRAFTED = {
 @pytest.mark.parametrize("name", CRAFTED)
 def test_crafted_files_are_refused_with_what_is_wrong(name):
     content, words = CRAFTED[name]
-    refused(content, words)
+    assert_load_refused(content, words)
 
 
 def test_a_test_that_no_row_reaches():
@@ -196,7 +206,7 @@ def test_a_test_that_no_row_reaches():
     nodes = parts["nodes"]
     nodes["stop"][:2], nodes["rows"][:2], nodes["n_counts"][:2] = [1, 1], [0, 0], [0, 0]
     del nodes["count_class"][:2], nodes["count_weight"][:2]
-    refused(sealed(rendered(parts)), "nodes.kind[1] is 1: no row reaches this test")
+    assert_load_refused(sealed(rendered(parts)), "nodes.kind[1] is 1: no row reaches this test")
 
 
 def test_a_declared_size_allocates_nothing():
@@ -205,11 +215,11 @@ def test_a_declared_size_allocates_nothing():
         for count in (10**18, 2**63 - 1, 10**12):
             content = sealed(rendered({**parts, "nodes": {**parts["nodes"], field: count}}))
             tracemalloc.start()
-            refused(content, words)
+            assert_load_refused(content, words)
             assert tracemalloc.get_traced_memory()[1] < 1 << 20
             tracemalloc.stop()
     many = np.array(parts["nodes"]["count"] * [2**31 - 1]).tolist()
-    refused(with_nodes(n_counts=many[: len(NODES["n_counts"])]), "nodes.count_class has")
+    assert_load_refused(with_nodes(n_counts=many[: len(NODES["n_counts"])]), "nodes.count_class has")
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.ensembles import of_trees
-from tests.unit.ensemble.test_packed_trees import assert_same
+from tests.support.ensembles import assert_same_arrays, ensemble_of
 from treewise.ensemble import OutOfBag
 from treewise.tree.history import Step
 
 
 def test_members_are_trees():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
-    made = of_trees(trees)
+    made = ensemble_of(trees)
     assert len(made) == len(made.trees) == 3
     for t, tree in enumerate(trees):
-        assert_same(tree.arrays, made[t].arrays)
+        assert_same_arrays(tree.arrays, made[t].arrays)
         assert made[t].predict("penguins").tolist() == tree.predict("penguins").tolist()
         assert (made[t].classes, made[t].columns) == (made.classes, made.columns) == (tree.classes, tree.columns)
         assert made[t].history == (*made.history, {"did": "member", "options": {"tree": t}})
@@ -26,9 +25,9 @@ def test_members_are_trees():
 
 def test_the_first_trees_are_an_ensemble():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2, 3)]
-    made = of_trees(trees, oob=OutOfBag(0.5, 3, 4))
-    assert made.first(2) == of_trees(trees[:2])
-    assert made.first(2).members.same_as(of_trees(trees[:2]).members)
+    made = ensemble_of(trees, oob=OutOfBag(0.5, 3, 4))
+    assert made.first(2) == ensemble_of(trees[:2])
+    assert made.first(2).members.same_as(ensemble_of(trees[:2]).members)
     assert made.first(2).oob is None
     assert made.first(3) is made
     for wrong in (0, 4, -1, 1.5, "2", None):
@@ -38,11 +37,11 @@ def test_the_first_trees_are_an_ensemble():
 
 def test_equal_is_equal_in_what_it_says():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2)]
-    made = of_trees(trees)
-    assert made == of_trees(trees, notes=("a note",))
-    assert hash(made) == hash(of_trees(trees, notes=("a note",)))
-    assert made != of_trees(trees[::-1])
-    assert made != of_trees(trees, method="bagging")
+    made = ensemble_of(trees)
+    assert made == ensemble_of(trees, notes=("a note",))
+    assert hash(made) == hash(ensemble_of(trees, notes=("a note",)))
+    assert made != ensemble_of(trees[::-1])
+    assert made != ensemble_of(trees, method="bagging")
     assert made != made.with_(votes=np.array([1.0, 2.0]))
     assert made != trees[0]
     assert made.__eq__(3) is NotImplemented
@@ -57,7 +56,7 @@ def test_a_value_is_not_written_to(make):
 
 
 def test_no_such_tree():
-    made = of_trees([tw.grow("xor"), tw.grow("xor")])
+    made = ensemble_of([tw.grow("xor"), tw.grow("xor")])
     with pytest.raises(IndexError, match=r"^no tree 2: there are trees 0 to 1$"):
         made[2]
     with pytest.raises(IndexError, match=r"^no tree -3: there are trees 0 to 1$"):
@@ -67,20 +66,20 @@ def test_no_such_tree():
 
 
 def test_repr():
-    assert repr(of_trees([tw.grow("penguins", max_depth=1)] * 2)) == (
+    assert repr(ensemble_of([tw.grow("penguins", max_depth=1)] * 2)) == (
         "<Ensemble forest of 2 trees · species: Adelie, Chinstrap, Gentoo · 4 leaves>"
     )
     numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
-    assert repr(of_trees([numbers])) == "<Ensemble forest of 1 tree · body_mass_g: a number · 1 leaf>"
+    assert repr(ensemble_of([numbers])) == "<Ensemble forest of 1 tree · body_mass_g: a number · 1 leaf>"
     many = tw.grow({"x": list(range(6)), "y": list("abcdef")}, "y", max_depth=0)
-    assert "y: a, b, c, d, … 6 classes" in repr(of_trees([many]))
+    assert "y: a, b, c, d, … 6 classes" in repr(ensemble_of([many]))
 
 
 # -- in a few lines ---------------------------------------------------------------------------------------------------
 
 
 def test_summary_in_words():
-    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 2, 3)], oob=OutOfBag(0.9375, 340, 344))
+    made = ensemble_of([tw.grow("penguins", max_depth=d) for d in (1, 2, 3)], oob=OutOfBag(0.9375, 340, 344))
     step = {**made.history[0], "ensemble": {"method": "forest", "n_estimators": 3, "table": "ab12"}}
     lines = str(made.with_(history=(Step(step),))).splitlines()
     assert lines[0] == "trees   forest of 3 trees · target species: Adelie, Chinstrap, Gentoo"
@@ -92,14 +91,14 @@ def test_summary_in_words():
 
 
 def test_summary_as_data():
-    made = of_trees([tw.grow("penguins", max_depth=d) for d in (1, 3)])
+    made = ensemble_of([tw.grow("penguins", max_depth=d) for d in (1, 3)])
     found = made.summary().to_dict()
     assert found["leaves"] == {"least": 2, "median": 4.5, "most": 7}
     assert found["depth"] == {"least": 1, "median": 2.0, "most": 3}
     assert found["oob"] is None
     assert sum(found["importances"].values()) == pytest.approx(1.0)
     one = {"flipper_length_mm": 1.0}
-    taken = of_trees([made[1]]).summary().columns
+    taken = ensemble_of([made[1]]).summary().columns
     shares = {name: (one.get(name, 0.0) + taken.get(name, 0.0)) / 2 for name in taken}
     assert found["importances"] == pytest.approx(shares)
     assert list(found["importances"].values()) == sorted(found["importances"].values(), reverse=True)
@@ -107,17 +106,17 @@ def test_summary_as_data():
 
 def test_summary_of_numbers_and_of_nothing():
     numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
-    said = str(of_trees([numbers], oob=OutOfBag(0.25, 10, 342)))
+    said = str(ensemble_of([numbers], oob=OutOfBag(0.25, 10, 342)))
     assert "unseen  R² 0.25 on 10 of 342 rows" in said
     assert "asks    no column: it always predicts the same" in said
-    nothing = of_trees([numbers], oob=OutOfBag(float("nan"), 0, 342)).summary()
+    nothing = ensemble_of([numbers], oob=OutOfBag(float("nan"), 0, 342)).summary()
     assert "unseen  nothing is known on 0 of 342 rows" in str(nothing)
     assert nothing.to_dict()["oob"] == {"score": None, "rows": 0, "of": 342}
 
 
 def test_depths_of_all_trees_at_once():
     trees = [tw.grow("penguins", max_depth=d) for d in (0, 3, 1, None)]
-    assert of_trees(trees).members.depths.tolist() == [tree.depth for tree in trees]
+    assert ensemble_of(trees).members.depths.tolist() == [tree.depth for tree in trees]
 
 
 def test_what_only_a_tree_can_do_is_said(capsys):

@@ -9,53 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.random_tables import drawn, quick
+from tests.support.ensembles import assert_same_arrays
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.ensemble import PackedTrees
 from treewise.ensemble.unpack import ends_of, heights, shape_of
-from treewise.tree.arrays import LEAF, STOPS, Arrays
-
-ROUNDED = {"impurity", "gain"}  # of numbers, and of classes whose weights are no whole numbers
-ROUNDED_MEANS = {"value", "spread"}  # of inner nodes of numbers
-
-
-def assert_same(a: Arrays, b: Arrays, whole: bool = True) -> None:
-    """Compare a grown tree with its packed and opened self: exactly, but for what is derived in doubles."""
-    if len(a.label) and whole:
-        assert a.same_as(b)
-    for f in fields(Arrays):
-        mine, theirs = getattr(a, f.name), getattr(b, f.name)
-        assert mine.dtype == theirs.dtype, f.name
-        if f.name in ROUNDED | ROUNDED_MEANS:
-            parts = a.impurity if f.name == "gain" else mine  # a gain is a difference of impurities
-            scale = np.abs(parts[np.isfinite(parts)]).max(initial=0.0)
-            np.testing.assert_allclose(theirs, mine, rtol=1e-12, atol=1e-14 * max(scale, 1e-300), err_msg=f.name)
-        else:
-            np.testing.assert_array_equal(theirs, mine, err_msg=f.name)
-    if len(a.value):
-        leaf = a.kind == LEAF
-        np.testing.assert_array_equal(a.value[leaf], b.value[leaf])
-        np.testing.assert_array_equal(a.spread[leaf], b.spread[leaf])
+from treewise.tree.arrays import STOPS, Arrays
 
 
 def packed_and_opened(tree: tw.Tree) -> Arrays:
     return PackedTrees.of([tree.arrays], tree.criterion).open(0, tree.criterion, tree.empty_branch)
 
 
-@given(drawn(), st.sampled_from(["parent", "root"]))
-@quick(4.0)
+@given(random_tables(), st.sampled_from(["parent", "root"]))
+@limit_examples(4.0)
 def test_a_grown_tree_comes_back(table, empty_branch):
     tree = table.grow(empty_branch=empty_branch)
-    assert_same(tree.arrays, packed_and_opened(tree))
+    assert_same_arrays(tree.arrays, packed_and_opened(tree))
 
 
-@given(st.lists(drawn(task="classification"), min_size=2, max_size=4))
-@quick(0.5)
+@given(st.lists(random_tables(task="classification"), min_size=2, max_size=4))
+@limit_examples(0.5)
 def test_many_trees_are_each_itself(tables):
     trees = [table.grow(criterion="gini") for table in tables]
     members = PackedTrees.of([tree.arrays for tree in trees])
     assert len(members) == len(trees)
     for t, tree in enumerate(trees):
-        assert_same(tree.arrays, members.open(t, "gini"))
+        assert_same_arrays(tree.arrays, members.open(t, "gini"))
         assert members.member(t).same_as(PackedTrees.of([tree.arrays]))
         assert members.first(t + 1).same_as(PackedTrees.of([tree.arrays for tree in trees[: t + 1]]))
     halves = members.between(0, 1).joined(members.between(1, len(trees)))
@@ -70,35 +49,35 @@ def test_empty_branches(empty_branch, y):
     tree = tw.grow(data, "y", kinds={"c": {"u", "v", "w", "z"}}, categorical="multiway", empty_branch=empty_branch)
     assert STOPS.index("no_rows") in tree.arrays.stop
     assert (tree.arrays.other >= 0).any()
-    assert_same(tree.arrays, packed_and_opened(tree))
+    assert_same_arrays(tree.arrays, packed_and_opened(tree))
 
 
 def test_weights_that_are_no_whole_numbers_add_up_exactly():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 3))
     tree = tw.grow(x, rng.integers(0, 5, 400).astype(str), sample_weight=rng.random(400))
-    assert_same(tree.arrays, packed_and_opened(tree), whole=False)
+    assert_same_arrays(tree.arrays, packed_and_opened(tree), whole=False)
 
 
 @pytest.mark.parametrize("size", [1e-300, 2.0**60, 1e300])
 def test_weights_of_any_size(size):
     rng = np.random.default_rng(0)
     tree = tw.grow(rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(str), sample_weight=rng.random(60) * size)
-    assert_same(tree.arrays, packed_and_opened(tree), whole=False)
+    assert_same_arrays(tree.arrays, packed_and_opened(tree), whole=False)
 
 
 def test_many_classes():
     rng = np.random.default_rng(0)
     tree = tw.grow(rng.normal(size=(600, 2)), rng.integers(0, 400, 600), task="classification")
     assert len(tree.classes) > 256
-    assert_same(tree.arrays, packed_and_opened(tree))
+    assert_same_arrays(tree.arrays, packed_and_opened(tree))
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e300])
 def test_numbers_of_any_size(size):
     rng = np.random.default_rng(1)
     tree = tw.grow(rng.normal(size=(200, 2)), rng.normal(size=200) * size, min_samples_leaf=7)
-    assert_same(tree.arrays, packed_and_opened(tree))
+    assert_same_arrays(tree.arrays, packed_and_opened(tree))
 
 
 def test_means_far_from_zero_do_not_cancel():
@@ -113,14 +92,14 @@ def test_a_deep_chain():
     x = np.arange(3000.0)
     tree = tw.grow({"x": x, "y": np.where(x % 2 == 0, "a", "b")}, "y", criterion="error")
     assert tree.depth > 10
-    assert_same(tree.arrays, packed_and_opened(tree))
+    assert_same_arrays(tree.arrays, packed_and_opened(tree))
     deep = shape_of(np.array([2, 0] * 50_000 + [0]), np.array([0, 100_001]))
     assert deep.parent[-1] == 99_998
     assert deep.branch[-1] == 1
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 3))
-@quick(2.0)
+@limit_examples(2.0)
 def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
     """Against a plain stack, over several trees at once."""
     forest, start = [], [0]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.ensembles import of_trees
-from tests.support.random_tables import Drawn, drawn, quick
+from tests.support.ensembles import ensemble_of
+from tests.support.random_tables import RandomTable, limit_examples, random_tables
 from treewise import _core
 from treewise.ensemble import predict as voting
 from treewise.ensemble.predict import derived_answers, voter_of
@@ -16,7 +16,7 @@ from treewise.predict.predict import label_array, to_core_columns
 METHODS = ("forest", "adaboost")
 
 
-def some_trees(table: Drawn, **more: object) -> list[tw.Tree]:
+def some_trees(table: RandomTable, **more: object) -> list[tw.Tree]:
     """Grow trees that differ on one table: by depth, by criterion's rivals, by ties."""
     ways = ({}, {"max_depth": 1}, {"max_depth": 2, "ties": "random"}, {"min_samples_leaf": 2}, {"max_depth": 0})
     trees = []
@@ -45,7 +45,7 @@ def by_a_loop(ensemble, data, trees=None):
     return total if ensemble.method == "adaboost" else total / len(members)
 
 
-def rows_like(table: Drawn, draw) -> dict[str, list]:
+def rows_like(table: RandomTable, draw) -> dict[str, list]:
     """Other rows for the table's columns: cells from any row, some missing, some levels never seen."""
     n = draw(st.integers(1, 40))
     found = {}
@@ -60,13 +60,13 @@ def rows_like(table: Drawn, draw) -> dict[str, list]:
     return found
 
 
-@given(drawn(), st.sampled_from(["parent", "root"]), st.sampled_from(METHODS), st.data())
-@quick(2.0)
+@given(random_tables(), st.sampled_from(["parent", "root"]), st.sampled_from(METHODS), st.data())
+@limit_examples(2.0)
 def test_answers_are_those_of_a_loop_over_the_trees(table, empty_branch, method, data):
     trees = some_trees(table, empty_branch=empty_branch)
     if trees[0].task == "regression":
         method = "forest"
-    ensemble = of_trees(trees, method)
+    ensemble = ensemble_of(trees, method)
     if method == "adaboost":
         ensemble = ensemble.with_(votes=np.random.default_rng(1).random(len(trees)) + 0.1)
     rows = rows_like(table, data.draw)
@@ -108,7 +108,7 @@ ALL_KINDS = {"categorical": "any", "missing": "branch"}
 def grown(target, many=5, **options):
     """Trees that differ, as those of a forest do: each grown on a draw of the rows."""
     rng = np.random.default_rng(8)
-    return of_trees([tw.grow(TABLE, target, sample_weight=rng.integers(0, 3, N), **options) for _ in range(many)])
+    return ensemble_of([tw.grow(TABLE, target, sample_weight=rng.integers(0, 3, N), **options) for _ in range(many)])
 
 
 ENSEMBLES = {
@@ -162,7 +162,7 @@ def test_floats_doubles_and_strides_are_compared_as_they_are():
     for x in (short, wide, np.asfortranarray(wide), wide[::2, ::-1], np.repeat(short, 2, axis=1)[:, ::2]):
         labels = y[:: len(y) // len(x)]
         trees = [tw.grow(x, labels, max_depth=d, min_samples_leaf=m) for d, m in ((None, 1), (6, 3), (3, 1))]
-        ensemble = of_trees(trees)
+        ensemble = ensemble_of(trees)
         for rows in (x, short[:, : x.shape[1]], wide[:, : x.shape[1]], x.astype(np.float64), x[:1], x[:7]):
             np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
 
@@ -172,7 +172,7 @@ def test_cells_that_become_their_threshold_as_floats_are_compared_exactly():
     near = 1.0 + np.arange(-40, 41) * 2.0**-50
     x = {"x": np.concatenate([near, [1e300, -1e300, 1e-310, -1e-310, np.inf, -np.inf]])}
     y = np.where(np.arange(len(x["x"])) % 2, "odd", "even")
-    ensemble = of_trees([tw.grow(x, y), tw.grow(x, y, max_depth=3)])
+    ensemble = ensemble_of([tw.grow(x, y), tw.grow(x, y, max_depth=3)])
     cuts = np.asarray(ensemble.members.cut, np.float64)
     assert len(np.unique(cuts[np.abs(cuts) < 2].astype(np.float32))) < len(np.unique(cuts)) - 5
     np.testing.assert_array_equal(ensemble.predict_proba(x), by_a_loop(ensemble, x))
@@ -181,7 +181,7 @@ def test_cells_that_become_their_threshold_as_floats_are_compared_exactly():
     np.testing.assert_array_equal(ensemble.predict_proba(between), by_a_loop(ensemble, between))
     large = {"n": 2**62 + np.arange(200)}
     classes = np.where(np.arange(200) % 2, "odd", "even")
-    assert of_trees([tw.grow(large, classes)]).predict(large).tolist() == classes.tolist()
+    assert ensemble_of([tw.grow(large, classes)]).predict(large).tolist() == classes.tolist()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -192,7 +192,7 @@ def test_zeros_infinities_and_the_smallest_numbers_keep_their_order(kind):
         all_near = [few, np.nextafter(few, np.float32(np.inf)), np.nextafter(few, np.float32(-np.inf))]
     x = np.concatenate([*all_near, -few]).astype(kind)[:, None]
     for cut in sorted({*x[np.isfinite(x)].tolist()} - {float(x[np.isfinite(x)].max())}):
-        ensemble = of_trees([tw.grow(x, x[:, 0] <= cut), tw.grow(x, x[:, 0] < 0.5)])
+        ensemble = ensemble_of([tw.grow(x, x[:, 0] <= cut), tw.grow(x, x[:, 0] < 0.5)])
         assert ensemble.first(1).predict(x).tolist() == (x[:, 0] <= cut).tolist()
         holed = np.where(np.arange(len(x)) % 3 == 0, np.copysign(np.nan, -1), x[:, 0])[:, None].astype(kind)
         for rows in (x, holed, holed[:1], holed[4:5], x[:3]):
@@ -209,7 +209,7 @@ def test_any_number_of_classes_rows_and_trees(n_classes, max_depth):
         tw.grow(x, y, task="classification", max_depth=max_depth, sample_weight=rng.integers(1, 4, 300))
         for _ in range(11)
     ]
-    ensemble = of_trees(trees)
+    ensemble = ensemble_of(trees)
     for rows in (x[:1], x[:7], x[:9], x[:257], x):
         np.testing.assert_array_equal(ensemble.predict_proba(rows), by_a_loop(ensemble, rows))
         np.testing.assert_array_equal(ensemble.apply(rows), np.column_stack([tree.apply(rows) for tree in trees]))
@@ -218,7 +218,7 @@ def test_any_number_of_classes_rows_and_trees(n_classes, max_depth):
 def test_whole_numbers_at_the_ends_of_their_range_and_missing():
     whole = np.array([-(2**63) + 1, -(2**62), -1, 0, 1, 2**53 + 1, 2**62, 2**63 - 1])
     y = np.arange(len(whole)) % 2
-    ensemble = of_trees([tw.grow({"n": whole}, y), tw.grow({"n": whole}, y, max_depth=2)])
+    ensemble = ensemble_of([tw.grow({"n": whole}, y), tw.grow({"n": whole}, y, max_depth=2)])
     assert ensemble.first(1).predict({"n": whole}).tolist() == y.tolist()
     for rows in (whole.tolist(), [*whole.tolist(), None], [None, 5], [2**63 - 2, -(2**62) + 1]):
         np.testing.assert_array_equal(ensemble.predict_proba({"n": rows}), by_a_loop(ensemble, {"n": rows}))
@@ -230,7 +230,7 @@ def test_rows_that_stay_get_the_answer_of_the_node_they_stay_at():
     town, hue, shape = (rng.choice(list(levels), 400) for levels in ("ab", "xyz", "mno"))
     y = np.where(rng.random(400) < 0.2, "other", np.char.add(np.where(town == "a", hue, shape), town))
     table = {"town": town, "hue": hue, "shape": shape}
-    ensemble = of_trees([tw.grow(table, y, categorical="multiway", max_depth=d) for d in (2, 3)])
+    ensemble = ensemble_of([tw.grow(table, y, categorical="multiway", max_depth=d) for d in (2, 3)])
     rows = {
         "town": ["?", "a", "b", "a", "b", "a"],
         "hue": ["x", "?", "x", "y", "?", "z"],
@@ -252,7 +252,7 @@ def test_numbers_that_a_test_has_no_room_for():
         members, encodings = ensemble.members, ensemble.encodings
         nodes, labels, said = derived_answers(ensemble)
         cramped = _core.Voter(
-            vars(members), [len(e.levels) if e.categorical else -1 for e in encodings],
+            vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
             nodes, labels, said.ravel(), most=3,
         )  # fmt: skip
@@ -272,7 +272,7 @@ def test_one_row_is_answered_as_the_table_is():
             assert ensemble.predict(row) == whole[i]
             assert ensemble.predict(list(row.values())) == whole[i]
     plain = RNG.normal(size=(300, 4))
-    ensemble = of_trees([tw.grow(plain, plain[:, 0] * plain[:, 1] > 0, max_depth=d) for d in (2, 4, None)])
+    ensemble = ensemble_of([tw.grow(plain, plain[:, 0] * plain[:, 1] > 0, max_depth=d) for d in (2, 4, None)])
     short = ensemble.voting
     for row in plain[:20]:
         assert short.row_sums(row.tolist()) is not None, "the short way must know plain numbers"
@@ -300,7 +300,7 @@ def test_votes_and_margins():
     ensemble = ENSEMBLES["subset"].with_(method="adaboost", votes=np.array([0.5, 0.25, 1.0, 2.0, 0.125]))
     says = by_a_loop(ensemble, TABLE)
     np.testing.assert_array_equal(ensemble.decision_function(TABLE), says)
-    two = of_trees([tw.grow(TABLE, SCORE > 2, max_depth=d) for d in (1, 2, 3)], "adaboost")
+    two = ensemble_of([tw.grow(TABLE, SCORE > 2, max_depth=d) for d in (1, 2, 3)], "adaboost")
     margin = two.decision_function(TABLE)
     assert margin.shape == (N,)
     assert ((margin > 0) == two.predict(TABLE)).all()
@@ -327,7 +327,7 @@ def test_a_program_takes_eight_bytes_a_node_and_its_answers():
     """Pure leaves share the answers; of numbers each leaf has its own, eight bytes."""
     x = RNG.normal(size=(4000, 6))
     for y, each in ((RNG.integers(0, 2, 4000), 8.5), (x[:, 0] + RNG.normal(size=4000), 12.5)):
-        ensemble = of_trees([tw.grow(x, y) for _ in range(3)])
+        ensemble = ensemble_of([tw.grow(x, y) for _ in range(3)])
         assert ensemble.voting.voter.nbytes <= each * int(ensemble.members.start[-1]) + 1000
 
 
@@ -349,7 +349,7 @@ def test_what_cannot_be_predicted_is_said():
         tw.DataError, match=r"^decision_function is for adaboost, whose trees have more or less say; in forest"
     ):
         ensemble.decision_function(TABLE)
-    refusing = of_trees([tw.grow({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", missing="error")])
+    refusing = ensemble_of([tw.grow({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", missing="error")])
     for rows in ({"x": [None, 1.0]}, {"x": None}):
         with pytest.raises(tw.DataError, match=r'"x" is missing in row 1 .* the trees were grown with missing="error"'):
             refusing.predict(rows)
@@ -357,7 +357,7 @@ def test_what_cannot_be_predicted_is_said():
 
 def test_a_row_needs_only_what_its_paths_ask_for():
     data = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": ["p", "p", "q", "r"]}
-    ensemble = of_trees([tw.grow(data, "y"), tw.grow(data, "y", max_depth=1)])
+    ensemble = ensemble_of([tw.grow(data, "y"), tw.grow(data, "y", max_depth=1)])
     assert ensemble.predict({"a": 0}) == "p"
     with pytest.raises(tw.ColumnError, match='the row has no column "b", which node 2 of tree 0 asks for'):
         ensemble.predict({"a": 1})
@@ -367,7 +367,7 @@ def test_arrays_that_are_no_trees_are_refused():
     ensemble = ENSEMBLES["numbers"]
     good = vars(ensemble.members)
     whole = (
-        [len(e.levels) if e.categorical else -1 for e in ensemble.encodings],
+        [len(e.levels) if e.is_categorical else -1 for e in ensemble.encodings],
         [e.kind in ("integer", "datetime") for e in ensemble.encodings],
         np.ones(len(ensemble)), 0, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0),
     )  # fmt: skip
@@ -400,7 +400,7 @@ def test_neighbouring_floats_are_told_apart():
     """The threshold between two neighbouring floats is none, and the nearest may be the larger one."""
     x = (1.0 + np.arange(64) * 2.0**-23).astype(np.float32)[:, None]
     classes = np.where(np.arange(64) % 2, "odd", "even")
-    ensemble = of_trees([tw.grow(x, classes), tw.grow(x[::-1], classes[::-1], max_depth=9)])
+    ensemble = ensemble_of([tw.grow(x, classes), tw.grow(x[::-1], classes[::-1], max_depth=9)])
     assert ensemble.predict(x).tolist() == classes.tolist()
     assert ensemble.predict(x.astype(np.float64)).tolist() == classes.tolist()
 
@@ -410,7 +410,7 @@ def test_a_level_never_seen_has_no_place_in_an_order():
     size = ["S", "S", "M", "M", "L", "L", None, None]
     for y in ("aabbbbaa", "aabbbbbb"):
         tree = tw.grow({"size": size, "y": list(y)}, "y", kinds={"size": ["S", "M", "L"]})
-        ensemble = of_trees([tree])
+        ensemble = ensemble_of([tree])
         for rows in ({"size": ["XL", None, "S", "L"]}, {"size": ["XL"]}):
             np.testing.assert_array_equal(ensemble.apply(rows)[:, 0], tree.apply(rows))
 
@@ -422,7 +422,7 @@ def test_numbers_of_any_size_have_a_mean(power):
     x = np.arange(60.0)
     plain = np.where(x < 30, 1.9, 1.2) - x / 1000
     trees = [tw.grow({"x": x, "y": plain * 2.0**power}, "y", max_depth=depth) for depth in range(1, 8)]
-    unit, forest, one = 2.0**power, of_trees(trees), {"x": 3.5}
+    unit, forest, one = 2.0**power, ensemble_of(trees), {"x": 3.5}
     table = {"x": x, "y": plain * unit}
     mean = np.mean([tree.predict(table) / unit for tree in trees], axis=0)
     np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise import _core
 from treewise.ensemble.adaboost_update import BITS, Distribution
 from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, prepare
@@ -37,9 +37,9 @@ def assert_same(training_set, weights, n_jobs=1):
     np.testing.assert_array_equal(said, expected)
 
 
-@quick(3.0)
+@limit_examples(3.0)
 @given(
-    drawn(task="classification", criteria=("entropy", "gini", "error"), weights=False),
+    random_tables(task="classification", criteria=("entropy", "gini", "error"), weights=False),
     st.sampled_from(["first", "random"]),
     st.randoms(use_true_random=False),
 )

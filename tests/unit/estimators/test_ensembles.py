@@ -26,7 +26,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import treewise as tw
-from tests.support.ensembles import of_trees
+from tests.support.ensemble_estimators import (
+    ALL,
+    CLASSIFIERS,
+    GROW_FUNCTIONS,
+    SAMPLING_ESTIMATORS,
+    X,
+    Y,
+    fitted,
+    target_for,
+)
+from tests.support.ensembles import ensemble_of
 from treewise import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -41,31 +51,7 @@ from treewise import (
 from treewise.ensemble import predict as voting
 from treewise.errors import DataError, TreewiseError
 
-GROWN_BY = {
-    ForestClassifier: tw.forest,
-    ForestRegressor: tw.forest,
-    ExtraTreesClassifier: tw.extra_trees,
-    ExtraTreesRegressor: tw.extra_trees,
-    BaggingClassifier: tw.bagging,
-    BaggingRegressor: tw.bagging,
-    AdaBoostClassifier: tw.adaboost,
-}
-ALL = list(GROWN_BY)
-CLASSIFIERS = [kind for kind in ALL if kind.__name__.endswith("Classifier")]
 REGRESSORS = [kind for kind in ALL if kind.__name__.endswith("Regressor")]
-DRAWING = [kind for kind in ALL if kind is not AdaBoostClassifier]
-
-PENGUINS = tw.datasets.penguins().to_pandas()
-X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
-LENGTHS = PENGUINS["bill_depth_mm"].fillna(17.0)
-
-
-def target_for(kind):
-    return Y if kind in CLASSIFIERS else LENGTHS
-
-
-def fitted(kind, **options):
-    return kind(n_estimators=4, **options).fit(X, target_for(kind))
 
 
 # -- scikit-learn's own checks -----------------------------------------------------------------------------------------
@@ -99,7 +85,7 @@ def test_parameters_are_those_of_the_functions(kind):
     def defaults(thing):
         return {p.name: p.default for p in inspect.signature(thing).parameters.values()}
 
-    ours, grower, grow = defaults(kind), defaults(GROWN_BY[kind]), defaults(tw.grow)
+    ours, grower, grow = defaults(kind), defaults(GROW_FUNCTIONS[kind]), defaults(tw.grow)
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
@@ -127,7 +113,7 @@ def test_the_ensemble_is_the_one_that_the_function_grows(kind):
     options = {"max_depth": 3, "min_samples_leaf": 2, "random_state": 5}
     table = X.assign(target=target_for(kind))
     model = fitted(kind, **options)
-    grown = GROWN_BY[kind](table, "target", n_estimators=4, **options)
+    grown = GROW_FUNCTIONS[kind](table, "target", n_estimators=4, **options)
     y = pd.Series(target_for(kind), name="target")
     assert kind(n_estimators=4, **options).fit(X, y).ensemble_ == grown
     assert len(model.estimators_) == len(model.ensemble_) == len(grown)
@@ -157,7 +143,7 @@ def test_members_are_fitted_trees(kind):
         assert (paths[:, starts[t] : starts[t + 1]] != tree.decision_path(X)).nnz == 0
 
 
-@pytest.mark.parametrize("kind", DRAWING)
+@pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
 def test_answers_are_means_of_what_the_trees_say(kind):
     model = fitted(kind, max_depth=3)
     if kind in CLASSIFIERS:
@@ -240,7 +226,7 @@ def test_two_classes_that_are_equally_likely(positive):
     boosted = AdaBoostClassifier(n_estimators=2, positive=positive).fit(data, y)
     votes, root = np.ones(2), {"max_depth": 0, "positive": positive}
     against = [tw.grow({"x1": [1, 1, 2], "y": [c] * 2 + ["ab"[c == "a"]]}, "y", **root) for c in "ab"]
-    boosted.ensemble_ = of_trees(against, "adaboost").with_(votes=votes)
+    boosted.ensemble_ = ensemble_of(against, "adaboost").with_(votes=votes)
     assert boosted.decision_function([[1]]).tolist() == [0.0]
     assert boosted.predict([[1]]).tolist() == ["a"]
 
@@ -333,7 +319,7 @@ def test_adaboost_may_end_early_and_is_not_gone_on_with():
 # -- rows that trees have not seen -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", DRAWING)
+@pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
 def test_out_of_bag(kind):
     y = target_for(kind)
     model = kind(n_estimators=25, bootstrap=True, oob_score=True).fit(X, y)

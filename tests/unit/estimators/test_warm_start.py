@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.estimators.test_ensembles import ALL, CLASSIFIERS, DRAWING, GROWN_BY, X, Y, fitted, target_for
+from tests.support.ensemble_estimators import (
+    ALL,
+    CLASSIFIERS,
+    GROW_FUNCTIONS,
+    SAMPLING_ESTIMATORS,
+    X,
+    Y,
+    fitted,
+    target_for,
+)
 from treewise import AdaBoostClassifier, BaggingRegressor, ForestClassifier
 from treewise.ensemble import predict as voting
 from treewise.errors import DataError, ParameterError
@@ -16,7 +25,7 @@ from treewise.errors import DataError, ParameterError
 @pytest.mark.parametrize("kind", ALL)
 def test_a_warm_start_is_one_fit_to_the_last_bit(kind):
     y, options = target_for(kind), {"max_depth": 3, "random_state": 3}
-    if kind in DRAWING:
+    if kind in SAMPLING_ESTIMATORS:
         options |= {"bootstrap": True, "oob_score": True, "max_samples": 0.6}
     if kind in CLASSIFIERS:
         options |= {"class_weight": "balanced", "positive": "Adelie"}
@@ -31,7 +40,7 @@ def test_a_warm_start_is_one_fit_to_the_last_bit(kind):
     again = kind(n_estimators=14, **options).fit(X, y, weights).set_params(n_estimators=20, warm_start=True)
     assert again.fit(X, y, weights).ensemble_ == whole.ensemble_
     assert set(vars(model)) == set(vars(whole))
-    if kind in DRAWING:
+    if kind in SAMPLING_ESTIMATORS:
         assert model.oob_score_ == whole.oob_score_
 
 
@@ -66,7 +75,7 @@ def test_a_warm_start_refuses_other_names_for_the_same_codes(kind):
     assert model.fit(towns, y).ensemble_ == kind(n_estimators=4).fit(towns, y).ensemble_
 
 
-@pytest.mark.parametrize("kind", DRAWING)
+@pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
 def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
     asked, ask = [], voting.out_of_bag
     monkeypatch.setattr(voting, "out_of_bag", lambda trees, *rest: asked.append(len(trees)) or ask(trees, *rest))
@@ -75,7 +84,7 @@ def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
     model.set_params(n_estimators=40).fit(X, target_for(kind))
     assert asked == [30, 40]
     table = X.assign(y=target_for(kind))
-    assert model.ensemble_.oob == GROWN_BY[kind](table, "y", 40, **options).oob
+    assert model.ensemble_.oob == GROW_FUNCTIONS[kind](table, "y", 40, **options).oob
     assert model.ensemble_.oob.score == model.oob_score_
 
 

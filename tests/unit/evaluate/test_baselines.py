@@ -14,7 +14,7 @@ from treewise.errors import DataError, ParameterError
 from treewise.evaluate.baselines.compare_models import mean_test, sign_test
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.evaluate.baselines.models import NEIGHBOURS, NearestNeighbours, losses_on
-from treewise.evaluate.baselines.recipe import recipe_of
+from treewise.evaluate.baselines.recipe import grow_like
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
@@ -110,17 +110,17 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
 )
 def test_a_tree_is_made_again_as_its_history_says(penguins, options, left_out):
     tree = tw.grow("penguins", **options)
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert said == left_out
     assert left_out or grow(penguins) == tree
 
 
 def test_sizes_are_repeated_and_handwork_is_not(penguins):
     tree = tw.grow("penguins").prune(max_leaf_nodes=5)
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert (grow(penguins) == tree, said) == (True, [])
     tree = tw.grow("penguins").prune(at=[1]).refit("penguins")
-    grow, said = recipe_of(tree)
+    grow, said = grow_like(tree)
     assert (grow(penguins) == tw.grow("penguins"), said) == (True, ["prune", "refit"])
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_of
+from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
 from treewise.evaluate.validation_curve.growers import spread
 from treewise.evaluate.validation_curve.result import chosen
 from treewise.evaluate.validation_curve.scorers import Scorers
@@ -82,7 +82,7 @@ def loss_of(rows, tree):
 @given(problems(), st.sampled_from(OVER), st.integers(2, 4))
 def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds):
     values = VALUES[over]
-    found = curve_of(training_set, over, Validation(folds=folds, seed=1), values)
+    found = curve_from_training_set(training_set, over, Validation(folds=folds, seed=1), values)
     assert sorted(point.value for point in found.points) == values
     number = fold_numbers(training_set, folds, 1)
     for point in found.points:
@@ -133,7 +133,7 @@ def test_the_trees_of_a_ladder_are_the_grown_ones(training_set, over):
 def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
     training_set = prepare("penguins", max_leaf_nodes=6)
-    found = curve_of(training_set, over, Validation(validation=0.3), VALUES[over])
+    found = curve_from_training_set(training_set, over, Validation(validation=0.3), VALUES[over])
     train = part(training_set, held_out(training_set, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves

@@ -12,8 +12,8 @@ from sklearn.inspection import permutation_importance
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import treewise as tw
-from tests.support.random_tables import drawn as drawn_table
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
+from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.evaluate import compared
 from treewise.evaluate.importances import impurity_decrease
@@ -191,7 +191,7 @@ def test_training_rows_are_noticed():
     assert not tree.importances(table(CLASSES, slice(200, 300))).seen
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(drawn_table())
 def test_every_table_has_importances(drawn):
     """With every option mixed with every other: what is not asked about is 0, and shares make 1 or nothing."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.handmade_trees import N_P, Made, leaf, make, node, splits
+from tests.support.handmade_trees import N_P, NodeSpec, build_tree, leaf, node, splits
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.explain.compare.compare import Scope, TreeComparer
 from treewise.explain.compare.input_space import InputSpace
@@ -42,7 +42,7 @@ def encodings_of_two(draw):
 
 @st.composite
 def trees_on(draw, columns, classes=("N", "P")):
-    root = Made()
+    root = NodeSpec()
     leaves = [root]
     for _ in range(draw(st.integers(0, 5))):
         at = leaves.pop(draw(st.integers(0, len(leaves) - 1)))
@@ -54,14 +54,14 @@ def trees_on(draw, columns, classes=("N", "P")):
             at.split = Threshold(
                 encoding.name, float(cut) if encoding.kind == "number" else cut, missing=at.split.missing
             )
-        at.children = [Made() for _ in range(at.split.n_branches)]
+        at.children = [NodeSpec() for _ in range(at.split.n_branches)]
         leaves.extend(at.children)
     for made in leaves:
         made.prediction = draw(st.sampled_from(classes))
         made.counts = draw(st.sampled_from([{}, {made.prediction: 2}, {"N": 1, "P": 1}]))
         made.stop = STOPS[2]
     target = Target("y", "classification", tuple(draw(st.permutations(classes))))
-    return make(columns, target, root)
+    return build_tree(columns, target, root)
 
 
 @st.composite
@@ -74,7 +74,7 @@ def values_of(name, trees):
     """Everything that may matter in a column: (cell, its code in either tree)."""
     encodings = [next(e for e in t.encodings if e.name == name) for t in trees]
     kind = encodings[0].kind
-    if encodings[0].categorical:
+    if encodings[0].is_categorical:
         texts = dict.fromkeys([*encodings[0].levels, *encodings[1].levels])
         more = [(None, (-1, -1)), *([("new", (-2, -2))] if kind != "boolean" else [])]
         return [*((t, tuple(e.levels.index(t) if t in e.levels else -2 for e in encodings)) for t in texts), *more]
@@ -151,7 +151,7 @@ def check_boxes(comparer, grid, differ):
 
 
 def code_in(axis, cell):
-    if not axis.categorical or cell is None:
+    if not axis.is_categorical or cell is None:
         return cell
     return axis.encoding.levels.index(cell) if cell in axis.encoding.levels else -2
 
@@ -291,7 +291,7 @@ def test_whole_numbers_and_days_are_exact():
     cut = 2**60
 
     def on(encoding, value):
-        return make([encoding], N_P, node(Threshold(encoding.name, value, missing=1), leaf("N"), leaf("P")))
+        return build_tree([encoding], N_P, node(Threshold(encoding.name, value, missing=1), leaf("N"), leaf("P")))
 
     assert tw.compare(on(large, cut), on(large, cut + 1)).witness == {"n": cut + 1}
     assert tw.compare(on(large, cut), on(Encoding("n", "number"), float(cut))).equivalent
@@ -497,7 +497,7 @@ def test_every_form_says_the_same_and_names_are_data():
     odd = "<b>\x1b[31m|`\n"
     columns = [Encoding(odd, "nominal", ("<i>", "|b|"))]
     target = Target("y", "classification", ("<N>", "P"))
-    one, two = (make(columns, target, node(OneValue(odd, "<i>"), leaf(x), leaf("P"))) for x in ("<N>", "P"))
+    one, two = (build_tree(columns, target, node(OneValue(odd, "<i>"), leaf(x), leaf("P"))) for x in ("<N>", "P"))
     found = tw.compare(one, two, names=("<one>", "two"))
     assert "\x1b" not in str(found)
     assert "<b>" not in found.to_html()
@@ -515,8 +515,8 @@ def test_a_deep_chain_and_many_levels():
     below = leaf("P")
     for i, level in enumerate(reversed(levels)):
         below = node(OneValue("c", level, missing=1), leaf("NP"[i % 2]), below)
-    chain = make(columns, N_P, below)
-    wide = make(
+    chain = build_tree(columns, N_P, below)
+    wide = build_tree(
         columns,
         N_P,
         node(Multiway("c", levels, missing=n), *(leaf("NP"[(n - 1 - i) % 2]) for i in range(n)), leaf("P")),
@@ -525,6 +525,6 @@ def test_a_deep_chain_and_many_levels():
     assert found.equivalent_on_complete_rows
     assert found.witness == {"c": "something else"}, "the wide tree has no branch for it"
     assert (found.differ_on, found.cases) == (0, n)
-    ordered = make([Encoding("c", "ordered", levels)], N_P, node(Ordinal("c", "5"), leaf("N"), leaf("P")))
-    listed = make(columns, N_P, node(Subset("c", levels[:6]), leaf("N"), leaf("P")))
+    ordered = build_tree([Encoding("c", "ordered", levels)], N_P, node(Ordinal("c", "5"), leaf("N"), leaf("P")))
+    listed = build_tree(columns, N_P, node(Subset("c", levels[:6]), leaf("N"), leaf("P")))
     assert tw.compare(ordered, listed, complete=True).equivalent

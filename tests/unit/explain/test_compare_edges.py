@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.support.handmade_trees import leaf, make
+from tests.support.handmade_trees import build_tree, leaf
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import Target
 
@@ -75,7 +75,7 @@ def test_markers_that_cannot_be_told_apart_are_refused():
 def test_the_witness_between_two_doubles_is_one():
     big = 2**60
     a = tw.grow({"n": [big + 1, big + 255, big + 256, big + 300], "y": list("ABAB")}, "y")
-    b = make([Encoding("n", "number")], Target("y", "classification", ("A", "B")), leaf("B", {"B": 2}))
+    b = build_tree([Encoding("n", "number")], Target("y", "classification", ("A", "B")), leaf("B", {"B": 2}))
     found = tw.compare(a, b)
     assert a.predict(found.witness) == "A"
     table = {"n": [big + 1, big + 2, big + 300]}

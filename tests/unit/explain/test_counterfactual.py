@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.unit.explain.test_shap import odd_rows, trees
+from tests.support.shapley import unusual_rows, varied_trees
 from treewise.explain.row.counterfactual import read_wish
 from treewise.tree.splits import Threshold
 
@@ -16,7 +16,7 @@ def candidates(tree, column, own):
     """All values of a column that could matter, with what they cost: its own, each level, and just past each cut."""
     encoding = tree.encodings[column]
     missing = own is None
-    if encoding.categorical:
+    if encoding.is_categorical:
         for level in encoding.levels:
             yield level, 0.0 if level == own else 1.0
         if own not in encoding.levels:
@@ -63,10 +63,10 @@ def plain_row(tree, rows, i):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("fixed", [(), ("c",), ("x", "b")])
 def test_nothing_nearer_on_the_whole_grid(seed, fixed):
-    small = [(tree, table) for tree, table in trees(seed) if tree.n_leaves <= 16]
+    small = [(tree, table) for tree, table in varied_trees(seed) if tree.n_leaves <= 16]
     assert small
     for tree, table in small:
-        rows = odd_rows(table, seed)
+        rows = unusual_rows(table, seed)
         middle = float(np.median(tree.predict(rows))) if tree.task == "regression" else None
         for i in range(6):
             row = plain_row(tree, rows, i)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.distill import distill as distilling
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_leaves
@@ -24,8 +24,8 @@ def penguins():
 # -- fidelity ---------------------------------------------------------------------------------------------------------
 
 
-@given(drawn(criteria=("entropy", "gini", "squared_error", "absolute_error"), weights=False))
-@quick(0.5)
+@given(random_tables(criteria=("entropy", "gini", "squared_error", "absolute_error"), weights=False))
+@limit_examples(0.5)
 def test_a_full_tree_imitates_any_tree_on_its_own_table(table):
     teacher = table.grow()
     found = tw.distill(teacher, table.data, folds=0, categorical=table.options["categorical"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.unit.explain.test_shap import odd_rows, trees
+from tests.support.shapley import unusual_rows, varied_trees
 
 APPLICANT = {"GPA": "3.7", "University": "top20", "Published": "no"}
 
@@ -40,8 +40,8 @@ def test_the_applicant_of_the_notes(admissions):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_moves_add_up_to_prediction_less_root(seed):
-    for tree, table in trees(seed):
-        rows = odd_rows(table, seed)
+    for tree, table in varied_trees(seed):
+        rows = unusual_rows(table, seed)
         for i, why in enumerate(tree.explain(rows)):
             own = {name: cells[i] for name, cells in rows.items()}
             assert why.prediction == tree.predict(own)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS, chain
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.predict.confidence_intervals import student_half_width, wilson
 
 UNSEEN = "Nowhere"
@@ -37,8 +37,8 @@ def odd_rows(data, tree, n, seed):
     return rows
 
 
-@quick(0.6)
-@given(drawn())
+@limit_examples(0.6)
+@given(random_tables())
 def test_every_row_satisfies_exactly_one_rule(table):
     tree = table.grow()
     rules = tree.rules()
@@ -50,8 +50,8 @@ def test_every_row_satisfies_exactly_one_rule(table):
         assert covering[0].prediction == tree.predict(row)
 
 
-@quick(0.5)
-@given(drawn())
+@limit_examples(0.5)
+@given(random_tables())
 def test_figures_are_those_of_the_nodes(table):
     tree = table.grow()
     rules = tree.rules(confidence=0.9)

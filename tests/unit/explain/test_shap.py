@@ -1,108 +1,13 @@
 """Shapley values: the core against the readable twin, brute force over subsets, and the shap package."""
 
-import math
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.data import encoding as encode
-from treewise.data.table import read
+from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows, varied_trees
 from treewise.explain.shap import ShapTable, shapley_of
 from treewise.predict.leaf_probabilities import LeafProbabilities
-from treewise.predict.predict import encode_columns
 from treewise.tree.arrays import LEAF
-
-N_ROWS = 60
-
-
-def some_table(seed, n=N_ROWS, gaps=True):
-    """Numbers, levels in and without order, booleans, gaps; a target that depends on them, loosely."""
-    rng = np.random.default_rng(seed)
-    x, z = rng.integers(0, 9, n).astype(float), rng.normal(size=n).round(1)
-    c, b = rng.choice(list("pqrs"), n), rng.random(n) < 0.5
-    score = x + 3 * (c == "q") - 2 * b + z + rng.normal(size=n)
-    if gaps:
-        x[rng.random(n) < 0.15] = np.nan
-    levels = [None if gaps and rng.random() < 0.1 else str(level) for level in c]
-    return {"x": x, "z": z, "c": levels, "b": b.tolist(), "score": score, "y": np.digitize(score, [2, 5]).astype(str)}
-
-
-def trees(seed):
-    """Trees of every kind of split and every task."""
-    table = some_table(seed)
-    options = [
-        {"categorical": "multiway", "missing": "branch"},
-        {"categorical": "subset", "criterion": "gini", "max_depth": 4},
-        {"categorical": "one_value", "max_leaf_nodes": 9},
-        {"categorical": "any", "min_samples_leaf": 3},
-        {"categorical": "multiway", "kinds": {"c": {"p", "q", "r", "s", "absent"}}, "empty_branch": "root"},
-    ]
-    for more in options:
-        yield tw.grow(table, "y", ignore=["score"], **more), table
-    yield tw.grow(table, "score", ignore=["y"], max_depth=5), table
-    weight = np.random.default_rng(seed).random(N_ROWS) * 3
-    yield tw.grow(table, "score", ignore=["y"], sample_weight=weight, max_leaf_nodes=12), table
-
-
-def odd_rows(table, seed):
-    """The table's rows, some with a never-seen level or nothing in them."""
-    rng = np.random.default_rng(seed)
-    rows = {name: list(cells)[:12] for name, cells in table.items() if name not in ("score", "y")}
-    for cells in rows.values():
-        cells[int(rng.integers(12))] = None
-    rows["c"][int(rng.integers(12))] = "never"
-    return rows
-
-
-def decoded(tree, data):
-    """Cells as splits take them, row by row."""
-    table = read(data)
-    arrays = encode_columns(tree, table)
-    columns = [
-        [None] * len(table) if values is None else encode.decode(encoding, values)
-        for encoding, values in zip(tree.encodings, arrays, strict=True)
-    ]
-    return list(zip(*columns, strict=True))
-
-
-def expected(tree, spread, row, known):
-    """The answer when only some columns are known: by the definition, all branches where one is not."""
-    total, waiting = np.zeros(spread.said.shape[1]), [(0, 1.0)]
-    while waiting:
-        node, weight = waiting.pop()
-        split = tree.split_at(node)
-        if split is None:
-            total += weight * spread.said[node]
-            continue
-        column = int(tree.arrays.column[node])
-        if column in known:
-            branch = split.branch(row[column], tree.encodings[column])
-            if branch is None:
-                total += weight * spread.said[spread.speaker[node]]
-            else:
-                waiting.append((tree.children(node)[branch], weight))
-            continue
-        if spread.stay[node] > 0:
-            total += weight * spread.stay[node] * spread.said[spread.speaker[node]]
-        waiting += [(child, weight * spread.share[child]) for child in tree.children(node)]
-    return total
-
-
-def by_subsets(tree, spread, row):
-    """Shapley's definition: the mean over all orders in which columns become known."""
-    n = len(tree.columns)
-    found = np.zeros((n, spread.said.shape[1]))
-    for i in range(n):
-        others = [j for j in range(n) if j != i]
-        for size in range(n):
-            chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
-            for known in combinations(others, size):
-                found[i] += chance * (
-                    expected(tree, spread, row, {*known, i}) - expected(tree, spread, row, set(known))
-                )
-    return found
 
 
 def answers(tree, rows):
@@ -111,29 +16,29 @@ def answers(tree, rows):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_brute_force_over_subsets_twin_and_core_agree(seed):
-    for tree, table in trees(seed):
+    for tree, table in varied_trees(seed):
         spread = ShapTable.of(tree, LeafProbabilities())
-        rows = odd_rows(table, seed)
+        rows = unusual_rows(table, seed)
         values = tree.shap(rows).values
         values = values[..., None] if tree.task == "regression" else values
-        for i, row in enumerate(decoded(tree, rows)):
+        for i, row in enumerate(decoded_rows(tree, rows)):
             if i >= 5:
                 break
-            assert np.allclose(by_subsets(tree, spread, row), values[i], atol=1e-12)
+            assert np.allclose(shapley_by_enumeration(tree, spread, row), values[i], atol=1e-12)
             assert np.allclose(shapley_of(tree, spread, row), values[i], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_values_add_up_to_the_prediction(seed):
-    for tree, table in trees(seed):
-        rows = odd_rows(table, seed)
+    for tree, table in varied_trees(seed):
+        rows = unusual_rows(table, seed)
         found = tree.shap(rows)
         total = np.atleast_1d(found.base) + (found.values if found.classes else found.values[..., None]).sum(axis=1)
         assert np.abs(total - answers(tree, rows)).max() < 1e-9
 
 
 def test_the_base_is_the_mean_over_training_rows():
-    table = some_table(3)
+    table = mixed_table(3)
     tree = tw.grow(table, "y", ignore=["score"])
     assert np.allclose(tree.shap(table).base, tree.probabilities(0), atol=1e-12)
     grown = tw.grow(table, "score", ignore=["y"], max_depth=3)
@@ -148,7 +53,7 @@ def test_rows_that_stayed_in_training_keep_their_share():
 
 
 def test_estimates_are_explained_too():
-    tree, table = next(trees(1))
+    tree, table = next(varied_trees(1))
     for estimate in ("laplace", "m_estimate=5", "shrinkage"):
         found = tree.shap(table, estimate=estimate)
         total = found.base + found.values.sum(axis=1)

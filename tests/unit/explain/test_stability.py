@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
-from tests.support.random_tables import drawn as drawn_table
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
+from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
 from treewise.explain.stability.margins import margins
 from treewise.explain.stability.resamples import (
@@ -40,7 +40,7 @@ def clear(n=400, seed=0):
 # -- gaps -------------------------------------------------------------------------------------------------------------
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(drawn_table())
 def test_gaps_are_those_of_the_trace(table):
     """Winner, runner-up, margin and ties, with every option mixed with every other."""
@@ -314,7 +314,7 @@ def test_other_kinds_of_columns():
     assert gone.nodes[0].cut_median is None
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(drawn_table())
 def test_every_table_can_be_questioned(table):
     """With every option mixed with every other, and resamples that lack classes, levels and values."""

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 import treewise as tw
-from tests.support.displayables import forms
+from tests.support.displayables import renderings
 from tests.support.output_checks import CHECKS
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.stump import equals
 from treewise.train.grow import prepare
 from treewise.train.reference import NodeScorer, candidates, find_best_split, pick, tied
@@ -26,8 +26,8 @@ def one_test(table):
     return {**table.options, "max_depth": 1}
 
 
-@given(drawn())
-@quick()
+@given(random_tables())
+@limit_examples()
 def test_candidates_stand_in_the_order_of_the_search(table):
     options = one_test(table)
     found = tw.stump(table.data, "y", **options)
@@ -54,8 +54,8 @@ def test_candidates_stand_in_the_order_of_the_search(table):
         del left[0]
 
 
-@given(drawn())
-@quick()
+@given(random_tables())
+@limit_examples()
 def test_equals_share_a_rank_and_ranks_count_candidates(table):
     found = [test for test in tw.stump(table.data, "y", **one_test(table)) if test.rank is not None]
     ranks = [test.rank for test in found]
@@ -151,7 +151,7 @@ def test_a_stump_that_asks_nothing():
 
 def test_forms():
     found = tw.stump("penguins", "body_mass_g", drop_missing_target=True)
-    for form, text in forms(found):
+    for form, text in renderings(found):
         CHECKS[form](text)
     frame = found.to_frame()
     assert frame.columns == ["rank", "column", "test", "kind", "gain", "score", "branches", "chosen"]

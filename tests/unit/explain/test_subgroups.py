@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.rules.terminal_nodes import class_place
 from treewise.explain.subgroups.node_groups import ALL, KeptGroups
 from treewise.explain.subgroups.statistics import GroupStatistics, fisher, holm, newcombe, welch
@@ -19,7 +19,7 @@ from treewise.predict.confidence_intervals import wilson
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-@quick(2)
+@limit_examples(2)
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
 def test_fisher_is_the_sum_of_all_tables_no_more_probable(hits, misses, rest_hits, rest_misses):
     n, rest, all_hits = hits + misses, rest_hits + rest_misses, hits + rest_hits
@@ -65,8 +65,8 @@ def test_holm_and_newcombe_of_the_papers():
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-@quick(0.5)
-@given(drawn(weights=False))
+@limit_examples(0.5)
+@given(random_tables(weights=False))
 def test_counts_are_those_of_the_rows(table):
     if len(table) < 2:
         return

@@ -162,7 +162,10 @@ def test_odd_names_survive():
 
 
 def test_equal_trees_are_equal_files_whatever_the_hash_seed():
-    code = "import treewise as tw, treewise.formats.model_file.model_file as f; print(f.dumps(tw.grow('penguins', class_weight='balanced')))"
+    code = (
+        "import treewise as tw, treewise.formats.model_file.model_file as f;"
+        "print(f.dumps(tw.grow('penguins', class_weight='balanced')))"
+    )
     texts = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from tests.support.handmade_trees import N_P, OFFICIALS, leaf, make, node, trees
+from tests.support.handmade_trees import N_P, OFFICIALS, build_tree, leaf, node, trees
 from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
 from treewise.formats.text_format.condition import ANY_OTHER
-from treewise.formats.text_format.infer_split import split_of
+from treewise.formats.text_format.infer_split import parse_split
 from treewise.formats.text_format.parse import parse
 from treewise.show.text_tree.text_tree import header, render
 from treewise.train.grow import grow
@@ -353,7 +353,7 @@ def assert_same_splits_and_classes(back: Tree, tree: Tree) -> None:
         was, now = tree.encoding_of(theirs.column), back.encoding_of(mine.column)
         for level in was.levels:
             # A column that is only asked for presence has no levels in the text: any present value will do.
-            assert mine.branch(level if now.categorical else 0.0, now) == theirs.branch(level, was)
+            assert mine.branch(level if now.is_categorical else 0.0, now) == theirs.branch(level, was)
 
 
 @settings(max_examples=150, deadline=None)
@@ -380,14 +380,14 @@ def test_printing_what_was_read_prints_the_same(tree: Tree) -> None:
 
 def test_the_numbers_are_kept_as_printed() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 1500, "P": 2}), leaf("P", {"P": 7}))
-    back = parse(render(make([Encoding("x", "number")], N_P, root), ascii=False))
+    back = parse(render(build_tree([Encoding("x", "number")], N_P, root), ascii=False))
     assert back[0].counts == {"N": 1500.0, "P": 9.0}
     assert back[1].rows == 1502
     assert back[0].prediction == "N"
     assert math.isnan(back[0].gain)
     price = Target("price", "regression")
     root = node(Threshold("x", 0.5), leaf(1234.5, rows=3, spread=2.25), leaf(-0.5, rows=1500, spread=0.0))
-    back = parse(render(make([Encoding("x", "number")], price, root), ascii=False), target="price")
+    back = parse(render(build_tree([Encoding("x", "number")], price, root), ascii=False), target="price")
     assert back.target == price
     assert (back[1].prediction, back[1].spread, back[2].prediction, back[2].rows) == (
         1234.5,
@@ -453,7 +453,7 @@ COLUMNS = (
     ],
 )
 def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
-    assert split_of(text, COLUMNS) == (split, "missing" in text or "present" in text)
+    assert parse_split(text, COLUMNS) == (split, "missing" in text or "present" in text)
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
 )
 def test_one_condition_that_does_not_fit_is_refused(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        split_of(text, COLUMNS)
+        parse_split(text, COLUMNS)
 
 
 def test_missing_values_that_went_with_the_heavier_branch_are_still_said_after_reading() -> None:

@@ -95,7 +95,7 @@ def test_decode_is_the_way_back():
         column = tw.datasets.penguins()[encoding.name]
         from treewise.data import encoding as encode
 
-        values = encode.apply(encoding, column, "penguins")
+        values = encode.encode_column(encoding, column, "penguins")
         assert [v is None for v in decode(encoding, values)] == column.is_missing().tolist()
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.prune.brute import leaves_of, prunings, small_tables
-from treewise.prune.tree_sequence import nested_trees
+from tests.support.brute_force_pruning import leaves_of, prunings, small_tables
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.arrays import LEAF
 
 SEEDS = range(12)
@@ -60,7 +60,7 @@ def test_cost_complexity_is_the_smallest_of_least_cost_at_every_price():
         all_cuts = prunings(tree)
         risks = [sum(exact_risk(tree, leaf) for leaf in leaves_of(tree, cut)) for cut in all_cuts]
         sizes = [len(leaves_of(tree, cut)) for cut in all_cuts]
-        nested = nested_trees(tree, "error")
+        nested = find_nested_trees(tree, "error")
         between = (nested.alpha[1:] + nested.alpha[:-1]) / 2
         for alpha in [*nested.alpha.tolist(), *between.tolist(), 2.0]:
             price = Fraction(alpha).limit_denominator(10**6)
@@ -76,11 +76,11 @@ def test_cost_complexity_is_the_smallest_of_least_cost_at_every_price():
 def test_the_sequence_says_what_its_trees_are(regression):
     for tree, _ in small_tables(SEEDS, regression):
         for risk in ("impurity", "error"):
-            nested = nested_trees(tree, risk)
+            nested = find_nested_trees(tree, risk)
             for k in range(len(nested)):
                 member = tree.prune(at=np.flatnonzero(nested.cut_at(k)).tolist())
                 assert member.n_leaves == nested.n_leaves[k]
-                again = nested_trees(member, risk)
+                again = find_nested_trees(member, risk)
                 assert again.risk[0] == pytest.approx(nested.risk[k], abs=1e-12)
                 if k:
                     found = tree.prune("cost_complexity", ccp_alpha=float(nested.alpha[k]), risk=risk)

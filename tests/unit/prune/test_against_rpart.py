@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.oracles.peers import iris, penguins, real
-from tests.oracles.test_against_rpart import rpart_is_there, write_table
+from tests.oracles.peers import iris, penguins, real, rpart_is_there, write_table
 
 pytestmark = pytest.mark.skipif(
     not rpart_is_there(), reason="rpart is not installed (Debian: apt install r-base-core r-cran-rpart)"

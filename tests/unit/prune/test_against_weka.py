@@ -10,8 +10,7 @@ from __future__ import annotations
 import pytest
 
 import treewise as tw
-from tests.oracles.peers import drawn, real
-from tests.oracles.test_against_weka import JAR, Peer, weka
+from tests.oracles.peers import JAR, Peer, random_peer_table, real, weka
 
 pytestmark = pytest.mark.skipif(not JAR.exists(), reason="Weka is not installed (Debian: apt install weka)")
 
@@ -71,5 +70,5 @@ def test_real_tables(name):
 
 
 def test_drawn_tables():
-    sizes = [compare(drawn(seed, numbers=False)) for seed in range(6)]
+    sizes = [compare(random_peer_table(seed, numbers=False)) for seed in range(6)]
     assert any(after < before for before, after in sizes)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.prune.brute import prunings, small_tables
+from tests.support.brute_force_pruning import prunings, small_tables
 
 PRICES = {"n": {"p": 5}, "p": {"n": 0.5}}
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_edges import refused
-from tests.support.prune_noise import one_split
+from tests.support.errors import assert_refused
+from tests.support.noisy_table import noisy_split_table
 from treewise import TreeClassifier, TreeRegressor
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    return one_split(seed=0, rows=600, columns=4, wrong=0.15)
+    return noisy_split_table(seed=0, rows=600, columns=4, wrong=0.15)
 
 
 def test_folds_find_the_one_split_there_is(noisy):
@@ -84,7 +84,7 @@ def test_a_share_of_the_rows_is_held_back(noisy):
 
 def test_what_is_asked_wrongly(noisy):
     def wrong(*parts, error=tw.ParameterError, **options):
-        refused(lambda: tw.grow(noisy, "y", **options), *parts, error=error)
+        assert_refused(lambda: tw.grow(noisy, "y", **options), *parts, error=error)
 
     wrong('pruning="reduced_error" needs rows the tree has not seen', "validation=0.3", pruning="reduced_error")
     wrong("pruning='cvv'", 'Did you mean "cv"', pruning="cvv")
@@ -104,7 +104,7 @@ def test_what_is_asked_wrongly(noisy):
 def test_tiny_tables(n):
     data = {"x": list(range(n)), "y": ["a", "b", "a", "a", "b", "b", "a"][:n]}
     if n == 1:
-        refused(lambda: tw.grow(data, "y", pruning="cv"), "1 rows", "folds")
+        assert_refused(lambda: tw.grow(data, "y", pruning="cv"), "1 rows", "folds")
     else:
         assert tw.grow(data, "y", pruning="cv").n_leaves >= 1
 
@@ -119,7 +119,7 @@ def test_estimators_prune(noisy):
     assert model.predict(X).shape == (600,)
     numbers = TreeRegressor(pruning="reduced_error", validation=(X[300:], X[300:, 0])).fit(X[:300], X[:300, 0])
     assert numbers.tree_.history[-1]["method"] == "reduced_error"
-    refused(
+    assert_refused(
         lambda: TreeClassifier(pruning="reduced_error", validation="v.csv").fit(X, y), "(X, y)", error=tw.ParameterError
     )
 

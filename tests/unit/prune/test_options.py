@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_edges import refused
-from tests.support.prune_noise import one_split
+from tests.support.errors import assert_refused
+from tests.support.noisy_table import noisy_split_table
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    return one_split(seed=5, rows=240, columns=3, wrong=0.2)
+    return noisy_split_table(seed=5, rows=240, columns=3, wrong=0.2)
 
 
 def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):
@@ -38,14 +38,14 @@ def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):
 )
 def test_options_in_growth_are_checked(noisy, words, options):
     validation = 0.3 if options["method"] == "reduced_error" else None
-    refused(lambda: tw.grow(noisy, "y", pruning=options, validation=validation), words, error=tw.ParameterError)
+    assert_refused(lambda: tw.grow(noisy, "y", pruning=options, validation=validation), words, error=tw.ParameterError)
 
 
 def test_options_after_growth_are_checked_as_well(noisy):
     tree = tw.grow(noisy, "y")
 
     def wrong(words, method, **options):
-        refused(lambda: tree.prune(method, **options), words, error=tw.ParameterError)
+        assert_refused(lambda: tree.prune(method, **options), words, error=tw.ParameterError)
 
     wrong("order='sideways'", "reduced_error", validation=noisy, order="sideways")
     wrong("rule='worst'", "cost_complexity", data=noisy, rule="worst")
@@ -88,7 +88,7 @@ def test_numbers_of_numpy_are_numbers(noisy):
     price = np.float32(0.01)
     assert tree.prune("cost_complexity", ccp_alpha=price) == tree.prune("cost_complexity", ccp_alpha=float(price))
     assert tw.grow(noisy, "y", ccp_alpha=price) == tw.grow(noisy, "y", ccp_alpha=float(price))
-    refused(lambda: tree.prune(at=True), "at=True", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune(at=True), "at=True", error=tw.ParameterError)
 
 
 def test_costs_of_many_classes_are_summed_as_those_of_few():

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.random_tables import drawn, quick
+from tests.support.random_tables import limit_examples, random_tables
 from treewise.formats.model_file.model_file import dumps, loads
 from treewise.prune.methods import METHODS
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.tree.arrays import LEAF, STOPS
 
 CLASSES_ONLY = ("pessimistic", "mdl")
@@ -44,8 +44,8 @@ def is_pruning_of(small, large):
     return paths(small) <= inside
 
 
-@quick()
-@given(drawn(), st.sampled_from(sorted(METHODS)))
+@limit_examples()
+@given(random_tables(), st.sampled_from(sorted(METHODS)))
 def test_a_pruned_tree_is_part_of_the_tree(table, method):
     tree = grown(table)
     if tree.task == "regression" and method in CLASSES_ONLY:
@@ -67,8 +67,8 @@ def test_a_pruned_tree_is_part_of_the_tree(table, method):
     assert sum(said.values()) == pruned.n_leaves
 
 
-@quick()
-@given(drawn(), st.sampled_from(sorted(METHODS)))
+@limit_examples()
+@given(random_tables(), st.sampled_from(sorted(METHODS)))
 def test_pruning_twice_is_pruning_once(table, method):
     tree = grown(table)
     if tree.task == "regression" and method in CLASSES_ONLY:
@@ -77,11 +77,11 @@ def test_pruning_twice_is_pruning_once(table, method):
     assert once.prune(method, **options_for(method, table)) == once
 
 
-@quick()
-@given(drawn(), st.sampled_from(["impurity", "error"]))
+@limit_examples()
+@given(random_tables(), st.sampled_from(["impurity", "error"]))
 def test_the_sequence_is_nested_and_monotone(table, risk):
     tree = grown(table)
-    nested = nested_trees(tree, risk)
+    nested = find_nested_trees(tree, risk)
     assert nested.n_leaves[0] == tree.n_leaves
     assert nested.n_leaves[-1] == 1
     assert (np.diff(nested.n_leaves) < 0).all()
@@ -95,8 +95,8 @@ def test_the_sequence_is_nested_and_monotone(table, risk):
     assert ones.round().astype(int).tolist() == nested.n_leaves.tolist()
 
 
-@quick()
-@given(drawn())
+@limit_examples()
+@given(random_tables())
 def test_a_size_is_what_growth_gives_at_that_size(table):
     unlimited = {"max_depth": None, "max_leaf_nodes": None}
     tree = table.grow(**unlimited)
@@ -116,8 +116,8 @@ def vars_of(arrays):
     return {name: getattr(arrays, name) for name in arrays.__dataclass_fields__}
 
 
-@quick(0.3)
-@given(drawn())
+@limit_examples(0.3)
+@given(random_tables())
 def test_rules_of_pessimism_and_gain_are_monotone(table):
     tree = grown(table)
     gains = [tree.prune("gain", threshold=t, measure="criterion").n_leaves for t in (0.0, 0.1, 0.5, 1e9)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_edges import refused
+from tests.support.errors import assert_refused
 from treewise.formats.model_file.model_file import dumps, loads
 
 
@@ -130,11 +130,11 @@ def test_validation_tables_that_do_not_fit():
     def prune(table):
         return tree.prune("reduced_error", validation=table)
 
-    refused(lambda: prune({"town": [], "y": []}), "no rows")
-    refused(lambda: prune({"x": [1.0], "y": ["a"]}), 'has no column "town"', "node 0 asks for")
-    refused(lambda: prune({"town": ["Bari"], "y": ["z"]}), "no label of column", "(z)", "(a, b)")
-    refused(lambda: prune({"town": ["Bari"], "y": [None]}), "missing in 1 row")
-    refused(lambda: prune({"town": ["Bari"]}), 'no column "y"')
+    assert_refused(lambda: prune({"town": [], "y": []}), "no rows")
+    assert_refused(lambda: prune({"x": [1.0], "y": ["a"]}), 'has no column "town"', "node 0 asks for")
+    assert_refused(lambda: prune({"town": ["Bari"], "y": ["z"]}), "no label of column", "(z)", "(a, b)")
+    assert_refused(lambda: prune({"town": ["Bari"], "y": [None]}), "missing in 1 row")
+    assert_refused(lambda: prune({"town": ["Bari"]}), 'no column "y"')
     # Never-seen categories stay at the node that asks, which answers itself; labels it does not know are errors.
     step = prune({"town": ["Paris", "Rome", "Bari"], "y": ["a", "z", "a"]}).history[-1]
     assert step["validation"]["before"] == 1.0
@@ -143,17 +143,17 @@ def test_validation_tables_that_do_not_fit():
 def test_a_tree_that_has_seen_no_rows_says_so():
     tree = tw.parse("a <= 1\n    b <= 1 -> x\n    b > 1 -> y\na > 1 -> y", target="t")
     for method in ("gain", "mdl", "pessimistic"):
-        refused(lambda method=method: tree.prune(method), "refit(data)", error=tw.ParameterError)
-    refused(lambda: tree.prune(at=[0]), "node 0", "refit(data)", error=tw.ParameterError)
-    refused(lambda: tree.prune("cost_complexity", ccp_alpha=0.1), "refit(data)", error=tw.ParameterError)
+        assert_refused(lambda method=method: tree.prune(method), "refit(data)", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune(at=[0]), "node 0", "refit(data)", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("cost_complexity", ccp_alpha=0.1), "refit(data)", error=tw.ParameterError)
     table = {"a": [1.0], "b": [1.0], "t": ["x"]}
-    refused(lambda: tree.prune("reduced_error", validation=table), "refit(data)", error=tw.ParameterError)
-    refused(lambda: tree.prune("cost_complexity", data=table), "was not", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("reduced_error", validation=table), "refit(data)", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("cost_complexity", data=table), "was not", error=tw.ParameterError)
 
 
 def test_what_is_asked_wrongly(penguins):
     def wrong(*parts, method=None, **options):
-        refused(lambda: penguins.prune(method, **options), *parts, error=tw.ParameterError)
+        assert_refused(lambda: penguins.prune(method, **options), *parts, error=tw.ParameterError)
 
     wrong("prune needs one of the methods", "max_leaf_nodes=8")
     wrong("method='reduced'", 'Did you mean "reduced_error"', method="reduced")
@@ -183,9 +183,9 @@ def test_what_is_asked_wrongly(penguins):
 def test_numbers_have_no_classes_to_count():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 9.5]}, "y")
     for method in ("mdl", "pessimistic"):
-        refused(lambda method=method: tree.prune(method), "predicts numbers", error=tw.ParameterError)
-    refused(lambda: tree.prune("gain"), "threshold is not given", "squared_error", error=tw.ParameterError)
-    refused(lambda: tree.prune("gain", measure="accuracy"), "predicts numbers", error=tw.ParameterError)
+        assert_refused(lambda method=method: tree.prune(method), "predicts numbers", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("gain"), "threshold is not given", "squared_error", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("gain", measure="accuracy"), "predicts numbers", error=tw.ParameterError)
     assert tree.prune("gain", threshold=1.0).n_leaves < 4
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.invariants.test_edges import refused
-from tests.support.prune_noise import one_split
-from treewise.prune import nested_trees
+from tests.support.errors import assert_refused
+from tests.support.noisy_table import noisy_split_table
+from treewise.prune import find_nested_trees
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    return one_split(seed=3, rows=300, columns=3, wrong=0.2)
+    return noisy_split_table(seed=3, rows=300, columns=3, wrong=0.2)
 
 
 def part(data, rows):
@@ -60,10 +60,10 @@ def test_another_table_than_the_trees_own_is_refused(noisy, method):
     more = {"raising": True} if method == "pessimistic" else {}
     plain, heavy = tw.grow(noisy, "y"), tw.grow(noisy, "y", sample_weight=np.full(300, 10.0))
     fewer = part(noisy, slice(0, 200))
-    refused(lambda: plain.prune(method, data=fewer, **more), "has 200 rows that count", "grown on 300")
-    refused(lambda: heavy.prune(method, data=noisy, **more), "weigh 300 together", "3000", "sample_weight")
+    assert_refused(lambda: plain.prune(method, data=fewer, **more), "has 200 rows that count", "grown on 300")
+    assert_refused(lambda: heavy.prune(method, data=noisy, **more), "weigh 300 together", "3000", "sample_weight")
     held = tw.grow(noisy, "y", pruning="reduced_error", validation=0.3)
-    refused(lambda: held.prune(method, data=noisy, **more), "has 300 rows that count", "grown on 210")
+    assert_refused(lambda: held.prune(method, data=noisy, **more), "has 300 rows that count", "grown on 210")
 
 
 def test_costs_that_were_taken_back_are_none_in_the_folds_either(noisy):
@@ -85,7 +85,7 @@ def test_a_pure_target_has_no_error_to_divide_by(noisy):
 def test_cp_is_in_units_of_the_risk_it_prices(noisy):
     tree = tw.grow(noisy, "y")
     table = tree.prune("cost_complexity", data=noisy, risk="impurity", folds=5).cp_table
-    nested = nested_trees(tree, "impurity")
+    nested = find_nested_trees(tree, "impurity")
     assert table[0].cp == pytest.approx(nested.alpha[-1] / nested.root_risk)
     assert 0 < table[0].cp <= 1
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.support import handmade_trees as handmade
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise._lib.text import display_width
 from treewise.cli.render import COLOURS, STYLES, coloured
 from treewise.show.palette import HUES
@@ -15,7 +15,7 @@ from treewise.show.text_tree.bars import CELLS, DistributionBars, in_cells
 from treewise.show.text_tree.text_tree import render
 
 
-@quick()
+@limit_examples()
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=9).filter(any), st.integers(1, 40))
 def test_cells_are_divided_by_share(weights, cells):
     shares = np.array(weights) / sum(weights)
@@ -24,7 +24,7 @@ def test_cells_are_divided_by_share(weights, cells):
     assert all(abs(many - share * cells) < 1 for many, share in zip(found, shares.tolist(), strict=True))
 
 
-@quick()
+@limit_examples()
 @given(handmade.trees(), st.booleans())
 def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
     plain = render(tree, ascii=ascii).split("\n")
@@ -36,14 +36,14 @@ def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
         assert "\n".join(barred).isascii()
 
 
-@quick()
+@limit_examples()
 @given(handmade.trees())
 def test_colour_only_doubles_what_is_written(tree):
     painted = render(tree, ascii=False, bars=True, paint=coloured)
     assert STYLES.sub("", painted) == render(tree, ascii=False, bars=True)
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(handmade.trees(), st.integers(40, 160))
 def test_bars_keep_to_a_width_and_take_nothing_away_unasked(tree, width):
     without = render(tree, ascii=False, width=width)

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
+from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
-from tests.unit.show.test_plots import all_texts
 from treewise.show.mpl_helpers import content
 from treewise.show.regions.models import PredictorRegions, TreeRegions, centres
 from treewise.show.regions.plane import plane_for
@@ -38,7 +38,7 @@ PAIRS = [("number", "town"), ("town", "size"), ("wide", "day"), ("flag", "number
 def cells_of(axis, tree, rng):
     """Some cells of a column: levels; or numbers at random, at thresholds and next to them."""
     encoding = axis.encoding
-    if encoding.categorical:
+    if encoding.is_categorical:
         return [str(level) for level in rng.choice(encoding.levels, 12)]
     place = tree.columns.index(axis.name)
     a = tree.arrays
@@ -56,7 +56,7 @@ def as_cell(axis, value):
     """A value of an axis as somebody would write it into a row."""
     encoding = axis.encoding
     if encoding.kind == "datetime":
-        return encoding.say(value)
+        return encoding.format(value)
     return value == "true" if encoding.kind == "boolean" else value
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import treewise as tw
-from tests.support.displayables import RESULTS, forms
+from tests.support.displayables import RESULTS, renderings
 from tests.support.output_checks import CHECKS, check_html
 from treewise.evaluate import paths
 
@@ -23,7 +23,7 @@ def test_every_result_has_a_bundle(name, tree):
     assert bundle["text/plain"] == repr(result)
     assert check_html(bundle["text/html"]).strip()
     json.dumps(bundle)
-    for form, text in forms(result):
+    for form, text in renderings(result):
         CHECKS[form](text)
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support import handmade_trees as handmade
 from tests.support import hostile_files as hostile
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise.errors import ColumnError, ParameterError
 from treewise.show.picture import picture as front
 from treewise.show.picture import text_metrics as letters
@@ -110,7 +110,7 @@ def check(picture):
 # -- what is drawn --------------------------------------------------------------------------------
 
 
-@quick()
+@limit_examples()
 @given(handmade.trees(), st.sampled_from(["down", "right"]), st.integers(2, 12), st.sampled_from([None, 0, 1, 3]))
 def test_any_tree_is_drawn_whole_and_legible(tree, direction, max_leaves, max_depth):
     check(tree.draw(direction=direction))
@@ -407,7 +407,7 @@ def test_letters_are_as_wide_as_the_fonts_say():
             assert advance / units <= letters.text_width(letter, 1, "Bold" in dejavu), letter
 
 
-@quick()
+@limit_examples()
 @given(st.text(max_size=60), st.floats(20, 300))
 def test_a_clipped_text_fits(text, room):
     clipped = letters.clip_to(text, room, 12)
@@ -415,7 +415,7 @@ def test_a_clipped_text_fits(text, room):
     assert clipped == text or "…" in clipped
 
 
-@quick()
+@limit_examples()
 @given(st.floats(1, 300), st.floats(1, 40), st.sampled_from("/\\|-+x"))
 def test_hatching_stays_inside(width, height, hatching):
     for x1, y1, x2, y2 in hatched(5, 7, width, height, hatching):

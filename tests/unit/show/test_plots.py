@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve, roc_auc_score, roc_curve
 
 import treewise as tw
-from tests.support.ensembles import of_trees
+from tests.support.ensembles import ensemble_of
+from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
 from treewise.cli import pictures
 from treewise.evaluate.ranking import Ranking
@@ -32,7 +33,7 @@ def every_picture():
     yield "impurity", lambda ax=None: tw.draw_impurity(ax=ax)
     root = tw.candidates("penguins")
     yield "gains", lambda ax=None: root.draw("bill_length_mm", ax)
-    many = of_trees([tw.grow("noisy", max_depth=depth) for depth in (1, 2, 3)])
+    many = ensemble_of([tw.grow("noisy", max_depth=depth) for depth in (1, 2, 3)])
     yield "stages", lambda ax=None: many.draw_stages("noisy", test="noisy", ax=ax)
     yield "gains of categories", lambda ax=None: root.draw("island", ax)
 
@@ -96,19 +97,6 @@ def test_axes_must_be_axes():
 
 
 # -- names are data -------------------------------------------------------------------------------------------------
-
-
-def all_texts(ax):
-    """Return every text of a picture as it will be seen."""
-    from matplotlib.text import Text
-
-    ax.figure.draw_without_rendering()
-    found = []
-    for text in ax.figure.findobj(Text):
-        shown, formula = text._preprocess_math(text.get_text())
-        assert not formula, text
-        found.append(shown)
-    return " ".join(found)
 
 
 def test_hostile_names_are_shown_as_they_are():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.handmade_trees import N_P, chain, leaf, make, node, trees
+from tests.support.handmade_trees import N_P, build_tree, chain, leaf, node, trees
 from treewise._lib.text import display_width
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
@@ -42,7 +42,7 @@ def admissions() -> Tree:
     )
     by_published = node(Multiway("Published", ("no", "yes")), by_university, leaf("P", {"P": 2}))
     root = node(Multiway("GPA", gpa.levels, missing=1), leaf("N", {"N": 4}), by_published, leaf("P", {"P": 3}))
-    return make([gpa, university, published], N_P, root)
+    return build_tree([gpa, university, published], N_P, root)
 
 
 def penguins() -> Tree:
@@ -62,7 +62,9 @@ def penguins() -> Tree:
         leaf("Chinstrap", {"Adelie": 3, "Chinstrap": 5}),
         leaf("Gentoo", {"Gentoo": 123}),
     )
-    return make(columns, species, node(Threshold("flipper_length_mm", 206.5, missing=1), small, large, missing_rows=2))
+    return build_tree(
+        columns, species, node(Threshold("flipper_length_mm", 206.5, missing=1), small, large, missing_rows=2)
+    )
 
 
 def alternating(levels: int) -> Tree:
@@ -72,7 +74,7 @@ def alternating(levels: int) -> Tree:
     while len(row) > 1:
         row = [node(Threshold("x", step * (2 * i + 1) - 0.5), row[2 * i], row[2 * i + 1]) for i in range(len(row) // 2)]
         step *= 2
-    return make([X], N_P, row[0])
+    return build_tree([X], N_P, row[0])
 
 
 def lines(text: str) -> list[str]:
@@ -120,7 +122,7 @@ def test_ascii_needs_no_other_letter() -> None:
 
 
 def test_ascii_quotes_what_is_not_ascii() -> None:
-    tree = make([Encoding("größe", "number")], N_P, node(Threshold("größe", 1.5), leaf("N"), leaf("P")))
+    tree = build_tree([Encoding("größe", "number")], N_P, node(Threshold("größe", 1.5), leaf("N"), leaf("P")))
     assert lines(render(tree, ascii=True))[1] == '1  |- "gr\\xf6\\xdfe" <= 1.5  -> N'
 
 
@@ -133,7 +135,7 @@ def test_the_encoding_of_standard_output_decides(monkeypatch: pytest.MonkeyPatch
 def test_many_classes_show_the_share_of_the_predicted_one() -> None:
     digit = Target("digit", "classification", tuple(range(10)))
     root = node(Threshold("x", 4.5), leaf(3, {3: 30, 4: 10}), leaf(7, {7: 1200, 8: 0.0, 9: 300}), missing_rows=0)
-    text = render(make([X], digit, root), ascii=False)
+    text = render(build_tree([X], digit, root), ascii=False)
     assert lines(text)[0].split() == ["predicts", "rows", "%", "predicted"]
     assert lines(text)[2].split()[-3:] == ["3", "40", "75.0"]
     assert lines(text)[3].split()[-3:] == ["7", "1,500", "80.0"]
@@ -147,7 +149,7 @@ def test_regression_shows_values_rows_and_spread() -> None:
         leaf(1058.46, rows=24951, spread=524.3712),
         leaf(13533.4, rows=1437, spread=2324.6),
     )
-    assert lines(render(make([X], price, root), ascii=False))[1:] == [
+    assert lines(render(build_tree([X], price, root), ascii=False))[1:] == [
         "0  all rows               26,388      0.0",
         "1  ├─ x <= 0.5  →  1,058  24,951    524.4",
         "2  └─ x > 0.5   → 13,533   1,437  2,324.6",
@@ -165,7 +167,7 @@ def test_numbers_of_a_column_have_as_many_decimals_and_stay_near(values: list[fl
 
 def test_weights_are_shown_where_they_differ_from_rows() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.25}, rows=4), leaf("P", {"P": 1234.5}, rows=2))
-    text = lines(render(make([X], N_P, root), ascii=False))
+    text = lines(render(build_tree([X], N_P, root), ascii=False))
     assert text[0].split() == ["predicts", "rows", "weight", "P", "%", "P"]
     assert text[2].split()[-4:] == ["4", "2.75", "0.25", "9.1"]
     assert text[3].split()[-4:] == ["2", "1,234.50", "1,234.50", "100.0"]
@@ -173,7 +175,7 @@ def test_weights_are_shown_where_they_differ_from_rows() -> None:
 
 def test_a_branch_without_rows_has_no_share() -> None:
     root = node(Multiway("city", ("Rome",), other=True), leaf("N", {"N": 3}), leaf("P", stop="no_rows"))
-    assert lines(render(make([CITY], N_P, root), ascii=False))[-1].split()[-3:] == ["0", "0", "–"]
+    assert lines(render(build_tree([CITY], N_P, root), ascii=False))[-1].split()[-3:] == ["0", "0", "–"]
 
 
 def test_a_tree_written_by_hand_has_no_columns() -> None:
@@ -189,7 +191,7 @@ def test_no_name_can_break_a_line_or_reach_the_terminal() -> None:
     nasty = Encoding("a\nb", "nominal", ("\x1b[31mred", "->"))
     target = Target("y", "classification", ("N\x07", "# P"))
     root = node(OneValue("a\nb", "->"), leaf("# P", {"# P": 1}), leaf("N\x07", {"N\x07": 1}))
-    text = render(make([nasty], target, root), ascii=False)
+    text = render(build_tree([nasty], target, root), ascii=False)
     assert len(lines(text)) == 4
     assert text.replace("\n", "").isprintable()
     assert '"a\\nb" = "->"' in text
@@ -200,7 +202,7 @@ def test_no_name_can_break_a_line_or_reach_the_terminal() -> None:
 def test_wide_letters_keep_the_columns_aligned() -> None:
     city = Encoding("都市", "nominal", ("東京", "Rome", "大阪"))
     root = node(Multiway("都市", city.levels), *(leaf("P", {"P": 1}) for _ in range(3)))
-    text = lines(render(make([city], N_P, root), ascii=False))
+    text = lines(render(build_tree([city], N_P, root), ascii=False))
     assert {display_width(line) for line in text[1:5]} == {display_width(text[0])}
     arrows = {display_width(line[: line.index("→")]) for line in text[2:5]}
     assert len(arrows) == 1
@@ -208,13 +210,13 @@ def test_wide_letters_keep_the_columns_aligned() -> None:
 
 def test_the_order_of_compared_levels_is_said() -> None:
     size = Encoding("size", "ordered", ("small", "medium", "large", "huge"))
-    tree = make([size], N_P, node(Ordinal("size", "medium"), leaf("N"), leaf("P")))
+    tree = build_tree([size], N_P, node(Ordinal("size", "medium"), leaf("N"), leaf("P")))
     assert lines(render(tree, ascii=False))[-1] == "order size: small < medium < large < huge"
 
 
 def test_levels_that_look_like_numbers_are_quoted_where_they_are_compared() -> None:
     gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
-    tree = make([gpa], N_P, node(Ordinal("GPA", "3.5"), leaf("N"), leaf("P")))
+    tree = build_tree([gpa], N_P, node(Ordinal("GPA", "3.5"), leaf("N"), leaf("P")))
     assert '└─ GPA > "3.5"' in render(tree, ascii=False)
 
 
@@ -265,7 +267,7 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
         node(Threshold("x", 2.5), leaf("N", {"N": 2, "P": 1}), leaf("N", {"N": 1})),
     )
     root = node(OneValue("city", "Rome", missing=1), leaf("P", {"P": 3}), agreeing)
-    text = lines(render(make([X, CITY], N_P, root), max_lines=6, ascii=False))
+    text = lines(render(build_tree([X, CITY], N_P, root), max_lines=6, ascii=False))
     assert text[1:] == [
         "0  all rows                              12      4   33.3",
         "1  ├─ city = Rome           → P           3      3  100.0",
@@ -277,7 +279,7 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
 
 def test_classes_that_are_numbers_are_told_from_numbers_of_leaves() -> None:
     target = Target("y", "classification", (0, 1))
-    tree = make([X], target, node(Threshold("x", 1.5), leaf(0, {0: 3}), leaf(1, {1: 2})))
+    tree = build_tree([X], target, node(Threshold("x", 1.5), leaf(0, {0: 3}), leaf(1, {1: 2})))
     assert "… 2 leaves: 1 × 0, 1 × 1" in render(tree, max_depth=0, ascii=False)
     assert "... 2 leaves: 1 x 0, 1 x 1" in render(tree, max_depth=0, ascii=True)
 
@@ -312,7 +314,7 @@ def test_the_depth_can_be_bounded() -> None:
 def test_a_node_with_too_many_branches_is_opened_in_part() -> None:
     street = Encoding("street", "nominal", tuple(f"s{i:03}" for i in range(500)))
     root = node(Multiway("street", street.levels), *(leaf("NP"[i % 2], {"NP"[i % 2]: 1}) for i in range(500)))
-    text = lines(render(make([street], N_P, root), max_lines=10, ascii=False))
+    text = lines(render(build_tree([street], N_P, root), max_lines=10, ascii=False))
     assert len(text) == 12
     assert "street = s007" in text[-3]
     assert "└─ … 492 more branches, 492 leaves" in text[-2]
@@ -323,7 +325,7 @@ def test_long_sets_are_shortened_in_a_bounded_view_only() -> None:
     education = Encoding("education", "nominal", levels)
     below = node(Threshold("x", 1.5), leaf("N", {"N": 9}), leaf("P", {"P": 2}))
     root = node(Subset("education", levels[:4], missing=1), leaf("P", {"P": 1}), below)
-    tree = make([X, education], N_P, root)
+    tree = build_tree([X, education], N_P, root)
     assert "education in {Bachelors, Doctorate, Masters, +1}  " in render(tree, max_lines=4, ascii=False)
     assert "education in {Bachelors, Doctorate, Masters, Prof-school}" in render(tree, ascii=False)
 
@@ -341,14 +343,14 @@ def nursery() -> Tree:
         leaf("priority", {"priority": 60, "recommend": 2, "very_recom": 328}),
     )
     root = node(OneValue("health", "not_recom"), leaf("not_recom", {"not_recom": 4320}), below)
-    return make(columns, Target("class", "classification", classes), root)
+    return build_tree(columns, Target("class", "classification", classes), root)
 
 
 def test_a_long_set_goes_on_below_when_the_whole_tree_is_printed() -> None:
     towns = [f"town_{i:02}, east" if i == 3 else f"town_{i:02}" for i in range(24)]
     split = Subset("place of birth", tuple(towns[:20]), missing=0)
     root = node(split, node(Threshold("x", 1.5), leaf("P", {"P": 3}), leaf("N", {"N": 2})), leaf("N", {"N": 4}))
-    tree = make([Encoding("place of birth", "nominal", tuple(towns)), X], N_P, root)
+    tree = build_tree([Encoding("place of birth", "nominal", tuple(towns)), X], N_P, root)
     text = render(tree, ascii=False)
     assert lines(text) == [
         "                                                       predicts   rows      P    % P",
@@ -406,7 +408,7 @@ def test_levels_are_folded_before_names_are_cut() -> None:
     root = leaf("P", {"P": 1})
     for i in range(8):
         root = node(Threshold("length_of_the_bill", float(i), missing=1), leaf("N", {"N": 1}), root)
-    tree = make([Encoding("length_of_the_bill", "number")], N_P, root)
+    tree = build_tree([Encoding("length_of_the_bill", "number")], N_P, root)
     text = render(tree, width=62, ascii=False)
     assert max(map(display_width, lines(text)[:-1])) <= 62
     assert "length_of_the_bill > 5" in text
@@ -423,14 +425,14 @@ def test_names_are_cut_in_their_middle_and_tests_stay() -> None:
         leaf("P", {"P": 1}),
         missing_rows=1,
     )
-    text = render(make(columns, N_P, root), width=60, ascii=False)
+    text = render(build_tree(columns, N_P, root), width=60, ascii=False)
     assert max(map(display_width, lines(text))) <= 60
     assert re.search(r"pic\S*…\S*ne <= 1234\.5 ", text)
     assert re.search(r"pic\S*…\S*ne > 1234\.5 or missing ", text)
 
 
 def test_a_width_cuts_long_conditions() -> None:
-    tree = make([Encoding("x" * 200, "number")], N_P, node(Threshold("x" * 200, 0.5), leaf("N"), leaf("P")))
+    tree = build_tree([Encoding("x" * 200, "number")], N_P, node(Threshold("x" * 200, 0.5), leaf("N"), leaf("P")))
     assert max(map(display_width, lines(render(tree, width=60, ascii=False)))) <= 60
     assert render(tree, width=60, ascii=True).isascii()
 
@@ -466,7 +468,7 @@ def test_one_long_name_does_not_widen_every_line() -> None:
     for i in range(300):
         root = node(Threshold("x", float(i)), root, leaf("P", {"P": 1}))
     root = node(Subset("wide", levels[:2900], missing=1), leaf("N", {"N": 1}), root)
-    assert len(render(make([wide, X], N_P, root), ascii=False)) < 2900 * 14 + 200 * 700
+    assert len(render(build_tree([wide, X], N_P, root), ascii=False)) < 2900 * 14 + 200 * 700
 
 
 # -- the header --------------------------------------------------------------------------------------------
@@ -490,7 +492,7 @@ def test_training_error_is_computed_from_the_leaves() -> None:
 
 def test_training_error_of_regression_is_the_root_mean_square_or_the_mean_absolute() -> None:
     root = node(Threshold("x", 0.5), leaf(1.0, rows=3, spread=2.0), leaf(5.0, rows=1, spread=6.0))
-    tree = make([X], Target("y", "regression"), root, criterion="squared_error")
+    tree = build_tree([X], Target("y", "regression"), root, criterion="squared_error")
     assert training_error(tree) == pytest.approx(np.sqrt((3 * 4 + 36) / 4))
     assert "training RMSE 3.4641" in header(tree)
     assert training_error(replace(tree, criterion="absolute_error")) == 0.25
@@ -499,13 +501,13 @@ def test_training_error_of_regression_is_the_root_mean_square_or_the_mean_absolu
 
 def test_a_few_errors_are_not_none() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 5000, "P": 3}), leaf("P", {"P": 3120, "N": 1}))
-    assert header(make([X], N_P, root), ascii=False).endswith("training error <0.1 % (4 of 8,124 rows)")
+    assert header(build_tree([X], N_P, root), ascii=False).endswith("training error <0.1 % (4 of 8,124 rows)")
 
 
 def test_with_weights_the_header_says_so() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.5}, rows=4), leaf("P", {"P": 7}, rows=2))
     said = "Class: N, P · 6 rows · weight 10 · 2 leaves · depth 1 · weighted training error 5.0 %"
-    assert header(make([X], N_P, root), ascii=False) == said
+    assert header(build_tree([X], N_P, root), ascii=False) == said
 
 
 def test_a_tree_that_has_memorised_its_table_says_so() -> None:

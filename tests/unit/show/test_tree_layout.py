@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.random_tables import quick
+from tests.support.random_tables import limit_examples
 from treewise.show.picture.tree_layout import centres
 
 NEAR = 1e-6
@@ -47,13 +47,13 @@ def check(children, widths, gap):
     return x
 
 
-@quick()
+@limit_examples()
 @given(shapes(), st.floats(0, 50))
 def test_nothing_overlaps_and_parents_stand_in_the_middle(shape, gap):
     check(*shape, gap)
 
 
-@quick()
+@limit_examples()
 @given(shapes())
 def test_a_mirrored_tree_is_drawn_mirrored(shape):
     children, widths = shape
@@ -62,7 +62,7 @@ def test_a_mirrored_tree_is_drawn_mirrored(shape):
         assert here == pytest.approx(-there, abs=NEAR)
 
 
-@quick(0.5)
+@limit_examples(0.5)
 @given(shapes())
 def test_leaves_of_one_parent_stand_as_close_as_they_may(shape):
     _, widths = shape

@@ -86,7 +86,7 @@ def test_one_tree_and_one_file_whatever_the_memory_looks_like(form, missing, tmp
 def test_floats_are_not_copied(form):
     x = cells(missing=False)
     data = FORMS[form](x)
-    first, second = (encode.learn(read(data)[name]).values for name in ("x3", "x3"))
+    first, second = (encode.fit_encoding(read(data)[name]).values for name in ("x3", "x3"))
     assert np.shares_memory(first, second)  # two readings of the same table: a copy would be two
     if isinstance(data, np.ndarray):
         assert np.shares_memory(first, data)
@@ -108,8 +108,8 @@ def test_a_view_is_compared_as_doubles_everywhere():
 
 def test_half_floats_and_weights_of_floats_are_read_exactly():
     x = np.array([1.5, 2.25, np.nan, 65504], np.float16)
-    learned = encode.learn(read({"x": x})["x"])
+    learned = encode.fit_encoding(read({"x": x})["x"])
     assert learned.values.tolist()[:2] == [1.5, 2.25]
     assert learned.values[3] == 65504
     weight = np.array([0.1, 0.2], np.float32)[::-1]
-    assert encode.numbers(read({"w": weight})["w"]).tolist() == [float(weight[0]), float(weight[1])]
+    assert encode.encode_numbers(read({"w": weight})["w"]).tolist() == [float(weight[0]), float(weight[1])]

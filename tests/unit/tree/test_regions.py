@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.handmade_trees import N_P, leaf, make, node, trees
+from tests.support.handmade_trees import N_P, build_tree, leaf, node, trees
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF
@@ -27,7 +27,7 @@ def values_of(tree, column):
     """What may stand in a column: its cuts, their neighbours, the ends of the line, levels, never-seen and missing."""
     encoding = tree.encodings[column]
     at = np.flatnonzero((tree.arrays.column == column) & (tree.arrays.kind != LEAF))
-    if encoding.categorical:
+    if encoding.is_categorical:
         return np.array([*range(-2 if encoding.kind != "boolean" else -1, len(encoding.levels))], np.int32)
     if encoding.kind == "number":
         cuts = tree.arrays.cut[at]
@@ -45,7 +45,7 @@ def draw_rows(tree, n, seed):
 
 
 def as_value(encoding, value):
-    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.categorical else INT64_MIN)
+    gone = math.isnan(value) if encoding.kind == "number" else value == (-1 if encoding.is_categorical else INT64_MIN)
     return None if gone else value
 
 
@@ -84,14 +84,14 @@ def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree)
             cell = None if condition is None else region.member()[encoding.name]
             if encoding.kind == "datetime" and cell is not None:
                 code = np.datetime64(cell.replace(" ", "T"), encoding.unit).astype(np.int64).item()
-            elif encoding.categorical and cell is not None:
+            elif encoding.is_categorical and cell is not None:
                 text = str(cell).lower() if encoding.kind == "boolean" else cell
                 code = encoding.levels.index(text) if text in encoding.levels else -2
             else:
                 code = cell
             assert condition is None or condition.holds(code)
-            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.categorical else np.int64)
-            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.categorical else INT64_MIN)
+            kind = {"number": np.float64}.get(encoding.kind, np.int32 if encoding.is_categorical else np.int64)
+            gone = {"number": math.nan}.get(encoding.kind, -1 if encoding.is_categorical else INT64_MIN)
             columns.append(np.array([gone if code is None else code], kind))
         assert find_leaves(tree, columns, 1).tolist() == [end]
 
@@ -167,25 +167,25 @@ def test_a_sentence_puts_alternatives_in_brackets():
 
 def test_contradictory_tests_leave_an_empty_region():
     below = node(Threshold("age", 5.0, missing=1), leaf("N"), leaf("P"))
-    tree = make([AGE], N_P, node(Threshold("age", 3.0, missing=1), below, leaf("P")))
+    tree = build_tree([AGE], N_P, node(Threshold("age", 3.0, missing=1), below, leaf("P")))
     assert [(end, region.empty) for end, region in ends(tree)] == [(2, False), (3, True), (4, False)]
-    whole = make([LARGE], N_P, node(Threshold("n", INT64_MAX, missing=0), leaf("N"), leaf("P")))
+    whole = build_tree([LARGE], N_P, node(Threshold("n", INT64_MAX, missing=0), leaf("N"), leaf("P")))
     assert [region.empty for _, region in ends(whole)] == [False, True]
 
 
 def test_levels_without_a_branch_stay_at_the_node():
-    tree = make([CITY, FLAG], N_P, node(Multiway("city", ("Bari",), missing=1), leaf("N"), leaf("P")))
+    tree = build_tree([CITY, FLAG], N_P, node(Multiway("city", ("Bari",), missing=1), leaf("N"), leaf("P")))
     assert [(end, str(region)) for end, region in ends(tree)] == [
         (0, "city != Bari"),
         (1, "city = Bari"),
         (2, "city missing"),
     ]
-    full = make([FLAG], N_P, node(Multiway("x3", ("false", "true")), leaf("N"), leaf("P")))
+    full = build_tree([FLAG], N_P, node(Multiway("x3", ("false", "true")), leaf("N"), leaf("P")))
     assert [end for end, _ in ends(full)] == [1, 2], "a boolean has no third level"
 
 
 def test_never_seen_levels_go_with_the_missing_ones_where_there_is_an_order():
-    tree = make([SIZE], N_P, node(Ordinal("size", "M", missing=2), leaf("N"), leaf("P"), leaf("N")))
+    tree = build_tree([SIZE], N_P, node(Ordinal("size", "M", missing=2), leaf("N"), leaf("P"), leaf("N")))
     assert [str(region) for _, region in ends(tree)] == ["size <= M", "size > M", "size missing or never seen"]
 
 
@@ -214,11 +214,13 @@ def test_deep_chains_and_many_levels():
     below = leaf("N", {"N": 1})
     for level in reversed(levels):
         below = node(OneValue("c", level, missing=1), leaf("P", {"P": 1}), below)
-    tree = make([Encoding("c", "nominal", levels)], N_P, below)
+    tree = build_tree([Encoding("c", "nominal", levels)], N_P, below)
     assert sum(1 for _ in ends(tree)) == n + 1
-    wide = make([Encoding("c", "nominal", levels)], N_P, node(Multiway("c", levels), *(leaf("P") for _ in levels)))
+    wide = build_tree(
+        [Encoding("c", "nominal", levels)], N_P, node(Multiway("c", levels), *(leaf("P") for _ in levels))
+    )
     assert sum(region.conditions[0].n for _, region in ends(wide)) == n
-    listed = make([Encoding("c", "nominal", levels)], N_P, node(Subset("c", levels[::2]), leaf("P"), leaf("N")))
+    listed = build_tree([Encoding("c", "nominal", levels)], N_P, node(Subset("c", levels[::2]), leaf("P"), leaf("N")))
     assert [region.conditions[0].n for _, region in ends(listed)] == [n // 2, n // 2]
 
 
@@ -240,7 +242,7 @@ def test_a_region_reads_cells_as_its_tree_does():
 
 
 def test_a_member_is_no_marker():
-    tree = make([AGE], N_P, node(Threshold("age", -999.0), leaf("N", {"N": 2}), leaf("P", {"P": 2})))
+    tree = build_tree([AGE], N_P, node(Threshold("age", -999.0), leaf("N", {"N": 2}), leaf("P", {"P": 2})))
     marked = tree.with_(history=({"did": "grown", "na_values": ["-999", "-998"]},))
     members = [region.member()["age"] for _, region in ends(marked)]
     assert members[0] == -1000

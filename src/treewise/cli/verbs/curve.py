@@ -79,7 +79,7 @@ def command(
 ) -> None:
     """Follow the errors, draw them, write them."""
     from treewise.cli.progress import bar
-    from treewise.evaluate.validation_curve.curve import Validation, curve_of, truth_of
+    from treewise.evaluate.validation_curve.curve import Validation, curve_from_training_set, known_truth
 
     check_place(output, data, validation)
     check_picture(output)
@@ -91,8 +91,8 @@ def command(
         share = as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
     with bar("curve") as progress:
-        judging = Validation(judges, folds, truth_of(data), asked.get("random_state", 0))
-        found = curve_of(training_set, over, judging, values, asked.get("n_jobs"), progress)
+        judging = Validation(judges, folds, known_truth(data), asked.get("random_state", 0))
+        found = curve_from_training_set(training_set, over, judging, values, asked.get("n_jobs"), progress)
     if form == "text" and output != "-":
         say(str(found) if quiet else f"\n{found}")
     elif form == "json":

@@ -8,9 +8,9 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model
+from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, remark, say
-from treewise.cli.param_types import in_options
 from treewise.cli.render import present, say_styled
 from treewise.cli.shared_options import quiet_option, take_text_options, text_options, tree_option, whole_option
 from treewise.cli.tables import json_text

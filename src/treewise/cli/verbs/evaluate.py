@@ -186,8 +186,8 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
     """Compare the way the tree was grown with other models, on folds of the table."""
     from treewise.cli.progress import bar
     from treewise.evaluate.baselines.compare_models import score_models
-    from treewise.evaluate.baselines.models import baselines_named
-    from treewise.evaluate.baselines.recipe import recipe_of
+    from treewise.evaluate.baselines.models import find_baselines
+    from treewise.evaluate.baselines.recipe import grow_like
     from treewise.predict.costs import cost_matrix_of
     from treewise.train.grow import prepare_like
 
@@ -196,8 +196,8 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
         raise ParameterError(
             f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
         )
-    baselines_named(against, tree.task)
-    grow, left_out = recipe_of(tree)
+    find_baselines(against, tree.task)
+    grow, left_out = grow_like(tree)
     if left_out:
         remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 import time
@@ -15,9 +14,9 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.describe_input import prepare_and_report
 from treewise.cli.inputs import read_data
+from treewise.cli.messages import in_options
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import check_place, deliver, is_plain, remark
-from treewise.cli.param_types import in_options
 from treewise.cli.render import coloured, has_style, say_styled
 from treewise.cli.shared_options import TextOptions, quiet_option, take_text_options, text_options, whole_option
 from treewise.cli.verb import output_option, verb
@@ -155,12 +154,11 @@ def size_in_words(tree: Tree) -> str:
 
 def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
     """Say how large the tree has become, and whether it has memorised its table."""
-    from treewise.show.text_tree.text_tree import header
+    from treewise.show.text_tree.text_tree import remarks
 
-    warnings = header(tree, ascii=False).split("\n")[1:]
     return [
         ("grow", f"{seconds:.1f} s   {size_in_words(tree)}"),
-        *(("note", in_options(line)) for line in warnings),
+        *(("note", in_options(line)) for line in remarks(tree)),
     ]
 
 
@@ -168,7 +166,8 @@ def drawn(tree: Tree, whole: bool = False, bars: bool | None = None, training_se
     """Draw a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
     if whole or not sys.stdout.isatty():
         return in_text(tree, bool(bars), training_set)
-    return in_shell_words(in_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width()), "; from node")
+    text = in_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width())
+    return in_options(text, node="treewise show MODEL --node")  # grow itself has no --node
 
 
 def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
@@ -186,15 +185,6 @@ def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **b
     seen = wanted is not False and training_set is not None and tree.task == "regression"
     samples = NodeSamples.of_problem(tree, training_set) if seen and training_set is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
-
-
-def in_shell_words(text: str, until: str = "\n") -> str:
-    """Say the last line of a bounded view, how to see more, in the words of the command line."""
-    above, newline, note = text.rpartition("\n")
-    if "print(tree) or --all" not in note:
-        return text
-    note = note.replace("print(tree) or --all", "--all").partition(until)[0]
-    return above + newline + re.sub(r"node=\d+ or (--node \d+)", r"\1", note)
 
 
 def screen_width() -> int | None:

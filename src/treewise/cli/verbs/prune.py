@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise._lib.text import safe
+from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.output import check_place, deliver, is_plain, remark, say
 from treewise.cli.param_types import read_at
@@ -109,7 +109,7 @@ def command(
 
 def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
-    from treewise.tree.history import cut_lines, table_lines
+    from treewise.tree.history import table_lines
 
     step = tree.history[-1]
     if not quiet:
@@ -130,6 +130,25 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
             say(str(tree.cp_table))
         say("")
     say_styled(drawn(tree, whole))
+
+
+def cut_lines(step: Mapping[str, Any]) -> list[str]:
+    """Lay out what a pruning cut: what was done, then a line for each node that became a leaf; how many more there are.
+
+    Where subtrees were raised too, every decision: a node may be gone for either reason.
+    """
+    from treewise.tree.history import MOST_LINES, decision_table, in_words, table_lines
+
+    if step.get("options", {}).get("raising"):
+        return table_lines(step)
+    cuts = [each for each in step["decisions"] if each["cut"] and each["now"] is not None]
+    shown = cuts[:MOST_LINES]
+    lines = [in_words(step), *step.get("facts", ()), *(decision_table(step, shown) if shown else ())]
+    left = step["looked_at"] - len(shown)
+    if left == 0:
+        return lines
+    said = f"… {plural(left, 'more decision')}" if shown else f"nothing is cut; {plural(left, 'decision')}"
+    return [*lines, f"{said}: --all"]
 
 
 def list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:

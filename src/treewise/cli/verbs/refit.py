@@ -9,8 +9,8 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.messages import in_options
 from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.param_types import in_options
 from treewise.cli.render import say_styled
 from treewise.cli.shared_options import (
     na_option,

@@ -9,6 +9,7 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import LoadedModel
+from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import deliver, remark, say
 from treewise.cli.render import say_styled
@@ -16,7 +17,7 @@ from treewise.cli.shared_options import all_option, take_text_options, text_opti
 from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
-from treewise.cli.verbs.grow import MOST_LINES, drawn, in_shell_words, in_text, screen_width
+from treewise.cli.verbs.grow import MOST_LINES, drawn, in_text, screen_width
 
 if TYPE_CHECKING:
     from treewise.train.training_set import TrainingSet
@@ -104,7 +105,7 @@ def shown_tree(
         return drawn(tree, True, bars, training_set)
     lines = None if unbounded else MOST_LINES
     bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
-    return in_shell_words(in_text(tree, bars, training_set, **bounds))
+    return in_options(in_text(tree, bars, training_set, **bounds))
 
 
 # -- the summary ----------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from treewise._lib.text import plural
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.output import check_place
+from treewise.cli.output import check_place, remark
 from treewise.cli.render import most_rows, present, showing_options
 from treewise.cli.shared_options import (
     confidence_option,
@@ -76,5 +77,8 @@ def command(
     found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     other = None if test is None else read_data(test, na_values, text)
     groups = found.tree.subgroups(table, test=other, **options)
+    hidden = 0 if whole else len(groups.repeats) + len(groups.chance)
     groups = groups.every if whole else groups
     present(groups if top is None else groups[:top], form, output, most_rows(groups, whole, output))
+    if hidden and output is None:
+        remark("", f"--all shows {plural(hidden, 'more group')}")

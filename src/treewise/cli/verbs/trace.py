@@ -15,9 +15,9 @@ from click.core import ParameterSource
 from treewise._lib.text import plural, safe
 from treewise.cli.grow_ensemble import check_own_table
 from treewise.cli.inputs import read_model_and_data
+from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
-from treewise.cli.param_types import in_options
 from treewise.cli.pictures import ENDINGS as DRAWN
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.progress import bar
@@ -179,7 +179,7 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """
     from treewise.explain.trace.render import TraceFormat, blocks, render
 
-    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), command_line=True)
+    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()

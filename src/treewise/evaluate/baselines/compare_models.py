@@ -25,8 +25,8 @@ from treewise._lib.text import format_count, format_percent, format_share, plura
 from treewise.evaluate.baselines.models import (
     BaselineModel,
     TreeModel,
-    baselines_named,
     facts_in_words,
+    find_baselines,
     losses_on,
     size_of,
 )
@@ -70,7 +70,7 @@ class ModelComparison(Displayable):
     @property
     def effective(self) -> float:
         """How many rows of equal weight would tell as much: the rows, without weights."""
-        return effective_rows(self.n, self.weight)
+        return effective_sample_size(self.n, self.weight)
 
     def error(self, outcome: ModelScore) -> float:
         """Return the share of wrong rows, the cost a row, or the root mean squared error; weighted rows by weight."""
@@ -240,7 +240,7 @@ def score_models(
     """Compare on a prepared training set; ``grow`` makes the tree of every fold from its rows."""
     task, classes = training_set.target.task, training_set.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
-    kinds = baselines_named(usual if models is None else models, task)
+    kinds = find_baselines(usual if models is None else models, task)
     number = fold_numbers(training_set, folds, random_state)
     given = training_set.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
@@ -255,10 +255,10 @@ def score_models(
     outcomes = tuple(record.outcome(name, training_set) for name, record in found.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
     name, target = training_set.table_name, training_set.target.name
-    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, weights_of(training_set))
+    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, row_weights(training_set))
 
 
-def weights_of(training_set: TrainingSet) -> Floats | None:
+def row_weights(training_set: TrainingSet) -> Floats | None:
     """Return what each row weighs; None where all weigh the same."""
     if training_set.weight.min() == training_set.weight.max():
         return None
@@ -315,13 +315,13 @@ def mean_test(differences: Floats, weight: Floats | None = None) -> float:
     mean, spread = mean_and_spread(differences, weight)
     if spread == 0:
         return float(differences[0] == 0)
-    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_rows(len(differences), weight)) / spread)
+    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_sample_size(len(differences), weight)) / spread)
 
 
-def effective_rows(n: int, weight: Floats | None) -> float:
+def effective_sample_size(n: int, weight: Floats | None) -> float:
     """Return how many rows of equal weight would tell as much as these n (Kish 1965).
 
-    >>> effective_rows(2, None), effective_rows(2, np.array([3.0, 1.0]))
+    >>> effective_sample_size(2, None), effective_sample_size(2, np.array([3.0, 1.0]))
     (2, 1.6)
     """
     return n if weight is None else float(weight.sum() ** 2 / (weight**2).sum())

@@ -31,7 +31,7 @@ class FeatureMatrix:
         self.writers: list[Writer] = []
         self.numbers = self.indicators = 0
         for encoding, values in zip(training.encodings, training.columns, strict=True):
-            (self._add_levels if encoding.categorical else self._add_number)(encoding, values)
+            (self._add_levels if encoding.is_categorical else self._add_number)(encoding, values)
 
     def _add_number(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
         gone = encode.is_missing(encoding, values)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_rounded, plural, safe
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import Param, ParameterError, did_you_mean, listing
 from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
@@ -209,16 +209,16 @@ MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
 }
 
 
-def baselines_named(names: Sequence[str] | str, task: str) -> dict[str, Any]:
+def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Find the models by name; one of the other task is refused."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
-            raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.{near}')
+            raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError(f"against names no model. For {task} there are {listing(fitting)}.")
+        raise ParameterError(Param("against") + " names no model.", hint=f"For {task} there are {listing(fitting)}.")
     chosen = {name: MODELS[name][1] for name in listed}
     if any(issubclass(kind, FittedModel) for kind in chosen.values()):
         require_sklearn()
@@ -231,8 +231,8 @@ def require_sklearn() -> None:
         import sklearn  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise ParameterError(
-            "K-NN and the linear models are scikit-learn's, which is not installed: pip install scikit-learn."
-            " (majority and mean need nothing.)"
+            "K-NN and the linear models are scikit-learn's, which is not installed: pip install scikit-learn.",
+            hint="(majority and mean need nothing.)",
         ) from None
 
 
@@ -252,5 +252,5 @@ def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str
         said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(said))
     low, high = format_rounded(min(facts)), format_rounded(max(facts))
-    numbers = plural(sum(not encoding.categorical for encoding in rows.encodings), "number")
+    numbers = plural(sum(not encoding.is_categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treewise.prune.grow_and_prune import BY_FOLDS, PruningPlan, prune_grown
+from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, prune_grown
 from treewise.prune.prune import prune
 from treewise.train.grow import grow_training_set
 from treewise.train.training_set import TrainingSet
@@ -18,12 +18,12 @@ Grow = Callable[[TrainingSet], Tree]
 Change = Callable[[Tree, TrainingSet], Tree]
 
 
-def recipe_of(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
+def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     """Return what grows a tree like this one on some rows, and the steps of its history that cannot be repeated.
 
     >>> import treewise as tw
     >>> from treewise.train.grow import prepare
-    >>> grow, left_out = recipe_of(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
+    >>> grow, left_out = grow_like(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
     >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), left_out
     (True, [])
     """
@@ -52,6 +52,6 @@ def again(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
     if step.get("did") != "prune" or method == "reduced_error" or "at" in options or "raising" in options:
         return None
     if "folds" in options:
-        by_folds = {name: options[name] for name in BY_FOLDS if name in options}
+        by_folds = {name: options[name] for name in CV_OPTIONS if name in options}
         return lambda tree, rows: prune_grown(tree, rows, PruningPlan("cv", by_folds), n_jobs=n_jobs)
     return lambda tree, _: prune(tree, method, **options)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError, PythonOnly
 from treewise.evaluate.validation_curve.growers import OVER, CurveGrower
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.evaluate.validation_curve.scorers import Scorers
@@ -32,7 +32,7 @@ from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part
 from treewise.train.settings import one_of
 from treewise.train.training_set import TrainingSet, build_like
 
-__all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_of"]
+__all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -75,11 +75,13 @@ def curve(
     """
     for name in ("pruning", "ccp_alpha"):
         if name in options:
-            raise ParameterError(f"{name}=…: a curve chooses the size itself, from unpruned trees. Leave it out.")
+            raise ParameterError(
+                "a curve chooses the size itself, from unpruned trees.", parameter=name, hint="Leave it out."
+            )
     training_set = prepare(data, target, random_state=random_state, **options)
-    truth = truth_of(data) if truth is None else truth
+    truth = known_truth(data) if truth is None else truth
     judging = Validation(validation, folds, truth, random_state)
-    return curve_of(training_set, over, judging, values, n_jobs, progress)
+    return curve_from_training_set(training_set, over, judging, values, n_jobs, progress)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Validation:
     seed: int = 0
 
 
-def curve_of(
+def curve_from_training_set(
     training_set: TrainingSet,
     over: str,
     judging: Validation,
@@ -129,7 +131,7 @@ def curve_of(
     return ValidationCurve.of(training_set, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
 
 
-def truth_of(data: Any) -> Sampler | None:
+def known_truth(data: Any) -> Sampler | None:
     """Return what the rows of a built-in table were drawn from, where that is known."""
     known = isinstance(data, str) and data in TRUTHS and not Path(data).exists()
     return TRUTHS[data]() if known else None
@@ -144,7 +146,9 @@ class CurvePlan:
         self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
-            raise ParameterError("validation and folds are two ways to judge. Give one of them.")
+            raise ParameterError(
+                Param("validation") + " and " + Param("folds") + " are two ways to judge.", hint="Give one of them."
+            )
         if isinstance(validation, float):
             train, test = held_out(training_set, validation, seed)
             self.whole, self.judges = part(training_set, train), Scorers.of(part(training_set, test))
@@ -157,7 +161,10 @@ class CurvePlan:
         elif folds == 0:
             if judging.truth is None:
                 raise ParameterError(
-                    "folds=0: nothing is left to judge by. Give validation, 2 folds or more, or truth."
+                    "nothing is left to judge by.",
+                    parameter="folds",
+                    value=0,
+                    hint="Give " + Param("validation") + ", 2 folds or more, or " + PythonOnly("truth") + ".",
                 )
             self.words = "the truth"
         else:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError, shown
 from treewise.evaluate.validation_curve.scorers import Scorers, together
 from treewise.evaluate.validation_curve.tree_sequence import NESTED, LeafSequence
 from treewise.train.grow import grow_training_set
@@ -83,7 +83,10 @@ class CurveGrower:
 
     def __init__(self, over: str, whole: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
         if over in NESTED and over in whole.settings.given():
-            raise ParameterError(f"{over} is what the curve goes over. Leave it out; values say how far to go.")
+            raise ParameterError(
+                Param(over) + " is what the curve goes over.",
+                hint="Leave it out; " + Param("values") + " say how far to go.",
+            )
         self.over, self.whole, self.fewest, self.seed, self.n_jobs = over, whole, fewest, seed, n_jobs
         best_first = whole.settings.max_leaf_nodes is not None  # then another limit changes which nodes come first
         self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in NESTED and not best_first)
@@ -100,7 +103,7 @@ class CurveGrower:
             return self._usual_values()
         listed = list(given)
         if not listed:
-            raise ParameterError("values is empty. Give some, or leave it out.")
+            raise ParameterError(Param("values") + " is empty.", hint="Give some, or leave it out.")
         for value in listed:
             self._check(value)
         return sorted(set(listed), reverse=self.over not in LARGER_IS_MORE)
@@ -109,12 +112,14 @@ class CurveGrower:
         """Say what is wrong with a value."""
         if self.over == "ccp_alpha":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-                raise ParameterError(f"values holds {shown(value)}: ccp_alpha is a number, 0 or more.")
+                raise ParameterError(
+                    Param("values") + f" holds {shown(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
+                )
             return
         if index(value) is None:
-            raise ParameterError(f"values holds {shown(value)}: {self.over} is looked at in whole numbers.")
+            raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} is looked at in whole numbers.")
         if self.over == "rows" and not 1 <= value <= self.fewest:
-            raise ParameterError(f"values holds {value}: there are 1 to {self.fewest:,} rows to grow on.")
+            raise ParameterError(Param("values") + f" holds {value}: there are 1 to {self.fewest:,} rows to grow on.")
         if self.over != "rows":
             Settings.of(None, **{self.over: value})
 

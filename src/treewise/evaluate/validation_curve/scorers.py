@@ -18,7 +18,7 @@ from treewise.errors import ParameterError
 from treewise.evaluate.validation_curve.tree_sequence import LeafSequence
 from treewise.predict.costs import cost_matrix_of, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
-from treewise.prune.validation_counts import class_errors, count
+from treewise.prune.validation_counts import class_errors, count_validation_rows
 from treewise.train.loss_stats import LossStats
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
@@ -52,7 +52,7 @@ class Scorers:
         for encoding in training_set.encodings:
             if encoding.name not in cells.columns:
                 raise ParameterError(f'truth knows no column "{encoding.name}": it is not where these rows come from.')
-            columns.append(np.tile(encode.apply(encoding, cells[encoding.name], cells.name), 2))
+            columns.append(np.tile(encode.encode_column(encoding, cells[encoding.name], cells.name), 2))
         places = {str(label): i for i, label in enumerate(training_set.target.classes)}
         strange = len(places)
         truth = np.repeat([places.get("0", strange), places.get("1", strange)], len(cells))
@@ -71,7 +71,7 @@ class Scorers:
         """Return what the trees of a ladder lose on the rows, at each value of its parameter."""
         tree = ladder.tree
         ends = find_leaves(tree, self.columns, len(self.truth))
-        seen = count(tree, ends, self.truth, self.weight, self.name)
+        seen = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
         at = np.array([ladder.splits_at(value) for value in values], np.int64)
         loss = ladder.along(seen.as_leaf, seen.staying)[at]
         cost = cost_matrix_of(tree)

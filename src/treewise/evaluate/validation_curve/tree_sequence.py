@@ -16,7 +16,7 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from treewise.prune.tree_sequence import nested_trees
+from treewise.prune.tree_sequence import find_nested_trees
 from treewise.train.edit import best_first
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -32,7 +32,7 @@ class LeafSequence:
 
     def __init__(self, tree: Tree, over: str) -> None:
         self.tree, self.over = tree, over
-        self.nested = nested_trees(tree) if over == "ccp_alpha" else None
+        self.nested = find_nested_trees(tree) if over == "ccp_alpha" else None
         inner = np.flatnonzero(tree.arrays.kind != LEAF)
         keys = self._keys()[inner]
         order = np.argsort(keys, kind="stable")

@@ -112,9 +112,9 @@ def compare(
     """
     for name, tree in zip("ab", (a, b), strict=True):
         if not isinstance(tree, Tree):
-            raise ParameterError(f"{name}: {shown(tree)} is not a tree. Trees come from grow, load or parse.")
+            raise ParameterError(f"{name}: {shown(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
     if isinstance(names, str) or len(names) != 2:
-        raise ParameterError(f'names={shown(names)}: must be two, such as ("old", "new").')
+        raise ParameterError('must be two, such as ("old", "new").', parameter="names", value=names)
     return TreeComparer(a, b, what, tolerance, complete, names).compare(data, target)
 
 
@@ -323,7 +323,7 @@ def _cell_text(axis: SpaceAxis, value: Cell) -> str:
         return f"{name} missing"
     if axis.encoding.kind == "boolean":
         return say_equal(name, str(value).lower(), axis.encoding)
-    return f"{name} = {quote(value) if isinstance(value, str) else axis.encoding.say(value)}"
+    return f"{name} = {quote(value) if isinstance(value, str) else axis.encoding.format(value)}"
 
 
 def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], whole: list[CellSet]) -> _Witness:
@@ -364,14 +364,14 @@ def _witness_in_table(space: InputSpace, rows: ComparedTable, complete: bool) ->
 
 
 def _value_at(axis: SpaceAxis, column: Column, row: int) -> Cell:
-    if axis.categorical and axis.encoding.kind != "boolean":
+    if axis.is_categorical and axis.encoding.kind != "boolean":
         if column.is_missing()[row]:
             return None
-        return column.labels[int(column.values[row])] if column.coded else column.say(row).strip('"')
-    encoded: Any = encode.apply(axis.encoding, column, "the table")[row : row + 1]
+        return column.labels[int(column.values[row])] if column.is_coded else column.format_cell(row).strip('"')
+    encoded: Any = encode.encode_column(axis.encoding, column, "the table")[row : row + 1]
     value = encode.decode(axis.encoding, encoded)[0]
     if axis.encoding.kind == "boolean":
         return None if value is None else value == "true"
     if value is not None and axis.encoding.kind == "datetime":
-        return axis.encoding.say(value)
+        return axis.encoding.format(value)
     return value

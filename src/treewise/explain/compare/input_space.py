@@ -26,11 +26,11 @@ import numpy as np
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.column import UNITS
-from treewise.data.convert import BOOLEANS, EXACT, PER_DAY
+from treewise.data.convert import BOOLEANS, MAX_EXACT_INT, TICKS_PER_DAY
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.data.parse_cells import number_of, read_moments
+from treewise.data.parse_cells import parse_datetimes, parse_number
 from treewise.data.table import read
-from treewise.errors import ParameterError
+from treewise.errors import Param, ParameterError
 from treewise.predict.predict import na_values, refuses_missing
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Condition, Interval, Levels, interval
@@ -69,9 +69,9 @@ class SpaceAxis:
         return self.encoding.name
 
     @property
-    def categorical(self) -> bool:
+    def is_categorical(self) -> bool:
         """Whether the cells are levels."""
-        return self.encoding.categorical
+        return self.encoding.is_categorical
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -87,14 +87,14 @@ class SpaceAxis:
     def all_cells(self, unseen: bool, missing: bool) -> CellSet:
         """Return all cells of the column, with or without UNSEEN and MISSING."""
         missing = missing and self.allows_missing
-        if not self.categorical:
+        if not self.is_categorical:
             return (*self.bounds, missing)
         extra = [UNSEEN] * (unseen and self.encoding.kind != "boolean") + [MISSING] * missing
         return frozenset((*range(len(self.encoding.levels)), *extra))
 
     def cell_of(self, value: float | int | None) -> CellSet:
         """Return the cell that contains a value: a number, a level's code, UNSEEN, or None for missing."""
-        if self.categorical:
+        if self.is_categorical:
             return frozenset({MISSING if value is None else int(value)})
         if value is None:
             return 1, 0, True
@@ -154,7 +154,7 @@ class InputSpace:
     @property
     def cases(self) -> int | None:
         """The number of combinations of known levels; None if a column is numeric."""
-        if not all(axis.categorical for axis in self.axes):
+        if not all(axis.is_categorical for axis in self.axes):
             return None
         return math.prod(len(axis.encoding.levels) for axis in self.axes)
 
@@ -174,7 +174,7 @@ def _make_axis(name: str, trees: tuple[Tree, Tree], used_by: tuple[bool, bool], 
     users = [tree for tree, uses in zip(trees, used_by, strict=True) if uses]
     encoding = used[0] if len(used) == 1 else _common_encoding(used[0], used[1], names)
     markers = _AxisMarkers.of(users, encoding, names)
-    if encoding.categorical:
+    if encoding.is_categorical:
         axis = _categorical_axis(encoding, encodings, markers)
     else:
         cuts = {cut for tree in users for cut in _cuts_of(tree, name, encoding)}
@@ -189,11 +189,12 @@ def _common_encoding(one: Encoding, two: Encoding, names: tuple[str, str]) -> En
         return replace(one, kind="number" if "number" in kinds else "integer")
     if kinds == {"datetime"}:
         return replace(one, unit=max(one.unit, two.unit, key=UNITS.index))
-    if one.categorical and two.categorical:
+    if one.is_categorical and two.is_categorical:
         return one if one.kind == "boolean" or two.kind != "boolean" else two
     raise ParameterError(
         f'column "{safe(one.name)}" is {_KIND_TEXT[one.kind]} in {names[0]} and {_KIND_TEXT[two.kind]} in {names[1]}:'
-        " the trees cannot be compared. Grow both with the same kinds."
+        " the trees cannot be compared.",
+        hint="Grow both with the same kinds.",
     )
 
 
@@ -226,11 +227,12 @@ def convert_cut(cut: float | int, encoding: Encoding, joint: Encoding) -> float 
     if encoding.kind == "integer" and joint.kind == "number":
         return float("inf") if cut == INT64_MAX else cut
     if encoding.kind == "datetime" and encoding.unit != joint.unit and cut not in (INT64_MIN, INT64_MAX):
-        last = (int(cut) + 1) * (PER_DAY[joint.unit] // PER_DAY[encoding.unit]) - 1
+        last = (int(cut) + 1) * (TICKS_PER_DAY[joint.unit] // TICKS_PER_DAY[encoding.unit]) - 1
         if not INT64_MIN < last < INT64_MAX:
             raise ParameterError(
-                f'column "{safe(encoding.name)}": one tree splits at {encoding.say(cut)}, which is out of range in the'
-                f" other's unit ({joint.unit}): the trees cannot be compared. Grow both on datetimes of the same unit."
+                f'column "{safe(encoding.name)}": one tree splits at {encoding.format(cut)}, which is out of'
+                f" range in the other's unit ({joint.unit}): the trees cannot be compared.",
+                hint="Grow both on datetimes of the same unit.",
             )
         return last
     return cut
@@ -242,7 +244,7 @@ def _just_below(value: float | int, encoding: Encoding) -> float | int:
     >>> _just_below(5, Encoding("n", "integer")), _just_below(math.inf, Encoding("x", "number")) < math.inf
     (4, True)
     """
-    if encoding.kind == "integer" or (math.isfinite(value) and abs(value) >= EXACT):
+    if encoding.kind == "integer" or (math.isfinite(value) and abs(value) >= MAX_EXACT_INT):
         return int(value) - 1
     return math.nextafter(value, -math.inf)
 
@@ -255,7 +257,7 @@ def _categorical_axis(encoding: Encoding, encodings: list[Encoding | None], mark
 
     A text that is missing to one tree only is a level as well; its code there is MISSING.
     """
-    known = [e if e is not None and e.categorical else None for e in encodings]
+    known = [e if e is not None and e.is_categorical else None for e in encodings]
     longest_first = sorted((e.levels for e in known if e is not None), key=len, reverse=True)
     texts = list(dict.fromkeys(level for levels in longest_first for level in levels))
     if encoding.kind == "boolean":
@@ -293,7 +295,7 @@ def _codes_in_tree(encoding: Encoding | None, name: str, texts: list[str], marke
     codes = {level: code for code, level in enumerate(encoding.levels)}
     others = [text for text in texts if text not in codes]
     if others:
-        values: Any = encode.apply(encoding, read({name: others}, name="the levels")[name], "the levels")
+        values: Any = encode.encode_column(encoding, read({name: others}, name="the levels")[name], "the levels")
         codes |= dict(zip(others, values.tolist(), strict=True))
     missing = set(map(_marker_key, markers))
     return [MISSING if _marker_key(text) in missing else codes[text] if codes[text] >= 0 else UNSEEN for text in texts]
@@ -322,8 +324,9 @@ class _AxisMarkers:
             for text in markers:
                 if _is_regular_value(text, encoding):
                     raise ParameterError(
-                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only: the trees cannot'
-                        " be compared. Grow both with the same na_values."
+                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only: the trees cannot be'
+                        " compared.",
+                        hint="Grow both with the same " + Param("na_values") + ".",
                     )
         return cls((own[0], own[1]), tuple(text for text in texts[0] if _marker_key(text) in keys[1]))
 
@@ -334,21 +337,21 @@ def _marker_key(text: str) -> str | float | int:
     >>> _marker_key("-999") == _marker_key("-999.0"), _marker_key(" ?")
     (True, '?')
     """
-    value = number_of(text)
+    value = parse_number(text)
     return text.strip() if value is None else value
 
 
 def _is_regular_value(text: str, encoding: Encoding) -> bool:
     """Tell whether a marker is a value of a column that cannot take one more: a boolean, or a datetime."""
     if encoding.kind == "boolean":
-        return text.strip().lower() in BOOLEANS or number_of(text) in (0, 1)
-    return encoding.kind == "datetime" and read_moments([text]) is not None
+        return text.strip().lower() in BOOLEANS or parse_number(text) in (0, 1)
+    return encoding.kind == "datetime" and parse_datetimes([text]) is not None
 
 
 def _numeric_markers(texts: Iterable[str], encoding: Encoding) -> list[float | int]:
     if encoding.kind not in ("number", "integer"):
         return []
-    values = [value for value in map(number_of, texts) if value is not None]
+    values = [value for value in map(parse_number, texts) if value is not None]
     if encoding.kind == "integer":
         return [int(v) for v in values if INT64_MIN < v <= INT64_MAX and v == int(v)]
-    return [float(v) if abs(v) < EXACT else v for v in values]
+    return [float(v) if abs(v) < MAX_EXACT_INT else v for v in values]

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from treewise._lib.text import format_percent, format_rounded, safe
 from treewise.data import encoding as encode
-from treewise.data.convert import numeric_form
+from treewise.data.convert import to_numeric
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, listing
+from treewise.errors import Param, ParameterError, listing
 from treewise.explain.compare.input_space import MISSING, UNSEEN, CellSet, InputSpace, SpaceAxis
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, na_values
@@ -77,26 +77,28 @@ class NodePredictions:
 def number_predictions(a: Tree, b: Tree, what: str, tolerance: float, names: tuple[str, str]) -> NodePredictions:
     """Number the predictions of two trees; refuse trees whose predictions cannot be compared."""
     if what not in _WHAT:
-        raise ParameterError(f'what="{safe(what)}": must be one of {", ".join(_WHAT)}.')
+        raise ParameterError(f"must be one of {', '.join(_WHAT)}.", parameter="what", value=what)
     if not 0 <= tolerance < float("inf"):
-        raise ParameterError(f"tolerance={tolerance}: must be 0 or more, and finite.")
+        raise ParameterError("must be 0 or more, and finite.", parameter="tolerance", value=tolerance)
     if a.task != b.task:
         kinds = {"classification": "classes", "regression": "numbers"}
         raise ParameterError(
             f"{names[0]} predicts {kinds[a.task]} and {names[1]} {kinds[b.task]}: they cannot be compared."
         )
     if a.task == "regression" and what == "probability":
-        raise ParameterError('what="probability" is for classes; these trees predict numbers. Leave it out.')
+        raise ParameterError(
+            Param("what", "probability") + " is for classes; these trees predict numbers.", hint="Leave it out."
+        )
     if tolerance and a.task == "classification" and what == "prediction":
         raise ParameterError(
-            "tolerance is for numbers and probabilities; classes are equal or not. Leave it out, or use"
-            ' what="probability".'
+            "tolerance is for numbers and probabilities; classes are equal or not.",
+            hint="Leave it out, or use " + Param("what", "probability") + ".",
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))
     if a.task == "classification" and not set(a.classes) & set(b.classes):
         raise ParameterError(
-            f"{names[0]} predicts {listing(list(map(safe, a.classes)))} and {names[1]}"
-            f" {listing(list(map(safe, b.classes)))}: they have no class in common."
+            f"{names[0]} predicts {listing(list(map(safe, a.classes)))} and {names[1]} {listing(list(map(safe, b.classes)))}:"
+            " they have no class in common."
         )
     numbers: dict[tuple[float, ...], int] = {}
     by_node = []
@@ -209,7 +211,7 @@ def compare_rows(data: Any, a: Tree, b: Tree, space: InputSpace, predictions: No
 
 
 def _cells_of_rows(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Table]) -> Ints:
-    if axis.categorical:
+    if axis.is_categorical:
         return _cells_of_levels(axis, trees, tables)
     cells = [_cells_of_numbers(axis, table) for table, used in zip(tables, axis.used_by, strict=True) if used]
     return np.where(cells[0] == MISSING, cells[-1], cells[0])  # a value missing to one tree only has its own cell
@@ -217,13 +219,13 @@ def _cells_of_rows(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Table
 
 def _cells_of_numbers(axis: SpaceAxis, table: Table) -> Ints:
     column = table[axis.name]
-    encoded_values = encode.apply(axis.encoding, column, table.name)
+    encoded_values = encode.encode_column(axis.encoding, column, table.name)
     missing = encode.is_missing(axis.encoding, encoded_values)
     if all(isinstance(cut, float) for cut in axis.cuts) or axis.encoding.kind != "number":
         kind = np.float64 if axis.encoding.kind == "number" else np.int64
         cells = np.searchsorted(np.array(axis.cuts, kind), encoded_values.astype(kind), side="left")
     else:  # integer cuts past 2^53 beside doubles: only Python compares them exactly, with the numbers as given
-        exact = encoded_values if column.holds_nothing() else numeric_form(column).values
+        exact = encoded_values if column.is_all_missing() else to_numeric(column).values
         cells = np.array([0 if m else bisect_left(axis.cuts, v) for v, m in zip(exact.tolist(), missing, strict=True)])
     return np.where(missing, MISSING, cells).astype(np.int64)
 
@@ -232,10 +234,10 @@ def _cells_of_levels(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Tab
     codes = []
     for i, tree in enumerate(trees):
         table = tables[i] if axis.used_by[i] else tables[1 - i]  # a tree that does not use it cannot call it missing
-        own = next((e for e in tree.encodings if e.name == axis.name and e.categorical), None)
+        own = next((e for e in tree.encodings if e.name == axis.name and e.is_categorical), None)
         known = own is not None and axis.name in table.columns
         unknown = np.full(len(table), UNSEEN)
-        codes.append(encode.apply(own, table[axis.name], table.name) if own is not None and known else unknown)
+        codes.append(encode.encode_column(own, table[axis.name], table.name) if own is not None and known else unknown)
     cells = {(MISSING, MISSING): MISSING, (MISSING, UNSEEN): MISSING, (UNSEEN, MISSING): MISSING}
     cells |= {pair: cell for cell, pair in enumerate(zip(*axis.codes, strict=True))}
     pairs, inverse = np.unique(np.stack(codes, axis=1).astype(np.int64), axis=0, return_inverse=True)

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, shown
-from treewise.evaluate.baselines.compare_models import weights_of
+from treewise.errors import Param, ParameterError
+from treewise.evaluate.baselines.compare_models import row_weights
 from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
 from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
 from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
@@ -148,7 +148,11 @@ def distill(
     """
     who = teacher_of(teacher)
     if isinstance(who, AnswersTeacher) and test is not None:
-        raise ParameterError("test: the answers given are of data's rows alone. Give them as a column of both tables.")
+        raise ParameterError(
+            "the answers given are of data's rows alone.",
+            parameter="test",
+            hint="Give them as a column of both tables.",
+        )
     markers = options.get("na_values", ())
     given = teacher_dataset(who, data, read(data, na_values=markers), target)
     options = student_options(who, given, options)
@@ -187,13 +191,15 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
     """Return how many folds there are to be; 0 for none."""
     if test is not None:
         if folds is not None:
-            raise ParameterError("test and folds both hold rows out. Give one of them.")
+            raise ParameterError(
+                Param("test") + " and " + Param("folds") + " both hold rows out.", hint="Give one of them."
+            )
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0
     count = index(folds)
     if count is None or count < 0 or count == 1:
-        raise ParameterError(f"folds={shown(folds)}: must be a whole number, 2 or more, or 0 for none.")
+        raise ParameterError("must be a whole number, 2 or more, or 0 for none.", parameter="folds", value=folds)
     return count
 
 
@@ -219,7 +225,9 @@ def answered(training_set: TrainingSet, said: Said, given: TeacherDataset, tree:
     """Put side by side what teacher and student say of the rows of a training set."""
     teacher = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.int64)
     truth = given.true_answers(tree)
-    return FidelityAnswers(teacher, said, None if truth is None else truth[training_set.rows], weights_of(training_set))
+    return FidelityAnswers(
+        teacher, said, None if truth is None else truth[training_set.rows], row_weights(training_set)
+    )
 
 
 def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.evaluate.baselines.compare_models import Z95, effective_rows, mean_and_spread
+from treewise.evaluate.baselines.compare_models import Z95, effective_sample_size, mean_and_spread
 from treewise.predict.confidence_intervals import wilson
 from treewise.train.loss_stats import size_of_numbers
 
@@ -55,7 +55,7 @@ class FidelityAnswers:
     def of_classes(self, sure: bool) -> dict[str, float | None]:
         """Return the share of rows on which both say the same."""
         same = float(np.average(self.teacher == self.student, weights=self.weight))
-        n = effective_rows(len(self.teacher), self.weight)
+        n = effective_sample_size(len(self.teacher), self.weight)
         low, high = wilson(same * n, n) if sure else (None, None)
         return {"agreement": same, "low": low, "high": high}
 
@@ -68,7 +68,7 @@ class FidelityAnswers:
         rmse = math.sqrt(squared) * unit
         if variance == 0:
             return {"agreement": None, "low": None, "high": None, "rmse": rmse}
-        half = Z95 * spread / math.sqrt(effective_rows(len(off), self.weight))
+        half = Z95 * spread / math.sqrt(effective_sample_size(len(off), self.weight))
         low, high = (1 - (squared + half) / variance, 1 - max(0.0, squared - half) / variance) if sure else (None, None)
         return {"agreement": 1 - squared / variance, "low": low, "high": high, "rmse": rmse}
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
-from treewise.data.column import ColumnBuilder
+from treewise.data.column import LazyColumns
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, listing
 from treewise.explain.distill.teachers import LoggedTeacher, Teacher, TreewiseTeacher, unused
 from treewise.train.column_roles import names_in, take_target
 from treewise.train.grow import prepare
@@ -57,7 +57,7 @@ class TeacherDataset:
 
     def teacher_answers(self, tree: Tree) -> Answers:
         """Return the teacher's answers as a tree gives its own: class numbers, unknown ones last; or values."""
-        return encode.numbers(self.answers) if tree.task == "regression" else class_places(tree, self.answers)[0]
+        return encode.encode_numbers(self.answers) if tree.task == "regression" else class_places(tree, self.answers)[0]
 
     def true_answers(self, tree: Tree) -> Answers | None:
         """Return the truth in the same way; -1 or NaN where it is not known, None where it is nowhere."""
@@ -82,7 +82,7 @@ class TeacherDataset:
         """Return the truth as numbers."""
         assert self.truth is not None
         try:
-            return encode.numbers(self.truth)
+            return encode.encode_numbers(self.truth)
         except DataError:
             raise DataError(
                 f'target "{safe(self.truth.name)}" is no column of numbers, and the teacher answers with numbers: they'
@@ -100,7 +100,7 @@ def teacher_dataset(who: Teacher, data: Any, table: Table, target: Any, name: st
         name = truth.name if truth is not None else unused(who.target or "answer", list(table.columns))
     answers = who.answers(data, table, hidden, name)
     makers = {each: partial(table.columns.__getitem__, each) for each in table.columns if each != hidden}
-    columns: Mapping[str, Column] = ColumnBuilder({**makers, name: answers}, len(table))
+    columns: Mapping[str, Column] = LazyColumns({**makers, name: answers}, len(table))
     kinds = {each: kind for each, kind in table.kinds.items() if each in columns}
     return TeacherDataset(replace(table, columns=columns, kinds=kinds, target=name), name, truth)
 
@@ -110,7 +110,8 @@ def true_column(who: Teacher, table: Table, target: Any) -> Column | None:
     if isinstance(who, LoggedTeacher):
         if isinstance(target, str) and target == who.model:
             raise ParameterError(
-                f"target and teacher are both {who.about}. Leave the target out: there is no other truth."
+                Param("target") + " and " + Param("teacher") + f" are both {who.about}.",
+                hint="Leave the target out: there is no other truth.",
             )
         return None if target is None else take_target(table, target)
     if target is None:
@@ -137,5 +138,5 @@ def student_options(who: Teacher, given: TeacherDataset, options: dict[str, Any]
 def positive_of(who: TreewiseTeacher, given: TeacherDataset) -> Any:
     """Return the class that the teacher counts as positive, where it answers with it."""
     last = who.model.target.classes[-1]
-    said = encode.classes(given.answers.take(~given.answers.is_missing()))[2]
+    said = encode.encode_classes(given.answers.take(~given.answers.is_missing()))[2]
     return last if len(who.model.target.classes) == 2 and str(last) in map(str, said) else None

@@ -123,7 +123,7 @@ def kind_of(encoding: Encoding, table: Table) -> KindSpec | None:
     """Say what a column is to a model, so that another one takes it for the same; None: as the table says."""
     if encoding.kind != "ordered":
         return KINDS[encoding.kind]
-    known = encode.apply(encoding, table[encoding.name], table.name) != encode.UNSEEN
+    known = encode.encode_column(encoding, table[encoding.name], table.name) != encode.UNSEEN
     return list(encoding.levels) if known.all() else None
 
 
@@ -167,12 +167,13 @@ class PredictorTeacher(Teacher):
         fitted = getattr(self.model, "n_features_in_", len(rest))
         if fitted != len(rest):
             raise ParameterError(
-                f"{self.about} was fitted on {plural(fitted, 'column')} without names, and {table.name} has"
-                f" {len(rest)} to ask about: {listing([safe(n) for n in rest])}. Give it only those, or a function."
+                f"{self.about} was fitted on {plural(fitted, 'column')} without names, and {table.name} has {len(rest)}"
+                f" to ask about: {listing([safe(n) for n in rest])}.",
+                hint="Give it only those, or a function.",
             )
-        if any(table[name].coded for name in rest):
+        if any(table[name].is_coded for name in rest):
             return self.model.predict(read(table, columns=rest).to_pandas())
-        return self.model.predict(np.column_stack([encode.numbers(table[name]) for name in rest]))
+        return self.model.predict(np.column_stack([encode.encode_numbers(table[name]) for name in rest]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +237,10 @@ def teacher_of(teacher: Any) -> Teacher:
     if hasattr(teacher, "__len__") and not isinstance(teacher, bytes | dict | set) and not hasattr(teacher, "columns"):
         return AnswersTeacher(teacher)
     raise ParameterError(
-        f"teacher={shown(teacher)}: must be a tree, an ensemble, a model with predict, a function from rows to answers,"
-        " or the answers themselves: a column's name, or an array."
+        "must be a tree, an ensemble, a model with predict, a function from rows to answers, or the"
+        " answers themselves: a column's name, or an array.",
+        parameter="teacher",
+        value=teacher,
     )
 
 

@@ -155,4 +155,4 @@ def cell(panel: MemberPredictions, column: int) -> str | None:
     values = panel.columns[column]
     encoding = panel.ensemble.encodings[column]
     said = None if values is None else encode.decode(encoding, values)[0]
-    return None if said is None else encoding.say(said)
+    return None if said is None else encoding.format(said)

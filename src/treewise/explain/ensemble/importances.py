@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treewise.ensemble import Ensemble
-from treewise.errors import DataError, ParameterError
+from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
 from treewise.evaluate.importances import ColumnImportance, Importances, ranked
 from treewise.evaluate.permutation import Cells, PermutationTrial, Shuffles, in_shares
@@ -76,8 +76,12 @@ class EnsemblePermutation(PermutationTrial):
         chance = np.where(known, shares[np.arange(len(shares)), np.where(known, self.truth, 0)], 0.0)
         if not chance.all():
             raise DataError(
-                "log_loss is infinite: no tree gives a chance to a class that came up. Give trees with larger leaves"
-                ' (min_samples_leaf), or measure="error".'
+                "log_loss is infinite: no tree gives a chance to a class that came up.",
+                hint="Give trees with larger leaves ("
+                + Param("min_samples_leaf")
+                + "), or "
+                + Param("measure", "error")
+                + ".",
             )
         return np.asarray(-np.log(chance), np.float64)
 

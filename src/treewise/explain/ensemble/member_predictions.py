@@ -69,6 +69,6 @@ def true_answers(ensemble: Ensemble, here: ComparedRows) -> npt.NDArray[Any]:
     """Return the true answers as trees say theirs: class numbers, those they do not know last; or values."""
     if ensemble.task == "classification":
         return class_places(ensemble, here.column)[0]
-    truth = encode.numbers(here.column)
+    truth = encode.encode_numbers(here.column)
     refuse_infinite(truth, here)
     return truth

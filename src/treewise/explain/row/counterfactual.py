@@ -23,7 +23,7 @@ from typing import Any
 
 from treewise._lib.text import safe
 from treewise.data.encoding import UNSEEN, Encoding
-from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.errors import Param, ParameterError, did_you_mean, listing, shown
 from treewise.explain.row.path import NEVER_SEEN, AskedCell
 from treewise.explain.row.tree_context import TreeContext
 from treewise.tree.arrays import LEAF, Label
@@ -147,7 +147,7 @@ class CellDistance:
         """Make the ruler of one column of a tree, for what a row holds there; None where it says nothing of it."""
         encoding, given = tree.encodings[column], cell is not None
         own: Any = None if cell is None else cell.value
-        if encoding.categorical:
+        if encoding.is_categorical:
             own = None if own is None else encoding.levels.index(own)
             own = UNSEEN if cell is not None and cell.odd == NEVER_SEEN else own
             return cls(encoding, given, own, 1.0, "", None)
@@ -184,7 +184,7 @@ class CellDistance:
         assert condition.holds(value)
         assert far is not None
         assert to is not None
-        text = self.encoding.levels[value] if self.encoding.categorical else self.encoding.say(value)
+        text = self.encoding.levels[value] if self.encoding.is_categorical else self.encoding.format(value)
         said = say(condition, self.encoding, or_missing=False, or_unseen=False)
         measure = self.measure if self.own is not None else ""
         return CellChange(self.encoding.name, to, text, said, far, measure, say_limits(condition, self.encoding))
@@ -256,7 +256,9 @@ def read_wish(tree: Tree, to: Any, prediction: Label) -> Wanted | None:
     named = {str(label): i for i, label in enumerate(tree.classes)}
     if str(to) not in named:
         known = listing([safe(label) for label in tree.classes])
-        raise ParameterError(f"to={shown(to)}: no such class.{did_you_mean(str(to), named)} Classes: {known}.")
+        raise ParameterError(
+            "no such class.", parameter="to", value=to, hint=f"{did_you_mean(str(to), named)} Classes: {known}."
+        )
     return lambda label: label == named[str(to)]
 
 
@@ -276,7 +278,13 @@ def read_bound(to: Any) -> Wanted:
         bound = math.nan
     if sign is None or math.isnan(bound):
         raise ParameterError(
-            f'to={shown(to)}: the tree predicts numbers, so say above or below which: to="> 30" or to="<= 12.5".'
+            "the tree predicts numbers, so say above or below which: "
+            + Param("to", "> 30")
+            + " or "
+            + Param("to", "<= 12.5")
+            + ".",
+            parameter="to",
+            value=to,
         )
     return lambda value: COMPARISONS[sign](value, bound)
 
@@ -288,6 +296,8 @@ def check_fixed(tree: Tree, fixed: Any) -> tuple[str, ...]:
         if name not in tree.columns:
             known = listing([safe(column) for column in tree.columns])
             raise ParameterError(
-                f"fixed=…: no column {shown(name)} in the tree.{did_you_mean(name, tree.columns)} Columns: {known}."
+                f"no column {shown(name)} in the tree.",
+                parameter="fixed",
+                hint=f"{did_you_mean(name, tree.columns)} Columns: {known}.",
             )
     return names

@@ -163,13 +163,13 @@ def cell_of(tree: Tree, column: int, values: Any, table: Table, row: int) -> Ask
     one = values[row : row + 1]
     if encode.is_missing(encoding, one)[0]:
         return AskedCell(None, "", MISSING)
-    if encoding.categorical and one[0] == UNSEEN:
-        return AskedCell(None, table[encoding.name].say(row), NEVER_SEEN)
+    if encoding.is_categorical and one[0] == UNSEEN:
+        return AskedCell(None, table[encoding.name].format_cell(row), NEVER_SEEN)
     value = encode.decode(encoding, one)[0]
     assert value is not None
     if encoding.kind == "number" and values.dtype == np.float32:
         return AskedCell(value, str(one[0]).removesuffix(".0"))  # as short as a float32 can be told apart
-    return AskedCell(value, encoding.say(value))
+    return AskedCell(value, encoding.format(value))
 
 
 def known(value: Any) -> float | None:

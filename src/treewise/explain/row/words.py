@@ -100,7 +100,7 @@ def move_words(tree: Tree, move: CellChange) -> str:
     """Say what one column would have to be."""
     encoding = tree.encoding_of(move.column)
     name = safe(move.column)
-    if encoding.categorical:
+    if encoding.is_categorical:
         return f"{name} were {quote(move.text)}"
     return f"{name} were {move.text}" + (f" ({move.limits})" if move.limits not in ("", move.text) else "")
 

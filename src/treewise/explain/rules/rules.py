@@ -17,7 +17,7 @@ import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import ParameterError, did_you_mean
 from treewise.explain.rules.terminal_nodes import (
     AND,
     ConditionStatement,
@@ -260,7 +260,7 @@ def rules(
     if sort not in SORTS[tree.task]:
         known = ", ".join(f'"{name}"' for name in SORTS[tree.task])
         near = did_you_mean(sort, SORTS[tree.task])
-        raise ParameterError(f"sort={shown(sort)} is not known for {tree.task}.{near} There are {known}.")
+        raise ParameterError(f"for {tree.task} must be one of {known}.", parameter="sort", value=sort, hint=near)
     place = None if cls is None else class_place(tree, cls)
     label = None if place is None else tree.classes[place]
     ends, empty = ends_of(tree)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import safe
-from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.predict.confidence_intervals import wilson_intervals
 from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import answering_nodes, node_intervals
@@ -33,7 +33,9 @@ Floats = npt.NDArray[np.float64]
 def class_place(tree: Tree, cls: Any) -> int:
     """Find a class by its label, or by how that is written."""
     if tree.task == "regression":
-        raise ParameterError(f"cls={shown(cls)}: the tree predicts numbers, which have no classes. Leave it out.")
+        raise ParameterError(
+            "the tree predicts numbers, which have no classes.", parameter="cls", value=cls, hint="Leave it out."
+        )
     words = [str(label) for label in tree.classes]
     if str(cls) in words:
         return words.index(str(cls))
@@ -43,7 +45,10 @@ def class_place(tree: Tree, cls: Any) -> int:
     words = list(map(safe, words))
     near = did_you_mean(str(cls), words)
     raise ParameterError(
-        f'cls={shown(cls)}: "{safe(tree.target.name)}" has no such class.{near} Its classes: {listing(words)}.'
+        f'"{safe(tree.target.name)}" has no such class.',
+        parameter="cls",
+        value=cls,
+        hint=f"{near} Its classes: {listing(words)}.",
     )
 
 

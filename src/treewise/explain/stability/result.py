@@ -218,5 +218,5 @@ def quartiles(values: npt.NDArray[Any]) -> list[float | int]:
 
 def quartiles_in_words(encoding: Encoding, low: float | int, high: float | int) -> str:
     """Say between which cuts the middle half lies; one number where they are the same."""
-    first, last = encoding.say(low), encoding.say(high)
+    first, last = encoding.format(low), encoding.format(high)
     return first if first == last else f"{first} to {last}"

@@ -75,7 +75,7 @@ class GroupTally:
         self.name, self._nodes = here.table.name, here.nodes
         self.numbers = here.tree.task == "regression"
         if self.numbers:
-            self._values = encode.numbers(here.column)
+            self._values = encode.encode_numbers(here.column)
             refuse_infinite(self._values, here)
         else:
             self._truth = class_places(here.tree, here.column)[0]

@@ -16,7 +16,7 @@ from typing import Any, overload
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
-from treewise.errors import DataError, ParameterError
+from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import compared
 from treewise.explain.rules.rules import number_ends, share_ends
 from treewise.explain.rules.terminal_nodes import AND, ConditionStatement, class_place, conditions, gaps_of
@@ -227,7 +227,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             yield (
                 "These look like the rows the tree was grown on. It chose the groups by them, so that groups seem to"
                 " depart further than they do, and p-values are too small."
-                + ("" if self.tried else " Confirm them on rows it has not seen: test=table (--test FILE).")
+                + ("" if self.tried else " Confirm them on rows that it has not seen.")
             )
 
     def _below(self) -> Iterator[str]:
@@ -239,11 +239,10 @@ class Subgroups(Displayable, Sequence[Subgroup]):
         )
         if self.repeats:
             many = len(self.repeats)
-            repeat = "repeats" if many == 1 else "repeat"
-            yield f"{plural(many, 'more group')} {repeat} one of these (.every, --all says how)"
+            yield f"{plural(many, 'more group')} {'overlaps' if many == 1 else 'overlap'} with these"
         if self.chance:
             limit = f"{1 - self.confidence:.2g}"
-            yield f"{plural(len(self.chance), 'more group')} may be chance (p of {limit} or more; .every, --all)"
+            yield f"{plural(len(self.chance), 'more group')} may be chance (p of {limit} or more)"
         if self.tried:
             held = "the rows the tree was grown on, which confirm nothing"
             held = held if self.tried.seen else plural(self.tried.rows, "row")
@@ -313,8 +312,10 @@ def subgroups(
         count_or_share("min_support", min_support, least=0)
     if isinstance(test, (int, float)):
         raise ParameterError(
-            f"test={test}: the tree has seen the rows it was grown on. Hold some out before growing, and give that"
-            " table: test=held_out."
+            "the tree has seen the rows it was grown on.",
+            parameter="test",
+            value=test,
+            hint="Hold some out before growing, and give that table: " + Param("test", ...) + ".",
         )
     here = compared(tree, data, target, drop_missing_target)
     tree = here.tree

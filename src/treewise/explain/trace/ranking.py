@@ -200,4 +200,4 @@ def why_none(lens: NumberFormat, place: TracePlace, column: int) -> str:
 
 def say_value(value: float | int | str, encoding: Encoding) -> str:
     """Write one value of a column."""
-    return quote(value) if isinstance(value, str) else encoding.say(value)
+    return quote(value) if isinstance(value, str) else encoding.format(value)

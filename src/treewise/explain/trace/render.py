@@ -6,10 +6,10 @@ for CSV and JSON. A new format is a new line here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from treewise.errors import ParameterError, did_you_mean
+from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.explain.trace import data, text
 from treewise.explain.trace import markdown_latex as sheets
 from treewise.explain.trace.nodes import NodeTrace
@@ -26,18 +26,22 @@ class TraceFormat:
     width: int = 80  # of a line of text
     blanks: bool = False  # leave the results open, for an exercise sheet
     ascii: bool = False  # text for terminals without other letters
-    command_line: bool = False  # hints name options, not parameters
+    write: Callable[[str], str] = str  # how a front renders messages
     document: bool = True  # LaTeX and JSON: a whole, or one node to put into another document
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             hint = did_you_mean(str(self.format), FORMATS)
-            raise ParameterError(f'format="{self.format}": must be one of {", ".join(FORMATS)}.{hint}')
+            raise ParameterError(
+                f"must be one of {', '.join(FORMATS)}.", parameter="format", value=self.format, hint=hint
+            )
         if self.width < NARROWEST:
-            raise ParameterError(f"width={self.width}: must be {NARROWEST} columns or more.")
+            raise ParameterError(f"must be {NARROWEST} columns or more.", parameter="width", value=self.width)
         if self.blanks and self.format in ("csv", "json"):
-            what = f'format="{self.format}" is all numbers'
-            raise ParameterError(f"blanks: {what}; an exercise sheet is text, markdown or latex.")
+            raise ParameterError(
+                Param("format", self.format) + " is all numbers; an exercise sheet is text, markdown or latex.",
+                parameter="blanks",
+            )
 
 
 def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
@@ -55,5 +59,5 @@ def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = 
 
 def blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
     """Yield the text node by node, for whoever reads the first while the next is computed."""
-    for piece in text.pieces(nodes, how.width, how.blanks, notes, how.command_line):
+    for piece in text.pieces(nodes, how.width, how.blanks, notes, how.write):
         yield text.to_ascii(piece) if how.ascii else piece

@@ -122,7 +122,7 @@ def profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]:
     cuts = by_cut(column)
     if best is None or not isinstance(best.candidate.split, Threshold) or len(cuts) <= FEW:
         return []
-    say, name = column.encoding.say, safe(column.name)
+    say, name = column.encoding.format, safe(column.name)
     low, high = say(cuts[0][0]), say(cuts[-1][0])
     room = min(48, width - len(low) - len(high) - 8)
     place = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)

@@ -8,10 +8,10 @@ large ones as a table, one line a column with its best test (``table.py``).
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from treewise._lib.text import clip, display_width, pad, safe
+from treewise.errors import Call, Message, Param
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.table import table, wrap
 from treewise.explain.trace.words import (
@@ -39,7 +39,7 @@ def pieces(
     width: int = 80,
     blanks: bool = False,
     notes: Sequence[str] = (),
-    command_line: bool = False,
+    write: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """Yield nodes as text, one block each as soon as it is there, and last how to read the numbers."""
     last: NodeTrace | None = None
@@ -56,17 +56,15 @@ def pieces(
         return
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
     if tabled is not None and tabled.winner is not None and not blanks:
-        ends.append(where_the_rest_is(safe(tabled.winner), command_line))
+        ends.append(write(where_the_rest_is(safe(tabled.winner))))
     said = (line for end in ends for line in wrap(end.split(" "), "", "  ", width, " "))
     yield "\n".join(["", *said]).rstrip("\n")
 
 
-def where_the_rest_is(column: str, command_line: bool) -> str:
+def where_the_rest_is(column: str) -> Message:
     """Say how to see the tests that a table leaves out."""
-    one, every = f'column="{column}"', '.render("csv")'
-    if command_line:
-        one, every = f"--column {shlex.quote(column)}", "--format csv"
-    return f"{one} writes out every test of a column; {every} lists those of all columns."
+    every = Call('.render("csv")')
+    return Param("column", column) + " writes out every test of a column; " + every + " lists those of all columns."
 
 
 def to_ascii(said: str) -> str:

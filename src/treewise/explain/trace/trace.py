@@ -16,9 +16,9 @@ import numpy as np
 
 from treewise._lib.text import format_count, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import brief
+from treewise.data.column import truncate
 from treewise.data.table import read
-from treewise.errors import ColumnError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.explain.trace.display import displayed
 from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
 from treewise.explain.trace.ranking import trace_node
@@ -165,7 +165,7 @@ class Trace:
             return self
         sheet = copy(self)
         sheet._asked, sheet._worth_it, sheet._whole = (0,), self._worth_it[:1], False
-        sheet.notes = (*self.notes, "an exercise has one node, here node 0; node=2 (--node 2) asks for another")
+        sheet.notes = (*self.notes, "an exercise has one node, here node 0; " + Param("node", 2) + " asks for another")
         return sheet
 
     def __iter__(self) -> Iterator[NodeTrace]:
@@ -208,11 +208,11 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     """Refuse what cannot be shown."""
     logarithm(view.unit)
     if not isinstance(view.per, str) or view.per not in ("row", "total"):
-        raise ParameterError(f'per={shown(view.per)}: must be "row" or "total".')
+        raise ParameterError('must be "row" or "total".', parameter="per", value=view.per)
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
-        raise ParameterError(f"top={shown(view.top)}: must be a whole number of columns, 1 or more.")
+        raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = shown(view.column) if not isinstance(view.column, str) else f'"{brief(view.column)}"'
+        said = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
         raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
     return view
@@ -261,7 +261,7 @@ def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, here, rel_tol=1e-9):
         return ()
     if here == len(training_set):
-        return ("the tree was grown with weights; give sample_weight=… (--sample-weight COLUMN) to trace them",)
+        return ("the tree was grown with weights; give " + Param("sample_weight", ...) + " to trace them",)
     return (
         f"the tree was grown with other weights: its rows weigh {format_count(grown)} in all, "
         f"these {format_count(here)}",
@@ -272,7 +272,7 @@ def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, .
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
     columns, notes = list(training_set.columns), []
     for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):
-        if encoding.categorical and (unseen := values == encode.UNSEEN).any():
+        if encoding.is_categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
             many = plural(int(unseen.sum()), "row")
             notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")

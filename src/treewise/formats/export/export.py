@@ -31,5 +31,5 @@ def export(tree: Tree, format: str = "text") -> str:
     """
     if format not in FORMATS:
         near = did_you_mean(format, FORMATS)
-        raise ParameterError(f'format="{format}" is not known.{near} Formats: {", ".join(FORMATS)}.')
+        raise ParameterError(f"must be one of {', '.join(FORMATS)}.", parameter="format", value=format, hint=near)
     return FORMATS[format](tree)

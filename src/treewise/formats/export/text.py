@@ -230,7 +230,7 @@ class _Places:
             raw["codes"] = [self.levels[column][level] for level in node.get("levels", ())]
             raw["counts"] = [(self.classes[label], weight) for label, weight in node.get("counts", ())]
             if raw["kind"] != LEAF:
-                check_split(raw, self.encodings[self.columns[node["column"]]].categorical)
+                check_split(raw, self.encodings[self.columns[node["column"]]].is_categorical)
             return raw
         except (LookupError, ValueError, TypeError) as error:
             raise ParseError(f"line {node['line']}: the part after # is damaged ({error}).") from None

@@ -82,7 +82,7 @@ def check_label(label: Any, where: str) -> None:
 def column_to(encoding: Encoding) -> dict[str, Any]:
     """Write a column as plain values: only what its kind has."""
     found: dict[str, Any] = {"name": encoding.name, "kind": encoding.kind}
-    if encoding.categorical or encoding.levels:
+    if encoding.is_categorical or encoding.levels:
         found["levels"] = list(encoding.levels)
     return {**found, "unit": encoding.unit} if encoding.kind == "datetime" or encoding.unit else found
 
@@ -127,7 +127,7 @@ def quartiles_from(found: Any, columns: tuple[Encoding, ...]) -> dict[str, tuple
     """
     if not isinstance(found, dict) or not found:
         raise ModelFormatError(f"quartiles is {shown(found)}: it must be names and pairs of numbers")
-    kinds = {column.name: column for column in columns if not column.categorical}
+    kinds = {column.name: column for column in columns if not column.is_categorical}
     for name, ends in found.items():
         if name not in kinds:
             raise ModelFormatError(f"quartiles are given for {shown(name)}, which is no column of numbers")

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treewise.data.convert import EXACT
-from treewise.data.encoding import Encoding, in_order
-from treewise.data.parse_cells import NUMBER, number_of
-from treewise.errors import ParseError, listing
+from treewise.data.convert import MAX_EXACT_INT
+from treewise.data.encoding import Encoding, sort_levels
+from treewise.data.parse_cells import NUMBER, parse_number
+from treewise.errors import Call, ParseError, listing
 from treewise.formats.text_format.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
 
 _QUOTED_NAME = re.compile(QUOTED)
@@ -59,7 +59,7 @@ class Condition:
 
     def fault(self, why: str) -> ParseError:
         """Return the error that names this condition and its line."""
-        return ParseError(f'line {self.line}: "{self.text}" {why}')
+        return ParseError(f'line {self.line}: "{self.text}" ' + why)
 
 
 def read(text: str, line: int = 1) -> Condition:
@@ -115,7 +115,7 @@ def _read_set(text: str, where: Condition) -> tuple[str, ...]:
         raise where.fault("opens a set with { that does not close at the end.")
     items = split_list(text[1:-1])
     if items and re.fullmatch(r"\+\d+", items[-1]):
-        raise where.fault("is shortened. Read the whole text: print(tree), or --all on the command line.")
+        raise where.fault("is shortened. Read the whole text: " + Call("print(tree)") + ".")
     if "" in items:
         raise where.fault('has an empty place in its set. Write "" if you mean the empty text.')
     return tuple(read_text(item) for item in items)
@@ -158,7 +158,7 @@ def encodings_of(
 def check_levels(uses: Iterable[Condition], encoding: Encoding) -> None:
     """Refuse a level that a column does not have."""
     levels = set(encoding.levels)
-    for c in uses if encoding.categorical else ():
+    for c in uses if encoding.is_categorical else ():
         strange = [value for value in c.values if value not in levels]
         if strange:
             raise c.fault(f'names "{strange[0]}". The levels are {listing(encoding.levels)}.')
@@ -170,7 +170,7 @@ def _extend(known: Encoding, uses: list[Condition]) -> Encoding:
         check_levels(uses, known)
         return known
     new = {level for c in uses for level in c.values} - set(known.levels)
-    return replace(known, levels=(*known.levels, *in_order(sorted(new))))
+    return replace(known, levels=(*known.levels, *sort_levels(sorted(new))))
 
 
 def _leave_open(encoding: Encoding, families: list[Sequence[Condition]]) -> Encoding:
@@ -187,7 +187,7 @@ def _encoding(name: str, uses: list[Condition]) -> Encoding:
     levelled = [c for c in uses if c.test == "="]
     for c in uses:
         if c.compares and not c.quantity:
-            example = " < ".join(["…", *in_order(sorted({v for u in uses for v in u.values})), "…"])
+            example = " < ".join(["…", *sort_levels(sorted({v for u in uses for v in u.values})), "…"])
             raise c.fault(
                 f"compares levels, but their order is not known. Declare it in a line of its own: "
                 f"order {write_name(name)}: {example}"
@@ -206,7 +206,7 @@ def _encoding(name: str, uses: list[Condition]) -> Encoding:
     first = next((c.test for c in uses if c.test in ("present", "missing")), "")
     if not levels and first == "present":  # so the text tree writes a threshold that asks for nothing else
         return Encoding(name, "number")
-    return Encoding(name, "nominal", in_order(sorted(levels)))
+    return Encoding(name, "nominal", sort_levels(sorted(levels)))
 
 
 def _quantity(name: str, compared: list[Condition]) -> Encoding:
@@ -218,8 +218,8 @@ def _quantity(name: str, compared: list[Condition]) -> Encoding:
             number = next(c for c in compared if not DATETIME.fullmatch(c.values[0]))
             raise number.fault(f"compares with a number, but line {dates[0].line} with a date.")
         return Encoding(name, "datetime", unit=max((_unit(value) for value in values), key=_UNITS.index))
-    whole = [value for text in values if isinstance(value := number_of(text), int)]
-    if len(whole) == len(values) and EXACT < max(map(abs, whole)) < 2**63:
+    whole = [value for text in values if isinstance(value := parse_number(text), int)]
+    if len(whole) == len(values) and MAX_EXACT_INT < max(map(abs, whole)) < 2**63:
         return Encoding(name, "integer")
     return Encoding(name, "number")
 

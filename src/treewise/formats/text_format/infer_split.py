@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from treewise.data.encoding import INT64_MAX, Encoding
-from treewise.data.parse_cells import number_of
+from treewise.data.parse_cells import parse_number
 from treewise.errors import ParseError, did_you_mean, listing
 from treewise.formats.text_format.condition import Condition, check_levels, read
 from treewise.formats.text_format.notation import DATETIME, read_text
@@ -100,31 +100,31 @@ def check_kind(c: Condition, encoding: Encoding) -> None:
     """Refuse a test that does not go with what the column is."""
     if c.test in ("otherwise", "missing", "present"):
         return
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         what = "dates" if encoding.kind == "datetime" else "numbers"
         if not c.compares:
             raise c.fault(f"names a level, but this is a column of {what}: compare it with <= or >.")
         if not c.quantity or bool(DATETIME.fullmatch(c.values[0])) != (encoding.kind == "datetime"):
             raise c.fault(f"does not fit a column of {what}.")
-        if encoding.kind == "integer" and not isinstance(number_of(c.values[0]), int):
+        if encoding.kind == "integer" and not isinstance(parse_number(c.values[0]), int):
             raise c.fault("does not fit a column of whole numbers past 2^53: write a whole number.")
 
 
-def split_of(text: str, encodings: Sequence[Encoding]) -> tuple[Split, bool]:
+def parse_split(text: str, encodings: Sequence[Encoding]) -> tuple[Split, bool]:
     """Return the split that one condition stands for, everything else being the other branch.
 
     The name of a column of levels stands for a branch a level. Beside it stands whether the condition says where
     missing values go; where it does not, that is still to be decided.
 
     >>> columns = [Encoding("age", "number"), Encoding("city", "nominal", ("Bari", "Rome", "Turin"))]
-    >>> split_of("age > 71.5 or missing", columns)
+    >>> parse_split("age > 71.5 or missing", columns)
     (Threshold(column='age', missing=1, cut=71.5), True)
-    >>> split_of("city", columns)
+    >>> parse_split("city", columns)
     (Multiway(column='city', missing=0, levels=('Bari', 'Rome', 'Turin'), other=False), False)
     """
     by_name = {encoding.name: encoding for encoding in encodings}
     named = by_name.get(read_text(text.strip()))
-    if named and named.categorical and named.levels:
+    if named and named.is_categorical and named.levels:
         return Multiway(named.name, named.levels), False
     condition = read(text.strip())
     if condition.nameless:
@@ -165,7 +165,7 @@ def _presence(branches: list[int], encoding: Encoding, first_written: str) -> De
     name, (present, missing) = encoding.name, branches
     if encoding.kind == "number":
         return Threshold(name, math.inf, missing=1), [present, missing]
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         return Threshold(name, INT64_MAX, missing=1), [present, missing]
     if encoding.kind in ("ordered", "boolean") and first_written == "present":
         return Ordinal(name, encoding.levels[-1], missing=1), [present, missing]
@@ -207,7 +207,7 @@ def _by_order(siblings: list[Condition], encoding: Encoding) -> Decision:
             'one with "<=", one with ">".'
         )
     order = [at, 1 - at] if this_is_low else [1 - at, at]
-    if encoding.categorical:
+    if encoding.is_categorical:
         return Ordinal(encoding.name, encoding.levels[int(cut)]), order
     return Threshold(encoding.name, cut), order
 
@@ -217,7 +217,7 @@ def _cut(c: Condition, encoding: Encoding) -> float | int:
     value, below = c.values[0], c.test in ("<", ">=")  # x < 3 is x <= the number before 3
     if encoding.kind == "number":
         return math.nextafter(float(value), -math.inf) if below else float(value) + 0.0
-    if encoding.categorical:
+    if encoding.is_categorical:
         place = encoding.levels.index(value) - below
         if place < 0:
             raise c.fault(f'leaves nothing on one side: "{value}" is the lowest level.')

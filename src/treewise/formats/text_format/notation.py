@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from treewise._lib.text import safe
-from treewise.data.encoding import in_order
-from treewise.data.parse_cells import NUMBER, number_of
+from treewise.data.encoding import sort_levels
+from treewise.data.parse_cells import NUMBER, parse_number
 from treewise.train.target import few_whole_numbers
 
 QUOTED = r'"[^"]*(?:""[^"]*)*"'
@@ -131,7 +131,7 @@ def read_labels(texts: Sequence[str]) -> list[str | int | float | bool]:
     >>> read_labels(["1", "2.5"]), read_labels(["True", "False"]), read_labels(["1", "many"])
     ([1, 2.5], [True, False], ['1', 'many'])
     """
-    numbers = [value for text in texts if (value := number_of(text)) is not None]
+    numbers = [value for text in texts if (value := parse_number(text)) is not None]
     if len(numbers) == len(texts):
         return list(numbers)
     if all(TRUTH.fullmatch(text) for text in texts):
@@ -173,13 +173,13 @@ def cut_comment(line: str) -> tuple[str, str]:
     return line.rstrip(), ""
 
 
-def label_order(labels: Iterable[str | int | float | bool]) -> tuple[str | int | float | bool, ...]:
+def sort_labels(labels: Iterable[str | int | float | bool]) -> tuple[str | int | float | bool, ...]:
     """Put classes in order: by value, as the levels of a column.
 
-    >>> label_order({"yes", "no"}), label_order({10, 9}), label_order({"10", "9"}), label_order({True, False})
+    >>> sort_labels({"yes", "no"}), sort_labels({10, 9}), sort_labels({"10", "9"}), sort_labels({True, False})
     (('no', 'yes'), (9, 10), ('9', '10'), (False, True))
     """
     labels = list(labels)
     texts = [label for label in labels if isinstance(label, str)]
     numbers = [label for label in labels if not isinstance(label, str)]
-    return (*sorted(numbers), *in_order(texts))
+    return (*sorted(numbers), *sort_levels(texts))

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from treewise.errors import ParseError
+from treewise.errors import Call, ParseError
 from treewise.formats.text_format.notation import HEADINGS, PREDICTS_NUMBERS, QUOTED, cut_comment, read_text, split_list
 
 _LEAD = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
@@ -215,8 +215,7 @@ def _read_between(outline: Outline, number: int, text: str, begun: bool) -> None
         return
     if _FOLDED.match(text) and begun:
         raise ParseError(
-            f"line {number}: this is a shortened view of a tree. Read the whole one: "
-            "print(tree), or --all on the command line."
+            f"line {number}: this is a shortened view of a tree. Read the whole one: " + Call("print(tree)") + "."
         )
     if begun:
         raise ParseError(f'line {number}: "{words}" has no node number, but the lines above have.')

@@ -17,7 +17,7 @@ from typing import Any
 
 from treewise._lib.text import format_rounded
 from treewise.data.encoding import Encoding
-from treewise.errors import ParameterError, ParseError, shown
+from treewise.errors import ParameterError, ParseError
 from treewise.formats.text_format.build_arrays import pack
 from treewise.formats.text_format.condition import Condition, encodings_of, read
 from treewise.formats.text_format.infer_split import check_one_column, decide, settle
@@ -27,8 +27,8 @@ from treewise.formats.text_format.notation import (
     UNKNOWN,
     are_values,
     is_share,
-    label_order,
     read_labels,
+    sort_labels,
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
@@ -76,7 +76,7 @@ def parse(
     treewise.errors.ParseError: line 1: "GPA = 4.0" stands alone. A node needs two branches or more.
     """
     if task not in (None, "classification", "regression"):
-        raise ParameterError(f'task={shown(task)}: must be "classification" or "regression".')
+        raise ParameterError('must be "classification" or "regression".', parameter="task", value=task)
     path = _as_path(text_or_path)
     if path is None:
         return _parse(str(text_or_path), target, data, task)
@@ -90,7 +90,7 @@ def parse(
         return _parse(text, target, data, task)
     except ParseError as error:
         colon = "" if str(error).startswith("line ") else ":"
-        raise ParseError(f"{path.name}{colon} {error}") from None
+        raise ParseError(f"{path.name}{colon} " + error.message) from None
 
 
 def _as_path(given: str | os.PathLike[str]) -> Path | None:
@@ -172,11 +172,11 @@ def _families(outline: Outline) -> list[list[Condition]]:
 
 def _columns_of(data: Any) -> dict[str, Encoding]:
     """Return what the columns of a table are."""
-    from treewise.data.encoding import learn
+    from treewise.data.encoding import fit_encoding
     from treewise.data.table import read as read_table
 
     table = read_table(data)
-    return {name: learn(table[name], table.kinds.get(name)).encoding for name in table.columns}
+    return {name: fit_encoding(table[name], table.kinds.get(name)).encoding for name in table.columns}
 
 
 def _nodes(
@@ -246,7 +246,7 @@ class _Predictions:
         counted = [labels[word] for word in self.positive]
         if counted and not is_share(self.headings[-1]):
             return tuple(dict.fromkeys(counted))
-        others = label_order(set(labels.values()) - set(counted))
+        others = sort_labels(set(labels.values()) - set(counted))
         return (*others, *counted)  # of two classes the positive one has the column, and it comes last
 
     def facts(self, entry: OutlineEntry) -> dict[str, Any]:

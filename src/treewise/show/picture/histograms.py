@@ -80,7 +80,7 @@ class NodeHistograms:
         cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
         values = np.append(column[rows], cut)
         finite = values[np.isfinite(values)]
-        ends = [encoding.say(finite.min().item()), encoding.say(finite.max().item())] if len(finite) else []
+        ends = [encoding.format(finite.min().item()), encoding.format(finite.max().item())] if len(finite) else []
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5

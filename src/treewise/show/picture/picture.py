@@ -15,7 +15,7 @@ import numpy as np
 
 from treewise._lib.text import safe
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, na_values, read_rows, series_as_dict
 from treewise.show.picture.build_scene import HighlightedPath, build_scene
@@ -86,11 +86,11 @@ def draw(
     for name, value, least in (("max_depth", max_depth, 0), ("max_leaves", max_leaves, 2)):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if value is not None and (not whole or value < least):
-            raise ParameterError(f"{name}={shown(value)}: must be a whole number of {least} or more.")
+            raise ParameterError(f"must be a whole number of {least} or more.", parameter=name, value=value)
     if direction not in DIRECTIONS:
-        raise ParameterError(f'direction={shown(direction)}: must be "down" or "right".')
+        raise ParameterError('must be "down" or "right".', parameter="direction", value=direction)
     if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree):
-        raise ParameterError(f"node={shown(node)}: the tree has nodes 0 to {len(tree) - 1}.")
+        raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=node)
     if data is not None:
         data = read(data, na_values=na_values(tree))
     lit = () if highlight is None else path_of(tree, highlight, data)
@@ -117,7 +117,9 @@ def path_of(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
     row = row_of(data, row) if isinstance(row, int | np.integer) else series_as_dict(tree, row)
     table, single = read_rows(tree, row)
     if not single and len(table) != 1:
-        raise ParameterError(f"highlight: a single row is wanted, a dict or a list of cells, not {len(table):,} rows.")
+        raise ParameterError(
+            f"a single row is wanted, a dict or a list of cells, not {len(table):,} rows.", parameter="highlight"
+        )
     nodes = find_leaves(tree, encode_columns(tree, table), len(table))
     check_mentioned(tree, row, nodes)
     return tree.path(int(nodes[0]))
@@ -126,7 +128,11 @@ def path_of(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
 def row_of(data: Table | None, number: int | np.integer[Any]) -> Table:
     """Return one row of a table by its number, counted from 0."""
     if data is None:
-        raise ParameterError(f"highlight={number}: the number of a row needs its table, data=…; or give the row.")
+        raise ParameterError(
+            "the number of a row needs its table, " + Param("data", ...) + "; or give the row.",
+            parameter="highlight",
+            value=number,
+        )
     if not 0 <= number < len(data):
-        raise ParameterError(f"highlight={number}: {data.name} has rows 0 to {len(data) - 1:,}.")
+        raise ParameterError(f"{data.name} has rows 0 to {len(data) - 1:,}.", parameter="highlight", value=number)
     return data.take(np.array([number]))

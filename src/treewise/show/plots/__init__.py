@@ -36,7 +36,10 @@ def draw_evaluation(found: ClassificationEvaluation, what: str, ax: Axes | None)
         return draw_confusion(found, ax)
     if found.ranking is None:
         raise ParameterError(
-            f'what="{what}": is for two classes, and there are {len(found.classes)}. There is "confusion".'
+            f"is for two classes, and there are {len(found.classes)}.",
+            parameter="what",
+            value=what,
+            hint='There is "confusion".',
         )
     from treewise.show.plots import ranking
 

@@ -86,7 +86,7 @@ def draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTr
     ax.set_ylim(bottom=min(0.0, *(t.gain for t in tests)))
     ax.set_xlabel(said(found.name))
     if found.encoding.kind == "datetime":
-        ax.xaxis.set_major_formatter(lambda value, _: found.encoding.say(round(value)))
+        ax.xaxis.set_major_formatter(lambda value, _: found.encoding.format(round(value)))
     legend(ax, entries, below=True)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
-from treewise.errors import ParameterError, shown
+from treewise.errors import Param, ParameterError, shown
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.train.true_labels import as_compared, with_levels_of
@@ -169,8 +169,8 @@ class PredictorRegions(RegionModel):
             return GridAnswers.of_classes(said.argmax(axis=1), said.max(axis=1))
         if said.shape != (len(table),):
             raise ParameterError(
-                f"{self.about} answers {said.shape} for {len(table):,} rows: it must be one class or number a row, or"
-                " one probability a class."
+                f"{self.about} answers {said.shape} for {len(table):,} rows: it must be one class or number a row,"
+                " or one probability a class."
             )
         if not classes:
             return GridAnswers.of_numbers(said)
@@ -179,11 +179,11 @@ class PredictorRegions(RegionModel):
     def as_fitted(self, table: Table) -> Any:
         """Return rows as a dataframe, where the model knows names or a column is text; else as an array."""
         plain = [table[name] for name in self.columns]
-        if hasattr(self.model, "feature_names_in_") or any(column.coded for column in plain):
+        if hasattr(self.model, "feature_names_in_") or any(column.is_coded for column in plain):
             from treewise.data.table import read
 
             return read(table, columns=self.columns).to_pandas()
-        return np.column_stack([encode.numbers(column) for column in plain])
+        return np.column_stack([encode.encode_numbers(column) for column in plain])
 
 
 def drawn(model: Any, title: str, x: str, y: str, columns: Sequence[str] | None) -> RegionModel:
@@ -196,8 +196,9 @@ def drawn(model: Any, title: str, x: str, y: str, columns: Sequence[str] | None)
     names = getattr(model, "feature_names_in_", None)
     if columns is None and names is None and getattr(model, "n_features_in_", 2) != 2:
         raise ParameterError(
-            f"{type(model).__name__} was fitted on {model.n_features_in_} columns without names:"
-            " columns=[…] says which."
+            f"{type(model).__name__} was fitted on {model.n_features_in_} columns without names: "
+            + Param("columns", [...])
+            + " says which."
         )
     chosen = columns if columns is not None else [x, y] if names is None else list(names)
     return PredictorRegions(title, model, tuple(map(str, chosen)))
@@ -210,7 +211,7 @@ def are_shares(said: Floats) -> bool:
 
 def centres(axis: PlaneAxis) -> Floats:
     """Return the middles of the cells along an axis."""
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         return np.arange(len(axis.encoding.levels), dtype=np.float64)
     step = (axis.high - axis.low) / FINENESS
     return np.asarray(axis.low + step * (np.arange(FINENESS) + 0.5), np.float64)
@@ -219,7 +220,7 @@ def centres(axis: PlaneAxis) -> Floats:
 def axis_cells(axis: PlaneAxis, places: Floats) -> Any:
     """Return places on an axis as cells of its column."""
     flat = places.ravel()
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         words = np.array(axis.encoding.levels, object)
         return [word == "true" if axis.encoding.kind == "boolean" else word for word in words[flat.astype(int)]]
     if axis.encoding.kind == "number":

@@ -271,8 +271,8 @@ def spread_out(axis: PlaneAxis, places: Floats, which: int, cuts: Sequence[float
 
     No number comes to lie beyond a threshold.
     """
-    room = 0.35 if axis.encoding.categorical else room_beside(places)
-    if not axis.encoding.categorical and any(np.nanmin(np.abs(places - cut)) <= room for cut in cuts):
+    room = 0.35 if axis.encoding.is_categorical else room_beside(places)
+    if not axis.encoding.is_categorical and any(np.nanmin(np.abs(places - cut)) <= room for cut in cuts):
         return places
     steps = (np.arange(len(places)) * STEPS[which] + 0.5) % 1.0
     return places + 2 * room * (steps - 0.5)
@@ -293,7 +293,7 @@ def draw_ticks(ax: Axes, which: Any, axis: PlaneAxis, cuts: Sequence[float]) -> 
     Returns which of the ticks are no thresholds.
     """
     upright = which is ax.yaxis
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         words = [said(level, 18) for level in axis.encoding.levels]
         which.set_ticks(range(len(words)), words)
         if not upright and sum(map(len, words)) * 0.6 * SMALL > width_of(ax):

@@ -19,7 +19,7 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.tree.regions.region import Condition, Interval, cell_value, ends
 from treewise.tree.tree import Tree
 
@@ -61,13 +61,13 @@ class PlaneAxis:
         '0.0001567417'
         """
         if self.encoding.kind == "number":
-            return self.encoding.say(float(f"{place:.7g}"))
-        return self.encoding.say(self.origin + round(place))
+            return self.encoding.format(float(f"{place:.7g}"))
+        return self.encoding.format(self.origin + round(place))
 
     def places(self, table: Table) -> Floats:
         """Return where the rows of a table lie; NaN where the value is missing or not on the axis."""
-        values = encode.apply(self.encoding, table[self.name], table.name)
-        if self.encoding.categorical:
+        values = encode.encode_column(self.encoding, table[self.name], table.name)
+        if self.encoding.is_categorical:
             return np.where(values >= 0, values, np.nan).astype(np.float64)
         gone = encode.is_missing(self.encoding, values)
         places = (np.where(gone, self.origin, values) - self.origin).astype(np.float64)
@@ -152,7 +152,7 @@ class Plane:
 
 def everything(axis: PlaneAxis) -> Span:
     """Return the whole axis."""
-    return axis.encoding.levels if axis.encoding.categorical else Interval(missing=False)
+    return axis.encoding.levels if axis.encoding.is_categorical else Interval(missing=False)
 
 
 def span_of(condition: Condition | None, axis: PlaneAxis, encoding: Encoding) -> Span:
@@ -173,7 +173,7 @@ def plane_for(
 ) -> Plane:
     """Make the plane that shows some trees, and models that ask about ``others`` besides, with the rows of a table."""
     if x == y:
-        raise ParameterError(f"x and y are both {shown(x)}: a plane has two columns.")
+        raise ParameterError(Param("x") + " and " + Param("y") + f" are both {shown(x)}: a plane has two columns.")
     axes = [axis_for(trees, table, name, others) for name in (x, y)]
     known = {e.name: e for tree in reversed(trees) for e in tree.encodings}
     asked = {tree.columns[i] for tree in trees for i in np.unique(tree.arrays.column).tolist() if i >= 0}
@@ -183,7 +183,7 @@ def plane_for(
     for name in names:
         if name in (x, y):
             continue
-        encoding = known[name] if name in known else encode.learn(table[name]).encoding
+        encoding = known[name] if name in known else encode.fit_encoding(table[name]).encoding
         values[name] = held_value(encoding, given[name]) if name in given else usual_value(encoding, table)
     return Plane(axes[0], axes[1], values)
 
@@ -195,10 +195,10 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
     if not known and name not in others and names:
         hint, given = did_you_mean(name, names), listing([*map(safe, names)])
         raise ColumnError(f'no column "{safe(name)}" is known to what is drawn.{hint} Columns: {given}.')
-    encoding = known[0] if known else encode.learn(table[name]).encoding
-    if any(e.categorical != encoding.categorical for e in known):
+    encoding = known[0] if known else encode.fit_encoding(table[name]).encoding
+    if any(e.is_categorical != encoding.is_categorical for e in known):
         raise DataError(f'column "{safe(name)}" is numbers for one tree and categories for another: draw them apart.')
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         return with_range(PlaneAxis(encoding, 0.0, 1.0), table, trees)
     levels = tuple(dict.fromkeys(level for e in [encoding, *known] for level in e.levels))
     if len(levels) > MOST_LEVELS:
@@ -214,7 +214,7 @@ def axis_for(trees: Sequence[Tree], table: Table, name: str, others: Sequence[st
 def with_range(axis: PlaneAxis, table: Table, trees: Sequence[Tree]) -> PlaneAxis:
     """Let an axis of numbers reach as far as the rows do, and to thresholds a little way beyond."""
     if axis.encoding.kind != "number":
-        values = encode.apply(axis.encoding, table[axis.name], table.name)
+        values = encode.encode_column(axis.encoding, table[axis.name], table.name)
         there = values[~encode.is_missing(axis.encoding, values)]
         axis = replace(axis, origin=int(there.min()) if len(there) else 0)
     places = axis.places(table)
@@ -244,7 +244,7 @@ def room_beside(places: Floats) -> float:
 def thresholds(tree: Tree, axis: PlaneAxis) -> list[float]:
     """Return where a tree cuts an axis of numbers, those nearest the root first."""
     a = tree.arrays
-    if axis.name not in tree.columns or axis.encoding.categorical:
+    if axis.name not in tree.columns or axis.encoding.is_categorical:
         return []
     nodes = np.flatnonzero(a.column == tree.columns.index(axis.name))
     nodes = nodes[np.argsort(tree.depths[nodes], kind="stable")]
@@ -255,10 +255,16 @@ def thresholds(tree: Tree, axis: PlaneAxis) -> list[float]:
 def check_held(held: Mapping[str, Any] | None, known: Sequence[str], axes: tuple[str, str]) -> Mapping[str, Any]:
     """Refuse values of columns that there are not, or that are the axes."""
     if held is not None and not isinstance(held, Mapping):
-        raise ParameterError(f"held={shown(held)}: must be a dict of column → value, such as held={{'age': 40}}.")
+        raise ParameterError(
+            "must be a dict of column → value, such as " + Param("held", {"age": 40}) + ".",
+            parameter="held",
+            value=held,
+        )
     for name in held or {}:
         if name in axes:
-            raise ParameterError(f'held: column "{safe(name)}" is an axis of the picture. Leave it out.')
+            raise ParameterError(
+                f'column "{safe(name)}" is an axis of the picture.', parameter="held", hint="Leave it out."
+            )
         if name not in known:
             raise ColumnError(f'held: no column "{safe(name)}".{did_you_mean(name, known)} Columns: {listing(known)}.')
     return held or {}
@@ -267,23 +273,25 @@ def check_held(held: Mapping[str, Any] | None, known: Sequence[str], axes: tuple
 def held_value(encoding: Encoding, cell: Any) -> Any:
     """Return a value a column is to be held at, or say why it cannot be."""
     value = cell_value(encoding, cell)
-    if value == encode.UNSEEN and encoding.categorical:
+    if value == encode.UNSEEN and encoding.is_categorical:
         hint = did_you_mean(str(cell), encoding.levels)
         levels = listing([safe(level) for level in encoding.levels])
-        raise ParameterError(f'held: "{safe(encoding.name)}" is never "{safe(cell)}".{hint} Levels: {levels}.')
+        raise ParameterError(
+            f'"{safe(encoding.name)}" is never "{safe(cell)}".', parameter="held", hint=f"{hint} Levels: {levels}."
+        )
     return cell
 
 
 def usual_value(encoding: Encoding, table: Table) -> Any:
     """Return the median of numbers (of two, the lower), or the most frequent level; None where most is missing."""
-    values = encode.apply(encoding, table[encoding.name], table.name)
+    values = encode.encode_column(encoding, table[encoding.name], table.name)
     present = np.sort(values[~encode.is_missing(encoding, values)])
     if 2 * len(present) < len(values):
         return None
-    if encoding.categorical:
+    if encoding.is_categorical:
         present = present[present >= 0]
         return encoding.levels[int(np.bincount(present).argmax())] if len(present) else None
     if len(present) == 0:
         return None
     middle = present[(len(present) - 1) // 2].item()
-    return encoding.say(middle) if encoding.kind == "datetime" else middle
+    return encoding.format(middle) if encoding.kind == "datetime" else middle

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
-from treewise.errors import DataError, ParameterError, did_you_mean, shown
+from treewise.errors import DataError, Param, ParameterError, did_you_mean
 from treewise.predict.predict import na_values
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, form_of, legend, new_figure, said, save
@@ -143,15 +143,21 @@ def draw_regions_grid(
     varied = usual_grid(len(table)) if vary is None else vary
     if not isinstance(varied, Mapping) or not varied or not all(len(v) for v in varied.values()):
         raise ParameterError(
-            f"vary={shown(vary)}: must be a dict of parameter → values, such as {{'max_depth': [1, 2]}}."
+            "must be a dict of parameter → values, such as {'max_depth': [1, 2]}.",
+            parameter="vary",
+            value=vary,
         )
     if len({len(values) for values in varied.values()}) > 1:
-        raise ParameterError("vary: the parameters have different numbers of values. Give each as many.")
+        raise ParameterError(
+            "the parameters have different numbers of values.", parameter="vary", hint="Give each as many."
+        )
     for name in varied:
         if name not in (known := list(inspect.signature(grow).parameters)[2:-1]):
-            raise ParameterError(f'vary: trees are not grown by "{safe(name)}".{did_you_mean(name, known)}')
+            raise ParameterError(
+                f'trees are not grown by "{safe(name)}".', parameter="vary", hint=did_you_mean(name, known)
+            )
         if name in options:
-            raise ParameterError(f"{name} is varied, and cannot be given besides. Leave it out.")
+            raise ParameterError(Param(name) + " is varied, and cannot be given besides.", hint="Leave it out.")
     options["columns"] = [x, y]
     trees = [
         {f"{name} = {value}": grow(table, target, **{**options, name: value}) for value in values}
@@ -180,12 +186,16 @@ def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
         rows = [row for row in models if isinstance(row, list | tuple | Mapping)]
         if rows and len(rows) < len(models):
             raise ParameterError(
-                "models: some are lists of models and some are not. Give one list, or a list of lists."
+                "some are lists of models and some are not.",
+                parameter="models",
+                hint="Give one list, or a list of lists.",
             )
         if rows:
             parts = [listed(row) for row in rows]
             if len({part[2] for part in parts}) > 1:
-                raise ParameterError("models: the rows of the grid have different lengths. Give each as many models.")
+                raise ParameterError(
+                    "the rows of the grid have different lengths.", parameter="models", hint="Give each as many models."
+                )
             titles, found = [t for p in parts for t in p[0]], [m for p in parts for m in p[1]]
             shape = (len(rows), len(found) // max(1, len(rows)))
         else:
@@ -193,7 +203,7 @@ def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
     else:
         return [""], [models], ()
     if not 0 < len(found) <= MOST_PANELS:
-        raise ParameterError(f"models: {len(found)} were given. Give from 1 to {MOST_PANELS}.")
+        raise ParameterError(f"{len(found)} were given.", parameter="models", hint=f"Give from 1 to {MOST_PANELS}.")
     return titles, found, shape
 
 
@@ -214,7 +224,7 @@ def scene_for(
     trees = [model.tree for model in ready if isinstance(model, TreeRegions)]
     if len({tree.task for tree in trees}) > 1:
         raise ParameterError(
-            "some trees predict classes and some numbers: they have no colours in common. Draw them apart."
+            "some trees predict classes and some numbers: they have no colours in common.", hint="Draw them apart."
         )
     others = list(
         dict.fromkeys(name for model in ready if isinstance(model, PredictorRegions) for name in model.columns)
@@ -251,7 +261,7 @@ def classes_of(trees: Sequence[Tree], models: Sequence[RegionModel], column: Col
         ]
         found |= {key(label): label for label in own}
         if not own and column is not None:
-            numeric, _, labels = encode.classes(column.take(~column.is_missing()))
+            numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
             if numeric and not few_whole_numbers(labels):
                 return ()
             found |= {key(label): label for label in labels}
@@ -263,9 +273,9 @@ def true_answers(column: Column, classes: Sequence[Label]) -> GridAnswers:
     there = np.flatnonzero(~column.is_missing())
     if not classes:
         value = np.full(len(column), np.nan)
-        value[there] = encode.numbers(column.take(there))
+        value[there] = encode.encode_numbers(column.take(there))
         return GridAnswers.of_numbers(value)
-    _, codes, labels = encode.classes(column.take(there))
+    _, codes, labels = encode.encode_classes(column.take(there))
     places = places_of(classes)
     folded = {name.casefold(): place for name, place in places.items()}
     own = [places.get(key(label), folded.get(key(label).casefold(), -1)) for label in labels]
@@ -292,7 +302,9 @@ def panels(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
     if ax is not None:
         given = np.array([ax] if not isinstance(ax, list | tuple | np.ndarray) else ax, object).ravel()
         if len(given) != many:
-            raise ParameterError(f"ax: {len(given)} axes were given for {many} models. Give one for each.")
+            raise ParameterError(
+                f"{len(given)} axes were given for {many} models.", parameter="ax", hint="Give one for each."
+            )
         return np.array([axes_for(each) for each in given], object)
     across = shape[1] if len(shape) == 2 else min(many, 4 if many > 6 or many == 4 else 3)
     up = -(-many // across)
@@ -309,7 +321,9 @@ def beside_its_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
     (model,) = models if len(models) == 1 else (None,)
     if not isinstance(model, TreeRegions) or ax is not None:
         raise ParameterError(
-            "with_tree=…: is for one tree, on a figure of its own. Leave it out, or ax and other models."
+            "is for one tree, on a figure of its own.",
+            parameter="with_tree",
+            hint="Leave it out, or ax and other models.",
         )
     from treewise.show.picture.render_mpl import PIXELS, paint
 

@@ -73,7 +73,7 @@ def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
 def column_facts(encoding: Encoding, asked: bool) -> dict[str, Any]:
     """Return what the page must know to read a value of a column; levels only where the tree asks about them."""
     facts: dict[str, Any] = {"name": safe(encoding.name), "kind": encoding.kind}
-    if encoding.categorical and asked:
+    if encoding.is_categorical and asked:
         facts["levels"] = [safe(level) for level in encoding.levels]
     return {**facts, "unit": encoding.unit} if encoding.unit else facts
 
@@ -250,7 +250,7 @@ def seen(encoding: Encoding, values: npt.NDArray[Any]) -> list[Any]:
     ['1152921504606846976', None]
     """
     gone = is_missing(encoding, values).tolist()
-    if encoding.categorical:
+    if encoding.is_categorical:
         return [
             None if empty else (int(code) if code >= 0 else UNSEEN) for code, empty in zip(values, gone, strict=True)
         ]

@@ -117,14 +117,14 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
 def scattered(axis: PlaneAxis, which: int, table: Table) -> npt.NDArray[np.float64]:
     """Return where rows lie on an axis; on one of levels beside each other, for they would cover each other."""
     places = axis.places(table)
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         places = places + 0.6 * (np.arange(len(places)) * STEPS[which] % 1 - 0.5)
     return places
 
 
 def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], float]) -> list[str]:
     """Write an axis: its name, its ends and its thresholds, or its levels; what would lie too near is left out."""
-    if axis.encoding.categorical:
+    if axis.encoding.is_categorical:
         marks = [(float(i), clip(level, LONGEST, "…")) for i, level in enumerate(axis.encoding.levels)]
     else:
         first = [*thresholds(tree, axis), *axis.reach]
@@ -155,7 +155,7 @@ def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], 
 
 def axis_number(encoding: Encoding, value: float | int) -> str:
     """Write a number of a column in five digits; a date as it is."""
-    return encoding.say(value) if encoding.kind == "datetime" else format_rounded(float(value))
+    return encoding.format(value) if encoding.kind == "datetime" else format_rounded(float(value))
 
 
 def colour_of(tree: Tree, node: int) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
-from treewise.data.column import ColumnBuilder
+from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate import Evaluation, evaluate
@@ -58,7 +58,7 @@ class ReportOptions:
     def __post_init__(self) -> None:
         if self.rows not in ROWS:
             hint = did_you_mean(str(self.rows), ROWS)
-            raise ParameterError(f'rows="{safe(self.rows)}": must be one of {", ".join(ROWS)}.{hint}')
+            raise ParameterError(f"must be one of {', '.join(ROWS)}.", parameter="rows", value=self.rows, hint=hint)
 
 
 def report(
@@ -115,17 +115,17 @@ def read_for(tree: Tree, data: Any, target: Any) -> Table:
         return table
     answer = replace(answers(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
-    return replace(table, columns=ColumnBuilder({**columns, tree.target.name: answer}, len(table)))
+    return replace(table, columns=LazyColumns({**columns, tree.target.name: answer}, len(table)))
 
 
 def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
     """Count the test rows at every node; those of a class the tree does not know are left out, and that is said."""
     if tree.task == "classification":
         labels = {str(label) for label in tree.classes}
-        found = held[tree.target.name].labels if held[tree.target.name].coded else ()
+        found = held[tree.target.name].labels if held[tree.target.name].is_coded else ()
         strange = sorted(set(found) - labels)
         if strange:
-            column = held[tree.target.name].without_unused()
+            column = held[tree.target.name].drop_unused_labels()
             known_rows = np.array([label in labels for label in column.labels], bool)[column.values]
             if not known_rows.all():
                 left = int((~known_rows).sum())

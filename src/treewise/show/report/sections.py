@@ -14,8 +14,7 @@ import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
 from treewise._lib.text import format_count, format_exact, format_percent, format_rounded, format_share, plural, safe
-from treewise.data.encoding import Encoding, is_missing
-from treewise.data.encoding import apply as encode_column
+from treewise.data.encoding import Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.errors import DataError
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
@@ -213,7 +212,7 @@ def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
     known = values[~gone]
     if not len(known):
         return len(values), ""
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         ends = [axis_number(encoding, end.item()) for end in (known.min(), known.max())]
         return int(gone.sum()), " to ".join(ends)
     levels, many = np.unique(known[known >= 0], return_counts=True)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import clip, format_count, format_percent, format_rounded, format_share, plural
-from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, label_order, write_label
+from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, sort_labels, write_label
 from treewise.show.text_tree.condition_text import counted, weighted
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -97,7 +97,7 @@ class NumberColumns:
             return not self.two or tree.classes[0] in predicted
         if not self.shown and are_values(tree.classes):
             return False  # without their line they would be taken for values
-        return label_order(predicted) == tree.classes
+        return sort_labels(predicted) == tree.classes
 
 
 def class_weights(tree: Tree, node: int) -> npt.NDArray[np.float64]:

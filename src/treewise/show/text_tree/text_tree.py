@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from treewise._lib.text import clip, format_count, plural
-from treewise.errors import ParameterError
+from treewise.errors import Call, Message, Param, ParameterError, PythonOnly
 from treewise.formats.text_format.notation import PREDICTS_NUMBERS, write_label, write_name, write_ordered_level
 from treewise.show.text_tree.bars import DistributionBars, Paint, unpainted
 from treewise.show.text_tree.condition_text import counted, weighted
@@ -70,9 +70,11 @@ def render(
     bounds = (("max_lines", max_lines, 1), ("max_depth", max_depth, 0), ("width", width, 20))
     for name, value, least in bounds:
         if value is not None and value < least:
-            raise ParameterError(f"{name}={value}: must be {least} or more, or None for no limit.")
+            raise ParameterError(
+                f"must be {least} or more" + PythonOnly(", or None for no limit") + ".", parameter=name, value=value
+            )
     if not 0 <= node < len(tree):
-        raise ParameterError(f"node={node}: the tree has nodes 0 to {len(tree) - 1}.")
+        raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=node)
     plain = _is_ascii(sys.stdout) if ascii is None else ascii
     sheet = TreeLines(tree, node, max_lines, max_depth, width, ASCII if plain else UNICODE, plain)
     layout = None
@@ -85,9 +87,10 @@ def render(
         text.append(f"bars: {layout.bars.heading}")
     text.extend(legend(layout.cells, None if whole else width or ALIGNED_LEFT))
     if not whole:
-        text.append(_bounded_note(layout))
-    elif any(SHORTENED.search(line.said) for line in layout.lines):
-        text.append(f"{layout.page.glyphs.dots} long sets are shortened; in full: print(tree) or --all")
+        return "\n".join(text) + ("\n" + _bounded_note(layout))
+    if any(SHORTENED.search(line.said) for line in layout.lines):
+        note = f"{layout.page.glyphs.dots} long sets are shortened; in full: " + Call("print(tree)")
+        return "\n".join(text) + ("\n" + note)
     return "\n".join(text)
 
 
@@ -140,14 +143,21 @@ def header(tree: Tree, ascii: bool | None = None) -> str:
         facts.append(f"weight {format_count(float(tree.arrays.weight[0]))}")
     facts += [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
     line = f" {ASCII.dot if plain else UNICODE.dot} ".join(facts)
+    return "\n".join([line, *remarks(tree)])
+
+
+def remarks(tree: Tree) -> list[str]:
+    """Return what a reader should know beside the summary: that a tree has memorised its table, that it has costs."""
+    rows = int(tree.arrays.rows[0])
+    lines: list[str] = []
     if counted(tree) and training_error(tree) == 0 and tree.n_leaves >= max(20, rows / 20):
-        line += (
-            f"\nevery training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
-            'the tree has memorised its table. pruning="cv" (--pruning cv) chooses its size.'
+        lines.append(
+            f"every training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
+            "the tree has memorised its table. " + Param("pruning", "cv") + " chooses its size."
         )
     if tree.cost is not None:
-        line += f"\neach node predicts the class of least expected cost: {tree.cost}"
-    return line
+        lines.append(f"each node predicts the class of least expected cost: {tree.cost}")
+    return lines
 
 
 # -- below the tree ----------------------------------------------------------------------------------------
@@ -180,8 +190,8 @@ def _list_classes(classes: tuple[Label, ...], most: int, ascii: bool) -> str:
     return f"{shown}, {(ASCII if ascii else UNICODE).dots} {len(classes):,} classes"
 
 
-def _bounded_note(layout: ColumnLayout) -> str:
-    """Say how much is not shown, and how to see it, in Python and on the command line."""
+def _bounded_note(layout: ColumnLayout) -> Message:
+    """Say how much is not shown, and how to see it."""
     page, shown = layout.page, len(layout.lines)
     tree, view = page.tree, page.view
     assert view.opened is not None
@@ -190,8 +200,8 @@ def _bounded_note(layout: ColumnLayout) -> str:
     mixed = [i for i in closed if not page.shape.agree[i]] or closed or [view.top]
     start = max(mixed, key=lambda i: tree.arrays.weight[i])
     total = int(page.shape.end[view.top]) - view.top
-    note = f"{page.glyphs.dots} {shown:,} lines shown of {total:,}; every line: print(tree) or --all"
-    return note if start == view.top else f"{note}; from node {start} down: node={start} or --node {start}"
+    note = f"{page.glyphs.dots} {shown:,} lines shown of {total:,}; every line: " + Call("print(tree)")
+    return note if start == view.top else note + f"; from node {start} down: " + Param("node", start)
 
 
 def _is_ascii(out: TextIO) -> bool:

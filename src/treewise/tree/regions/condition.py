@@ -159,7 +159,7 @@ def anything(encoding: Encoding) -> Condition:
     >>> anything(Encoding("flag", "boolean", ("false", "true"))).unseen      # a boolean has no third level
     False
     """
-    if not encoding.categorical:
+    if not encoding.is_categorical:
         return Interval()
     return Levels(0, len(encoding.levels) - 1, unseen=encoding.kind != "boolean")
 

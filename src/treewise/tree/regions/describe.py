@@ -85,12 +85,12 @@ def interval_phrase(condition: Interval, encoding: Encoding) -> ConditionPhrase:
     """Say which numbers."""
     low, high = condition.low, condition.high
     if high is None:
-        return ConditionPhrase("present") if low is None else ConditionPhrase(">", encoding.say(low))
+        return ConditionPhrase("present") if low is None else ConditionPhrase(">", encoding.format(low))
     if low is None:
-        return ConditionPhrase("<=", encoding.say(high))
+        return ConditionPhrase("<=", encoding.format(high))
     if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # nothing else between
-        return ConditionPhrase("=", encoding.say(high))
-    return ConditionPhrase("<=", encoding.say(high), f"{encoding.say(low)} <")
+        return ConditionPhrase("=", encoding.format(high))
+    return ConditionPhrase("<=", encoding.format(high), f"{encoding.format(low)} <")
 
 
 def levels_phrase(condition: Levels, encoding: Encoding) -> ConditionPhrase:

@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from treewise.data.convert import PER_DAY
+from treewise.data.convert import TICKS_PER_DAY
 from treewise.data.encoding import INT64_MAX, INT64_MIN, UNSEEN, Encoding
-from treewise.data.parse_cells import number_of
+from treewise.data.parse_cells import parse_number
 from treewise.tree.regions.condition import Condition, Interval, interval
 
 Cell = float | int | str | bool | None
@@ -43,7 +43,9 @@ def some_value(condition: Condition, encoding: Encoding, markers: Sequence[str] 
             return None
         find = some_number if encoding.kind == "number" else partial(some_whole, encoding=encoding)
         found = find(condition.low, condition.high)
-        said = {number_of(marker) for marker in markers} if markers and encoding.kind in ("number", "integer") else ()
+        said = (
+            {parse_number(marker) for marker in markers} if markers and encoding.kind in ("number", "integer") else ()
+        )
         if found not in said:
             return found
         others = (find(part.low, part.high) for part in beside(condition, found, encoding) if part.present)
@@ -60,10 +62,10 @@ def beside(condition: Interval, value: float | int, encoding: Encoding) -> tuple
 
 def as_cell(value: float | int | None, encoding: Encoding) -> Cell:
     """Write one of the column's own numbers as a person would type it."""
-    if value is None or not (encoding.categorical or encoding.kind == "datetime"):
+    if value is None or not (encoding.is_categorical or encoding.kind == "datetime"):
         return value
     if encoding.kind == "datetime":
-        return encoding.say(value)
+        return encoding.format(value)
     if value < 0:
         return unknown_level(encoding)
     level = encoding.levels[int(value)]
@@ -138,7 +140,7 @@ def some_whole(low: float | None, high: float | None, encoding: Encoding) -> int
     most = INT64_MAX if high is None else int(high)
     if low is None or high is None:
         return most if high is not None else least if low is not None else 0
-    day = PER_DAY.get(encoding.unit, 1)
+    day = TICKS_PER_DAY.get(encoding.unit, 1)
     middle = (least + most) // 2
     for step in (day, max(1, day // 24), max(1, day // 1440), max(1, day // 86400)):
         found = middle // step * step

@@ -174,6 +174,6 @@ def cell_value(encoding: Encoding, cell: Any, na_values: tuple[str, ...] = ()) -
     (1, 1.5)
     """
     column = read([{encoding.name: cell}], na_values=na_values, name="the row")[encoding.name]
-    values = encode.apply(encoding, column, "the row")
+    values = encode.encode_column(encoding, column, "the row")
     value: Any = values.tolist()[0]
     return None if encode.is_missing(encoding, values)[0] else value

@@ -1,7 +1,7 @@
-"""Chapter 8's BuildTree (algorithm 8.1) in readable Python, on top of ``treewise.train.reference``: the core's slow twin.
+"""Chapter 8's BuildTree (algorithm 8.1) in plain Python on top of ``treewise.train.reference``.
 
-Same decisions node by node, no recursion, nothing clever. ``build`` returns the nodes in pre-order as plain tuples that
-a test can compare with a grown Tree (``facts``).
+``grow_reference`` returns the nodes in pre-order; ``reference_facts`` and ``tree_facts`` describe its nodes and those
+of a grown ``Tree`` as comparable tuples.
 """
 
 import math
@@ -16,7 +16,7 @@ from treewise.tree.tree import Tree
 
 
 @dataclass(eq=False)
-class Built:
+class ReferenceNode:
     path: tuple  # branch numbers from the root
     rows: np.ndarray
     key: int
@@ -55,7 +55,7 @@ def split(training_set, node):
     values = decode(encoding, column[node.rows])
     branch = np.array([node.best.split.branch(v, encoding) for v in values], np.int64)
     for b in range(node.best.split.n_branches):
-        child = Built((*node.path, b), node.rows[branch == b], mix64(node.key, b))
+        child = ReferenceNode((*node.path, b), node.rows[branch == b], mix64(node.key, b))
         if not len(child.rows):
             child.stop = "no_rows"
         else:
@@ -63,8 +63,8 @@ def split(training_set, node):
         node.children.append(child)
 
 
-def build(training_set):
-    root = Built((), np.arange(len(training_set)), mix64(0, training_set.settings.random_state))
+def grow_reference(training_set):
+    root = ReferenceNode((), np.arange(len(training_set)), mix64(0, training_set.settings.random_state))
     look_at(training_set, root)
     most = training_set.settings.max_leaf_nodes
     waiting, leaves = [root] if root.best else [], 1
@@ -89,7 +89,7 @@ def build(training_set):
     return out
 
 
-def facts(training_set, built):
+def reference_facts(training_set, built):
     """What must agree: split, rows, stop reason, prediction, counts."""
     scale = 2.0**-training_set.weight_scale
     return [
@@ -105,7 +105,7 @@ def facts(training_set, built):
     ]
 
 
-def facts_of(tree: Tree):
+def tree_facts(tree: Tree):
     classification = tree.task == "classification"
     out = []
     for node in tree:

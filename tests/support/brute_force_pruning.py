@@ -1,4 +1,4 @@
-"""All prunings of a small tree, one by one: what the methods are compared with."""
+"""Every pruning of a small tree, enumerated: the reference for the pruning methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prunings(tree: tw.Tree, node: int = 0) -> list[frozenset[int]]:
 
 
 def leaves_of(tree: tw.Tree, cut: frozenset[int]) -> list[int]:
-    """Return the nodes that are leaves once some are cut."""
+    """Return the leaves of the tree after pruning at these nodes."""
     found, todo = [], [0]
     while todo:
         node = todo.pop()
@@ -36,7 +36,7 @@ def leaves_of(tree: tw.Tree, cut: frozenset[int]) -> list[int]:
 
 
 def small_tables(seeds: range, regression: bool = False, rows: int = 40) -> Iterator[tuple[tw.Tree, dict[str, Any]]]:
-    """Yield trees of at most 12 leaves on drawn tables, with a validation table each; multiway and binary nodes."""
+    """Yield random trees of at most 12 leaves, binary and multiway, each with a validation table."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         train, valid = ({**columns(rng, rows)} for _ in range(2))
