@@ -146,7 +146,7 @@ def show_rounds(ensemble: Ensemble, whole: bool) -> None:
 
 def write_many(ensemble: Ensemble, output: str) -> None:
     """Save many trees as one file; a large one is packed."""
-    from treewise.formats.model_file.ensemble_file import dumps
+    from treewise.formats.model_file.model_file import dumps
 
     deliver(dumps(ensemble), output)
 

@@ -37,6 +37,30 @@ def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
+def arrays_to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Make a polars dataframe of arrays; a column of labels is a pair: the labels, and the number of one for each row.
+
+    Missing numbers (NaN) become null.
+
+    >>> import numpy as np
+    >>> arrays_to_frame({"class": (("a", "b"), np.array([1, 0])), "p": np.array([0.5, np.nan])}).rows()
+    [('b', 0.5), ('a', None)]
+    """
+    import polars as pl
+
+    series = []
+    for name, values in columns.items():
+        if isinstance(values, tuple):
+            labels, numbers = values
+            dtype = label_type(list(labels))
+            cells = [in_text(label) for label in labels] if dtype == pl.String else list(labels)
+            column = pl.Series(cells, dtype=dtype).gather(numbers)
+        else:
+            column = pl.Series(values, nan_to_null=True)
+        series.append(column.alias(name))
+    return pl.DataFrame(series)
+
+
 def label_type(labels: list[Any]) -> Any:
     """Return what a column of labels or predictions is: text, unless all are of one other kind."""
     import polars as pl

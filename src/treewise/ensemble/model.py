@@ -181,7 +181,7 @@ class Ensemble(Model):
     @property
     def used_columns(self) -> list[int]:
         """Positions of the columns that some split tests, in order."""
-        return np.unique(self.members.column).tolist()
+        return np.flatnonzero(self.split_counts).tolist()
 
     def where_used(self, column: int) -> str:
         """Return the first node that tests a column, for messages."""
@@ -206,10 +206,6 @@ class Ensemble(Model):
         from treewise.ensemble.predict import baseline_of
 
         return baseline_of(self)
-
-    def weighted_trees(self) -> Iterator[tuple[Tree, float]]:
-        """Yield each tree with its vote weight."""
-        return zip(self, self.votes.tolist(), strict=True)
 
     def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int32]:
         """Return the number of the node each row ends at in each tree: rows × trees."""

@@ -145,7 +145,8 @@ class ForestPredictor:
                 name, others = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
                 raise ColumnError(
                     f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
-                    f"{did_you_mean(name, map(str, row))}{also_missing(others)} (None says that it is missing.)"
+                    f"{did_you_mean(name, map(str, row))}{also_missing(others)}",
+                    hint="(None says that it is missing.)",
                 )
 
     def sums(
@@ -276,7 +277,9 @@ class EnsembleAnswers(Answers):
 
     def __init__(self, ensemble: Ensemble, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> None:
         if estimate is not None:
-            raise ParameterError("estimate=…: is for a single tree; an ensemble averages its trees. Leave it out.")
+            raise ParameterError(
+                "is for a single tree; an ensemble averages its trees.", parameter="estimate", hint="Leave it out."
+            )
         self.model = self.ensemble = ensemble
         self.rows, self.n_jobs = rows, n_jobs
         self.predictor = ensemble.predictor
@@ -375,16 +378,16 @@ def baseline_of(ensemble: Ensemble) -> Label | None:
     """
     if ensemble.task == "regression":
         unit = ensemble.predictor.unit
-        return float((_root_values(ensemble.members) / unit).mean()) * unit
+        return float((root_values(ensemble.members) / unit).mean()) * unit
     recorded: Mapping[str, Any] = next((step["ensemble"] for step in ensemble.history if "ensemble" in step), {})
     majority = recorded.get("majority")
     if type(majority) is int and 0 <= majority < len(ensemble.classes):
         return ensemble.classes[majority]
-    return None if recorded.get("resample") else ensemble.classes[int(np.argmax(_root_shares(ensemble)))]
+    return None if recorded.get("resample") else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
 
 
-def _root_shares(ensemble: Ensemble) -> Floats:
-    """The class shares at the roots; for AdaBoost at the first, which has the rows' own weights."""
+def root_shares(ensemble: Ensemble) -> Floats:
+    """Return the class shares at the roots; for AdaBoost at the first, which has the rows' own weights."""
     m = ensemble.members.first(1) if ensemble.method == "adaboost" else ensemble.members
     tree = np.repeat(np.arange(len(m)), np.diff(m.count_start))
     table = np.zeros((len(m), len(ensemble.classes)))
@@ -393,7 +396,8 @@ def _root_shares(ensemble: Ensemble) -> Floats:
     return shares
 
 
-def _root_values(m: PackedTrees) -> Floats:
+def root_values(m: PackedTrees) -> Floats:
+    """Return the value of each root."""
     if m.by_node:
         return m.value[m.start[:-1]].astype(np.float64)
     weight, value = m.weight.astype(np.float64), m.value.astype(np.float64)

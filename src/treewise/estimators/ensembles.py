@@ -26,7 +26,8 @@ from treewise.errors import Param, ParameterError
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints
 from treewise.estimators.inputs import warn
 from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
-from treewise.explain.ensemble.importances import shares_of_columns
+from treewise.evaluate.importances import importance_shares
+from treewise.predict.predict import encode_table
 from treewise.train.grow import workers
 from treewise.train.settings import whole
 from treewise.train.training_set import TrainingSet
@@ -138,8 +139,8 @@ class EnsembleEstimator(Estimator):
 
     def _ends(self, table: Table) -> Ints:
         """Send the rows of a table down all trees."""
-        ends: Ints = voting.apply(self.ensemble_, table).astype(np.int64)
-        return ends
+        leaves: Ints = self.ensemble_.leaves(encode_table(self.ensemble_, table)).astype(np.int64)
+        return leaves
 
     def decision_path(self, X: Any) -> tuple[Any, Ints]:
         """Return a sparse matrix with 1 at the nodes a row passes, all trees beside one another; and where each begins.
@@ -154,21 +155,21 @@ class EnsembleEstimator(Estimator):
     @property
     def _voting(self) -> voting.ForestPredictor:
         """The trees made ready to predict."""
-        return self.ensemble_.voting
+        return self.ensemble_.predictor
 
     def _sums(self, table: Table) -> Floats:
         """Add up what the trees say of each row."""
-        return self._voting.sums(self._voting.encoded(table), len(table), n_jobs=workers(self.n_jobs))
+        return self._voting.sums(encode_table(self.ensemble_, table).columns, len(table), n_jobs=workers(self.n_jobs))
 
     def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
         """Go through how many trees have spoken, and the sums of what they said."""
-        return voting.staged_sums(self.ensemble_, self._voting.encoded(table), len(table))
+        return voting.staged_sums(self.ensemble_, encode_table(self.ensemble_, table))
 
     @property
     def feature_importances_(self) -> Floats:
         """The impurity each column of X takes away, as a share of all; the mean over the trees, by their say."""
         check_is_fitted(self)
-        return self._shares_of(shares_of_columns(self.ensemble_)[1])
+        return self._shares_of(importance_shares(self.ensemble_)[1])
 
 
 class FittedMembers(Sequence[TreeEstimator]):
@@ -228,7 +229,7 @@ class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of each row: the one that most speaks for; of equals the first."""
         table = self._read(X)
-        columns = self._voting.encoded(table)
+        columns = encode_table(self.ensemble_, table).columns
         places = self._voting.places(columns, len(table), workers(self.n_jobs), self._best)
         classes: npt.NDArray[Any] = self.classes_[places]
         return classes
@@ -238,12 +239,12 @@ class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
 
         So ``predict`` is always the first largest of ``predict_proba``, wherever the model has the positive class.
         """
-        return np.asarray(np.argmax(self._in_order(self._voting.probabilities(sums, trees)), axis=1), np.int64)
+        return np.asarray(np.argmax(self._in_order(self._voting.probabilities_of(sums, trees)), axis=1), np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row: the mean of what the trees say."""
         table = self._read(X)
-        return self._in_order(self._voting.probabilities(self._sums(table), len(self.ensemble_)))
+        return self._in_order(self._voting.probabilities_of(self._sums(table), len(self.ensemble_)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Go through the classes that the first tree predicts, the first two, the first three, …"""
@@ -253,7 +254,7 @@ class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Go through the probabilities by the first tree, the first two, the first three, …"""
         table = self._read(X)
-        return (self._in_order(self._voting.probabilities(sums, trees)) for trees, sums in self._stages(table))
+        return (self._in_order(self._voting.probabilities_of(sums, trees)) for trees, sums in self._stages(table))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Go through the share of right answers of the first tree, the first two, the first three, …"""

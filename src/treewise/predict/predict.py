@@ -54,6 +54,7 @@ class EncodedRows:
     columns: Columns  # one per column of the model; None where no split tests it
     single: bool = False  # one row that was not in a table
     given: tuple[Mapping[Any, Any], ...] = ()  # rows that may omit columns: the cells as given, by name
+    is_permuted: bool = False  # cells were shuffled: a row may end where a hand-written tree predicts nothing
 
     def __len__(self) -> int:
         return len(self.table)
@@ -64,6 +65,7 @@ class Answers(ABC):
 
     model: Model
     rows: EncodedRows
+    leaves: Ints | None = None  # the node each row ends at; an ensemble does not keep them
 
     @abstractmethod
     def class_numbers(self) -> Ints:
@@ -100,9 +102,10 @@ class TreeAnswers(Answers):
         self.model = self.tree = tree
         self.rows, self.estimate = rows, LeafProbabilities.of(estimate)
         self.estimate.check(tree)
-        self.leaves = tree.leaves(rows)
-        self.nodes = answering_nodes(tree, self.leaves)
-        check_answered(tree, self.leaves, rows.table)
+        self.leaves = leaves = tree.leaves(rows)
+        self.nodes = answering_nodes(tree, leaves)  # the node that answers for each row
+        if not rows.is_permuted:
+            check_answered(tree, leaves, rows.table)
 
     def class_numbers(self) -> Ints:
         """Return the position of the predicted class of each row."""
@@ -383,7 +386,8 @@ def check_mentioned(tree: Tree, row: Mapping[Any, Any], leaf: int) -> None:
         if split and split.column not in row:
             raise ColumnError(
                 f'the row has no column "{safe(split.column)}", which node {node} asks for.'
-                f"{did_you_mean(split.column, map(str, row))} (None says that it is missing.)"
+                f"{did_you_mean(split.column, map(str, row))}",
+                hint="(None says that it is missing.)",
             )
 
 

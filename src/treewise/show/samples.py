@@ -17,7 +17,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import answers, class_places
+from treewise.train.true_labels import class_places, target_column
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class NodeSamples:
     @classmethod
     def of(cls, tree: Tree, table: Table) -> NodeSamples:
         """Walk the rows of a table down a tree; those without an answer are left out."""
-        column = answers(tree, table, None)
+        column = target_column(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
         truth = encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]

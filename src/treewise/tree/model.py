@@ -12,7 +12,7 @@ which is imported when used.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -46,8 +46,8 @@ class Model(ABC):
     ([8, 8, 8], ['P', 'P', 'P'])
     >>> model.used_columns, model.split_counts.tolist(), model.impurity_decreases.round(2).tolist()
     ([0, 1, 2], [1, 1, 1, 0], [[0.5, 0.25, 0.25, 0.0]])
-    >>> model.where_used(1), model.baseline, [(tree.n_leaves, weight) for tree, weight in model.weighted_trees()]
-    ('node 3', 'N', [(6, 1.0)])
+    >>> model.where_used(1), model.baseline, [tree.n_leaves for tree in model.trees], model.votes.tolist()
+    ('node 3', 'N', [6], [1.0])
     >>> model.predictor.answer({"GPA": "4.0", "University": "top10", "Published": "no"})   # fast path for a single row
     'P'
     """
@@ -58,6 +58,11 @@ class Model(ABC):
     empty_branch: Literal["parent", "root"]
     history: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
+    if TYPE_CHECKING:  # a field of an ensemble, a property of a tree
+
+        @property
+        def votes(self) -> Floats:
+            """The vote weight of each tree."""
 
     # -- facts ----------------------------------------------------------------------------------------------------
 
@@ -123,9 +128,10 @@ class Model(ABC):
     def baseline(self) -> Label | None:
         """The constant prediction without any split; None where it is not known."""
 
+    @property
     @abstractmethod
-    def weighted_trees(self) -> Iterator[tuple[Tree, float]]:
-        """Yield each tree with its vote weight; a single tree has weight 1."""
+    def trees(self) -> Sequence[Tree]:
+        """The trees of the model; a single tree is its own only member."""
 
     @abstractmethod
     def leaves(self, rows: EncodedRows) -> npt.NDArray[Any]:

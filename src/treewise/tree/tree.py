@@ -82,13 +82,19 @@ class Tree(TreeStructure):
         return decrease[None]
 
     @property
+    def votes(self) -> npt.NDArray[np.float64]:
+        """The vote weight of each tree: 1 for a single one."""
+        return np.ones(1)
+
+    @property
     def baseline(self) -> Label | None:
         """The prediction of the root; None for a tree that has seen no rows."""
         return self.prediction(0) if self.arrays.rows[0] > 0 else None
 
-    def weighted_trees(self) -> Iterator[tuple[Tree, float]]:
-        """Yield the tree itself, with a vote weight of 1."""
-        yield self, 1.0
+    @property
+    def trees(self) -> tuple[Tree]:
+        """The tree itself: the one member of this model."""
+        return (self,)
 
     def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int64]:
         """Return the number of the node each row ends at."""

@@ -6,7 +6,7 @@ import pytest
 import treewise as tw
 from tests.support.ensembles import ensemble_of
 from treewise.ensemble import predict as voting
-from treewise.evaluate.evaluate_ensemble import root_shares, root_values
+from treewise.ensemble.predict import root_shares, root_values
 from treewise.tree.history import Step
 
 RNG = np.random.default_rng(1)

@@ -25,7 +25,7 @@ from treewise.explain.row.counterfactual import (
 from treewise.explain.row.path import PathStep, RowExplanationPath, RowExplanationPaths
 from treewise.explain.row.tree_context import TreeContext
 from treewise.explain.row.words import change_sentence, other_sentences, sentence, together
-from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, read_rows, series_as_dict
+from treewise.predict.predict import read_rows, series_as_dict
 from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -277,7 +277,7 @@ def explain(tree: Tree, data: Any, to: Any = None, fixed: Any = (), estimate: An
     if not single:
         return explain_rows(tree, table, range(len(table)), wish, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
-    check_mentioned(tree, data, find_leaves(tree, encode_columns(tree, table), len(table)))
+    tree.leaves(tree.encode(data))  # raises where the path tests a column that the row omits
     return explain_typed(tree, table, [given], wish, estimate)[0]
 
 

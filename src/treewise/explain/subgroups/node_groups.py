@@ -69,16 +69,16 @@ class NodeGroup:
 class GroupTally:
     """The rows of a table, added up for every node of a tree."""
 
-    def __init__(self, here: PredictionComparison, place: int | None) -> None:
-        self.tree, self.place, self.n = here.tree, place, len(here.table)
-        self.seen = seen_before(here.tree, here.nodes)
-        self.name, self._nodes = here.table.name, here.nodes
-        self.numbers = here.tree.task == "regression"
+    def __init__(self, here: PredictionComparison[Tree], place: int | None) -> None:
+        self.tree, self.place, self.n = here.model, place, len(here.table)
+        self.seen = seen_before(here)
+        self.name, self._nodes = here.table.name, here.leaves
+        self.numbers = here.model.task == "regression"
         if self.numbers:
             self._values = encode.encode_numbers(here.column)
             refuse_infinite(self._values, here)
         else:
-            self._truth = class_places(here.tree, here.column)[0]
+            self._truth = class_places(here.model, here.column)[0]
         self.rows = self._counted(np.ones(self.n, np.bool_))
         self._hits: dict[int, Ints] = {}
 

@@ -17,7 +17,7 @@ from typing import Any, overload
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
-from treewise.evaluate.evaluate import compared
+from treewise.evaluate.evaluate import compare_rows
 from treewise.explain.rules.rules import number_ends, share_ends
 from treewise.explain.rules.terminal_nodes import AND, ConditionStatement, class_place, conditions, gaps_of
 from treewise.explain.subgroups.node_groups import (
@@ -317,8 +317,8 @@ def subgroups(
             value=test,
             hint="Hold some out before growing, and give that table: " + Param("test", ...) + ".",
         )
-    here = compared(tree, data, target, drop_missing_target)
-    tree = here.tree
+    here = compare_rows(tree, data, target, drop_missing_target)
+    tree = here.model
     place = (
         None if cls is None and len(tree.classes) != 2 else class_place(tree, tree.classes[1] if cls is None else cls)
     )
@@ -332,7 +332,7 @@ def subgroups(
     chance = [each for each in ranked if each.p_adjusted >= 1 - confidence]
     tried = None
     if test is not None:
-        other = GroupTally(compared(tree, test, target, drop_missing_target), place)
+        other = GroupTally(compare_rows(tree, test, target, drop_missing_target), place)
         tried = HeldOutStatistics(other.name, other.n, other.seen, len(kept))
         again = {each.node: each for each in tested([*kept, *repeats, *chance], other, confidence)}
         kept, repeats, chance = ([again[each.node] for each in part] for part in (kept, repeats, chance))

@@ -22,14 +22,13 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, Param, ParameterError, did_you_mean
-from treewise.predict.predict import na_values
 from treewise.show import palette
 from treewise.show.mpl_helpers import axes_for, form_of, legend, new_figure, said, save
 from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions, drawn, key, places_of
 from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import plane_for
 from treewise.train.target import few_whole_numbers
-from treewise.train.true_labels import answers
+from treewise.train.true_labels import target_column
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -218,7 +217,7 @@ def scene_for(
 ) -> tuple[RegionScene, list[RegionModel]]:
     """Read the table, find its true answers, and lay out the plane for all models at once."""
     first = [model.tree for model in models if isinstance(model, TreeRegions)]
-    table = read(data, na_values=na_values(first[0]) if first else ())
+    table = read(data, na_values=first[0].na_values if first else ())
     column = truth_column(first, table, target)
     ready = [model.for_rows(table, column) if isinstance(model, TreeRegions) else model for model in models]
     trees = [model.tree for model in ready if isinstance(model, TreeRegions)]
@@ -244,7 +243,7 @@ def truth_column(trees: Sequence[Tree], table: Table, target: str | None) -> Col
         return table[target]
     if trees:
         known = trees[0].target.name in table.columns or (not trees[0].history and table.target is not None)
-        return answers(trees[0], table, None) if known else None
+        return target_column(trees[0], table, None) if known else None
     return None if table.target is None else table[table.target]
 
 

@@ -112,10 +112,9 @@ def view(tree: Tree, **bounds: Any) -> str:
 def samples_of(tree: Tree, data: Any) -> NodeSamples | None:
     """Read the table whose rows are shown beside a tree, if there is one."""
     from treewise.data.table import read
-    from treewise.predict.predict import na_values
     from treewise.show.samples import NodeSamples
 
-    return None if data is None else NodeSamples.of(tree, read(data, na_values=na_values(tree)))
+    return None if data is None else NodeSamples.of(tree, read(data, na_values=tree.na_values))
 
 
 def unsaid_missing(tree: Tree) -> list[str]:
