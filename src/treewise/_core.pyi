@@ -1,4 +1,4 @@
-"""What the C++ core offers (bind/module.cpp and bind_*.cpp)."""
+"""Interface of the C++ core (src/core/bind)."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -32,23 +32,23 @@ class Target:
         n_classes: int,
         scale: int,
         weight_scale: int,
-        top: int | None = None,
+        max_exponent: int | None = None,
     ) -> None: ...
 
 class Tuning:
-    plain: bool
-    bounds: bool
-    drawn: bool
-    drawn_rows: int
-    subtract: bool
-    cluster_cells: int
-    cluster_rows: int
-    counted_rows: int
+    exact_only: bool
+    use_bounds: bool
+    use_forest_engine: bool
+    bitset_rows: int
+    subtract_histograms: bool
+    subtree_cells: int
+    subtree_rows: int
+    histogram_rows: int
 
 class Settings:
     criterion: Criterion
     rule: Rule
-    by_branches: bool
+    gain_per_branch: bool
     missing_branch: bool
     empty_from_root: bool
     random_ties: bool
@@ -61,97 +61,101 @@ class Settings:
     min_samples_leaf: int
     min_leaf_weight: int
     min_impurity_decrease: float
-    accuracy_over: int
-    accuracy_under: int
+    accuracy_numerator: int
+    accuracy_denominator: int
     n_jobs: int
     quartiles: bool
     tuning: Tuning
 
-class Plan:
+class SamplingPlan:
     def __init__(
         self,
         seed: int,
-        drawn: int,
+        n_samples: int,
         replace: bool,
         units: npt.NDArray[np.uint32],
         weight: npt.NDArray[np.int64],
         weight_scale: int,
-        columns_drawn: int,
+        n_columns: int,
         replace_columns: bool,
     ) -> None: ...
-    def limit_shares(self, split: tuple[int, int], leaf: tuple[int, int], leaf_weight: tuple[int, int]) -> None: ...
+    def set_limit_fractions(
+        self, split: tuple[int, int], leaf: tuple[int, int], leaf_weight: tuple[int, int]
+    ) -> None: ...
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-def forest(
+def grow_forest(
     columns: Sequence[Column],
     target: Target,
     settings: Settings,
-    plan: Plan,
+    plan: SamplingPlan,
     first: int,
-    trees: int,
+    n_trees: int,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[list[Arrays], npt.NDArray[np.float64]]: ...
-def bag(plan: Plan, tree: int, columns: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+def draw_sample(
+    plan: SamplingPlan, tree: int, columns: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
 def grow(
     columns: Sequence[Column], target: Target, settings: Settings, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]: ...  # arrays, and "quartiles" as below if the settings ask for them
-def estimate(
+def refit(
     tree: Arrays, parent: npt.NDArray[np.int64], columns: Sequence[Column], target: Target, settings: Settings
 ) -> Arrays: ...
-def estimate_at(
+def refit_at_nodes(
     tree: Arrays,
     parent: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
+    end_nodes: npt.NDArray[np.int64],
     target: Target,
     settings: Settings,
 ) -> Arrays: ...
 def quartiles(columns: Sequence[Column], weight: npt.NDArray[np.int64]) -> list[tuple[float, float] | None]: ...
-def leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
+def find_leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
 def shapley(
     tree: Arrays,
     columns: Sequence[Column],
     n_rows: int,
     share: npt.NDArray[np.float64],
     stay: npt.NDArray[np.float64],
-    speaker: npt.NDArray[np.int64],
-    said: npt.NDArray[np.float64],
+    answer_node: npt.NDArray[np.int64],
+    outputs: npt.NDArray[np.float64],
     n_outputs: int,
 ) -> npt.NDArray[np.float64]: ...
-def fold_up(
+def prune_bottom_up(
     parent: npt.NDArray[np.int64],
     as_leaf: npt.NDArray[np.float64],
     own: npt.NDArray[np.float64],
-    slack: float,
+    tolerance: float,
     rounding: float,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]: ...
-def merge_up(
+def sum_moments(
     parent: npt.NDArray[np.int64],
     weight: npt.NDArray[np.float64],
     mean: npt.NDArray[np.float64],
     about: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
-def crossings(
+def weakest_link_alphas(
     parent: npt.NDArray[np.int64], risk: npt.NDArray[np.float64], tie: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 
-class Stumps:
+class StumpGrower:
     def __init__(self, columns: Sequence[Column], target: Target, settings: Settings) -> None: ...
     @staticmethod
-    def cover(columns: Sequence[Column], target: Target, settings: Settings) -> bool: ...
+    def supports(columns: Sequence[Column], target: Target, settings: Settings) -> bool: ...
     def grow(
         self, weight: npt.NDArray[np.int64], weight_scale: int, min_leaf_weight: int, seed: int
     ) -> tuple[Arrays, npt.NDArray[np.uint8]]: ...
 
 Classes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
 
-def mistakes(truth: Classes, said: Classes, weight: npt.NDArray[np.int64], n_jobs: int) -> int: ...
-def weigh_anew(
-    truth: Classes, said: Classes, weight: npt.NDArray[np.int64], right: float, wrong: float, n_jobs: int
+def error_weight(truth: Classes, predicted: Classes, weight: npt.NDArray[np.int64], n_jobs: int) -> int: ...
+def reweight(
+    truth: Classes, predicted: Classes, weight: npt.NDArray[np.int64], right: float, wrong: float, n_jobs: int
 ) -> npt.NDArray[np.int64]: ...
-def vote(
+def add_vote(
     truth: Classes,
-    said: Classes,
+    predicted: Classes,
     weight: npt.NDArray[np.int64],
     vote: float,
     scores: npt.NDArray[np.float64],
@@ -159,14 +163,14 @@ def vote(
 ) -> int: ...
 def midpoint(a: float, b: float) -> float: ...
 def nlogn(n: int) -> float: ...
-def winner(offers: list[list[int]], random: bool, node: int) -> int: ...
+def winner(candidates: list[list[int]], random: bool, node: int) -> int: ...
 
-class Said(Enum):
-    shares = 0
+class Output(Enum):
+    probabilities = 0
     votes = 1
     values = 2
 
-class Voter:
+class CompiledForest:
     def __init__(
         self,
         members: Arrays,
@@ -176,24 +180,24 @@ class Voter:
         n_classes: int,
         derived: npt.NDArray[np.int64],
         derived_label: npt.NDArray[np.int32],
-        derived_said: npt.NDArray[np.float64],
-        most: int | None = None,
+        derived_outputs: npt.NDArray[np.float64],
+        max_number: int | None = None,
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property
-    def asked(self) -> list[int]: ...
+    def used_columns(self) -> list[int]: ...
     def add(
         self,
         columns: Sequence[Column],
         n_rows: int,
-        said: Said,
+        output: Output,
         first: int,
         last: int,
         sums: npt.NDArray[np.float64],
-        counted: npt.NDArray[np.uint8] | None = None,
+        mask: npt.NDArray[np.uint8] | None = None,
         n_jobs: int = 0,
     ) -> None: ...
-    def ends(self, columns: Sequence[Column], n_rows: int, n_jobs: int = 0) -> npt.NDArray[np.int32]: ...
-    def row(self, numbers: Sequence[float], integers: Sequence[int], said: Said) -> list[float]: ...
-    def first_asking(self, columns: Sequence[Column], which: Sequence[int]) -> tuple[int, int] | None: ...
+    def leaves(self, columns: Sequence[Column], n_rows: int, n_jobs: int = 0) -> npt.NDArray[np.int32]: ...
+    def predict_row(self, numbers: Sequence[float], integers: Sequence[int], output: Output) -> list[float]: ...
+    def first_test_on(self, columns: Sequence[Column], which: Sequence[int]) -> tuple[int, int] | None: ...

@@ -109,3 +109,23 @@ def test_accuracy_beside_scikit_learn_is_printed_by_table_and_method(tmp_path, c
         as_it_is, ours, theirs = map(float, line.split()[2:5])
         assert max(as_it_is, ours, theirs) < 0.5
         assert float(line.split()[5]) == pytest.approx(ours - theirs, abs=1.5e-4)
+
+
+def test_same_models_lists_what_differs(monkeypatch, capsys):
+    from benchmarks import same_models
+
+    builds = {"old": {"a": "1", "b": "2", "c": "3"}, "new": {"a": "1", "b": "0"}}
+    monkeypatch.setattr(same_models, "run_digests", lambda python, _path: builds[python])
+    assert same_models.main(["old", "new"]) == 1
+    assert capsys.readouterr().out.splitlines() == ["2 models, 0 of them refused, 2 differ", "  b", "  c"]
+    assert same_models.main(["new", "new"]) == 0
+
+
+def test_same_models_grows_at_least_fifty_and_reads_golden_files():
+    from benchmarks.same_models import GOLDEN, grown_models
+
+    import treewise as tw
+
+    names = [name for name, _ in grown_models(tw)]
+    assert len(names) == len(set(names)) >= 50
+    assert list(GOLDEN.glob("*.json"))

@@ -40,7 +40,7 @@ def words(pattern):
 def test_the_fields_are_those_of_a_file(tree):
     model = json.loads(dumps(tree))
     assert list(table("field")) == list(model)
-    assert table("field")["format"].startswith(f"| `format` | {OF_A_TREE}, of many trees {FORMAT}.")
+    assert table("field")["format"].startswith(f"| `format` | {OF_A_TREE}; {FORMAT} for ensembles.")
     for name in target_to(tree.target):
         assert f"`{name}`" in table("field")["target"]
     for encoding in tree.encodings:

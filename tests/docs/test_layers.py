@@ -19,7 +19,7 @@ LAYERS = [
     {"data"},
     {"tree"},
     {"predict", "train"},
-    {"formats.text_format", "show.text_tree", "show.palette", "show.samples"},
+    {"formats.text_format", "show.text_tree", "show.palette", "show.node_stats"},
     {"prune"},
     {"ensemble", "formats.model_file"},
     {"evaluate"},

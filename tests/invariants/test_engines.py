@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import treewise as tw
-from tests.support.engines import NO_CLUSTER, differing_arrays, grow_arrays
+from tests.support.engines import NO_SUBTREES, differing_arrays, grow_arrays
 from tests.support.random_problems import random_options, random_table
 from treewise.errors import ParameterError
 from treewise.train import grow as growth
@@ -19,18 +19,29 @@ from treewise.train import grow as growth
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 WAYS = {
     "drawn columns": {},
-    "drawn columns, counted": {"drawn_rows": 2},
-    "drawn columns without bounds": {"bounds": False},
-    "random cuts one column at a time": {"cluster_cells": 0},
-    "cluster": {"drawn": False},
-    "cluster without bounds": {"drawn": False, "bounds": False},
-    "histograms to the end": {**NO_CLUSTER, "counted_rows": 2},
-    "histograms, then clusters": {"drawn": False, "cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2},
-    "histograms without bounds": {**NO_CLUSTER, "counted_rows": 2, "bounds": False},
-    "histograms without subtraction": {**NO_CLUSTER, "counted_rows": 2, "subtract": False},
-    "all off": {**NO_CLUSTER, "counted_rows": 2, "subtract": False, "bounds": False},
-    "sorted anew at every node": {**NO_CLUSTER, "counted_rows": 2**40},
-    "three threads": {"drawn": False, "cluster_cells": 0, "cluster_rows": 8, "counted_rows": 2, "n_jobs": 3},
+    "drawn columns, counted": {"bitset_rows": 2},
+    "drawn columns without bounds": {"use_bounds": False},
+    "random cuts one column at a time": {"subtree_cells": 0},
+    "subtrees": {"use_forest_engine": False},
+    "subtrees without bounds": {"use_forest_engine": False, "use_bounds": False},
+    "histograms to the end": {**NO_SUBTREES, "histogram_rows": 2},
+    "histograms, then subtrees": {
+        "use_forest_engine": False,
+        "subtree_cells": 0,
+        "subtree_rows": 8,
+        "histogram_rows": 2,
+    },
+    "histograms without bounds": {**NO_SUBTREES, "histogram_rows": 2, "use_bounds": False},
+    "histograms without subtraction": {**NO_SUBTREES, "histogram_rows": 2, "subtract_histograms": False},
+    "all off": {**NO_SUBTREES, "histogram_rows": 2, "subtract_histograms": False, "use_bounds": False},
+    "sorted anew at every node": {**NO_SUBTREES, "histogram_rows": 2**40},
+    "three threads": {
+        "use_forest_engine": False,
+        "subtree_cells": 0,
+        "subtree_rows": 8,
+        "histogram_rows": 2,
+        "n_jobs": 3,
+    },
 }
 
 
@@ -42,7 +53,7 @@ def test_every_engine_grows_the_plain_tree(way, regression):
         data, n = random_table(rng, regression)
         options = random_options(rng, data, n, regression)
         training_set = growth.prepare(data, "y", **options)
-        differing = differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set, **WAYS[way]))
+        differing = differing_arrays(grow_arrays(training_set, exact_only=True), grow_arrays(training_set, **WAYS[way]))
         assert not differing, f"seed {seed}: {differing} differ; {data} {options}"
 
 
@@ -75,9 +86,9 @@ def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     if weighted:
         options["sample_weight"] = rng.integers(1, 5, n) / 2
     training_set = growth.prepare(data, "y", **options)
-    plain = grow_arrays(training_set, plain=True)
+    plain = grow_arrays(training_set, exact_only=True)
     assert len(plain["parent"]) > 100
-    for tuning in ({}, {"cluster_cells": 2**12, "cluster_rows": 0, "counted_rows": 512, "n_jobs": 2}):
+    for tuning in ({}, {"subtree_cells": 2**12, "subtree_rows": 0, "histogram_rows": 512, "n_jobs": 2}):
         assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), tuning
 
 
@@ -92,8 +103,8 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
         for weight in (None, 1 + rng.poisson(1.0, n), rng.integers(1, 2000, n), rng.random(n)):
             options = {"criterion": criterion, "max_features": 3, "random_state": seed, "sample_weight": weight}
             training_set = growth.prepare(data, "y", **options, **limits)
-            plain = grow_arrays(training_set, plain=True)
-            for tuning in ({}, {"drawn_rows": 5}, {"drawn_rows": 2**40}):
+            plain = grow_arrays(training_set, exact_only=True)
+            for tuning in ({}, {"bitset_rows": 5}, {"bitset_rows": 2**40}):
                 assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), (seed, tuning)
 
 
@@ -114,9 +125,9 @@ def test_random_cuts_are_passed_over_without_losing_the_best(criterion, limits):
             options["task"] = "regression" if regression else None
             for max_features in (None, 3):
                 training_set = growth.prepare(data, "y", max_features=max_features, **options, **limits)
-                plain = grow_arrays(training_set, plain=True)
+                plain = grow_arrays(training_set, exact_only=True)
                 assert len(plain["parent"]) > 50
-                for tuning in ({}, {"cluster_cells": 2**12}, {"bounds": False}):
+                for tuning in ({}, {"subtree_cells": 2**12}, {"use_bounds": False}):
                     assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), (
                         seed,
                         max_features,
@@ -136,7 +147,7 @@ def test_ranks_of_any_size_are_read_as_they_were_written(n):
         data["gaps"] = np.where(np.arange(n) % 5 == 0, np.nan, data["x0"])
         data["y"] = (data["x0"] > n - 4) | (data["x0"] < 3) | (rng.random(n) < 0.02)
         training_set = growth.prepare(data, "y", max_features=1, max_depth=4, criterion="gini", random_state=width)
-        plain = grow_arrays(training_set, plain=True)
+        plain = grow_arrays(training_set, exact_only=True)
         assert len(plain["parent"]) > 2
         assert not differing_arrays(plain, grow_arrays(training_set, n_jobs=3)), width
 
@@ -146,7 +157,7 @@ def test_the_largest_rank_is_the_largest(n):
     x = np.arange(n, dtype=float)
     training_set = growth.prepare({"a": x, "b": x, "y": x == n - 1}, "y", max_features=1)
     grown = grow_arrays(training_set)
-    assert not differing_arrays(grow_arrays(training_set, plain=True), grown)
+    assert not differing_arrays(grow_arrays(training_set, exact_only=True), grown)
     assert grown["cut"][0] == n - 1.5
 
 
@@ -157,7 +168,7 @@ def test_ranks_have_room_for_more_levels_than_rows(n_levels):
     town = pd.Categorical.from_codes(codes, [f"town {i}" for i in range(n_levels)])
     data = pd.DataFrame({"town": town, "x": rng.normal(size=100), "y": codes % 3 == 0})
     training_set = growth.prepare(data, "y", max_features=1, random_state=3)
-    assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set))
+    assert not differing_arrays(grow_arrays(training_set, exact_only=True), grow_arrays(training_set))
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "error"])
@@ -172,7 +183,7 @@ def test_branches_without_rows_disturb_nobody(criterion, missing):
         data["y"] = (np.nan_to_num(gaps) + (data["c"] < "d") + rng.normal(size=n) > 0.5).tolist()
         options = {"categorical": "multiway", "max_features": 2, "criterion": criterion, "missing": missing}
         training_set = growth.prepare(data, "y", random_state=seed, **options)
-        assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set)), seed
+        assert not differing_arrays(grow_arrays(training_set, exact_only=True), grow_arrays(training_set)), seed
 
 
 def test_weights_of_many_sizes_lose_nobody():
@@ -184,9 +195,9 @@ def test_weights_of_many_sizes_lose_nobody():
         weight = np.where(rng.random(60) < 0.5, 1, 10**9)
         for criterion in ("gini", "entropy", "error"):
             training_set = growth.prepare(data, "y", criterion=criterion, sample_weight=weight)
-            for way in ("cluster", "histograms to the end"):
+            for way in ("subtrees", "histograms to the end"):
                 assert not differing_arrays(
-                    grow_arrays(training_set, plain=True), grow_arrays(training_set, **WAYS[way])
+                    grow_arrays(training_set, exact_only=True), grow_arrays(training_set, **WAYS[way])
                 ), (
                     seed,
                     criterion,
@@ -219,8 +230,8 @@ def test_best_first_growth_takes_the_same_nodes():
     data = wide_table(rng, 6000)
     data["y"] = (np.nan_to_num(np.array(data["gaps"])) + rng.normal(size=6000) > 0).tolist()
     training_set = growth.prepare(data, "y", max_leaf_nodes=40)
-    for tuning in ({}, {"counted_rows": 64}, {"counted_rows": 2**40}):
-        assert not differing_arrays(grow_arrays(training_set, plain=True), grow_arrays(training_set, **tuning))
+    for tuning in ({}, {"histogram_rows": 64}, {"histogram_rows": 2**40}):
+        assert not differing_arrays(grow_arrays(training_set, exact_only=True), grow_arrays(training_set, **tuning))
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "two", 2**20])

@@ -10,17 +10,17 @@ import os
 import numpy as np
 import pytest
 
-from tests.support.engines import NO_CLUSTER, differing_arrays, grow_arrays
+from tests.support.engines import NO_SUBTREES, differing_arrays, grow_arrays
 from tests.support.random_problems import random_options
 from treewise.train import grow as growth
 
 TABLES = max(10, int(os.environ.get("TREEWISE_ORACLE_TABLES", "120")) // 4)
 CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"]
 WAYS = {
-    "cluster": {},
-    "counts": {**NO_CLUSTER, "counted_rows": 2},
-    "counts, then clusters": {"cluster_cells": 0, "cluster_rows": 100, "counted_rows": 50, "n_jobs": 2},
-    "sorted": {**NO_CLUSTER, "counted_rows": 2**40},
+    "subtrees": {},
+    "counts": {**NO_SUBTREES, "histogram_rows": 2},
+    "counts, then clusters": {"subtree_cells": 0, "subtree_rows": 100, "histogram_rows": 50, "n_jobs": 2},
+    "sorted": {**NO_SUBTREES, "histogram_rows": 2**40},
 }
 
 
@@ -72,7 +72,7 @@ def drawn(criterion, seed):
 def test_hundreds_of_rows_grow_the_plain_tree(criterion):
     for seed in range(TABLES):
         training_set, said = drawn(criterion, seed)
-        plain = grow_arrays(training_set, plain=True)
+        plain = grow_arrays(training_set, exact_only=True)
         for way, tuning in WAYS.items():
             assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}: {said}"
 
@@ -85,6 +85,6 @@ def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
         y = np.where(np.isnan(gaps), 0, np.exp(x))
         data = {"gaps": gaps.tolist(), "x": x.tolist(), "y": y.tolist()}
         training_set = growth.prepare(data, "y", criterion="poisson", task="regression", missing="branch", max_depth=4)
-        plain = grow_arrays(training_set, plain=True)
+        plain = grow_arrays(training_set, exact_only=True)
         for way, tuning in WAYS.items():
             assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}, seed {seed}"

@@ -5,7 +5,7 @@ import numpy as np
 from treewise import _core
 from treewise.train import grow as growth
 
-NO_CLUSTER = {"drawn": False, "cluster_cells": 0, "cluster_rows": 0}
+NO_SUBTREES = {"use_forest_engine": False, "subtree_cells": 0, "subtree_rows": 0}
 
 
 def grow_arrays(training_set, n_jobs=1, **tuning):

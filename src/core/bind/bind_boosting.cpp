@@ -7,113 +7,118 @@ namespace treewise {
 namespace {
 
 // A stump grower as Python holds it; the arrays of columns and classes are kept alive with it.
-struct StumpsHeld {
+struct StumpGrowerHandle {
     std::vector<nb::object> keep;
-    std::unique_ptr<Stumps> stumps;
+    std::unique_ptr<StumpGrower> grower;
 };
 
-StumpsHeld make_stumps(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings) {
-    const std::vector<Column> seen = views(columns, target.target.n_rows);
-    if (!Stumps::cover(seen, target.target, settings)) throw nb::value_error("not a case for stumps");
-    StumpsHeld held;
-    for (const ColumnArray* c : columns) held.keep.push_back(c->keep);
-    held.keep.push_back(target.y);
-    std::optional<std::function<void(double)>> silent;
-    nb::gil_scoped_release no_python;
-    held.stumps = std::make_unique<Stumps>(seen, target.target, settings, monitor(silent));
-    return held;
+StumpGrowerHandle make_stumps(const std::vector<ColumnArray*>& columns, const TargetArrays& target,
+                              const Settings& settings) {
+    const std::vector<Column> columns_view = views(columns, target.target.n_rows);
+    if (!StumpGrower::supports(columns_view, target.target, settings)) throw nb::value_error("not a case for stumps");
+    StumpGrowerHandle handle;
+    for (const ColumnArray* c : columns) handle.keep.push_back(c->keep);
+    handle.keep.push_back(target.y);
+    std::optional<std::function<void(double)>> no_progress;
+    nb::gil_scoped_release release_gil;
+    handle.grower =
+        std::make_unique<StumpGrower>(columns_view, target.target, settings, make_progress_callback(no_progress));
+    return handle;
 }
 
 template <class T>
-nb::object take_over(std::unique_ptr<T[]>&& values, size_t n) {
+nb::object to_numpy_owned(std::unique_ptr<T[]>&& values, size_t n) {
     T* data = values.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
 }
 
-nb::object grow_stump(const StumpsHeld& held, Array<int64_t> weight, int weight_scale, int64_t min_leaf_weight,
+nb::object grow_stump(const StumpGrowerHandle& handle, Array<int64_t> weight, int weight_scale, int64_t min_leaf_weight,
                       uint64_t seed) {
-    const auto n = static_cast<size_t>(held.stumps->n_rows());
+    const auto n = static_cast<size_t>(handle.grower->n_rows());
     if (weight.size() != n) throw nb::value_error("lengths differ");
-    auto said = std::make_unique_for_overwrite<uint8_t[]>(n);
-    std::optional<std::function<void(double)>> silent;
+    auto predicted = std::make_unique_for_overwrite<uint8_t[]>(n);
+    std::optional<std::function<void(double)>> no_progress;
     Nodes nodes;
     {
-        nb::gil_scoped_release no_python;
-        nodes = held.stumps->grow(weight.data(), weight_scale, min_leaf_weight, seed, said.get(), monitor(silent));
+        nb::gil_scoped_release release_gil;
+        nodes = handle.grower->grow(weight.data(), weight_scale, min_leaf_weight, seed, predicted.get(),
+                                    make_progress_callback(no_progress));
     }
-    return nb::make_tuple(to_dict(std::move(nodes)), take_over(std::move(said), n));
+    return nb::make_tuple(to_dict(std::move(nodes)), to_numpy_owned(std::move(predicted), n));
 }
 
-Labels labels(const nb::object& given, size_t n) {
+Labels labels(const nb::object& predictions, size_t n) {
     Labels out;
     Array<uint8_t> bytes;
     Array<int32_t> wide;
-    if (nb::try_cast(given, bytes, false) && bytes.size() == n)
+    if (nb::try_cast(predictions, bytes, false) && bytes.size() == n)
         out.bytes = bytes.data();
-    else if (nb::try_cast(given, wide, false) && wide.size() == n)
+    else if (nb::try_cast(predictions, wide, false) && wide.size() == n)
         out.wide = wide.data();
     else
         throw nb::value_error("classes are uint8 or int32 numbers, one a row");
     return out;
 }
 
-Answers answers(const nb::object& truth, const nb::object& said, const Array<int64_t>& weight) {
-    return {labels(truth, weight.size()), labels(said, weight.size()), static_cast<int64_t>(weight.size())};
+Predictions make_predictions(const nb::object& truth, const nb::object& predicted, const Array<int64_t>& weight) {
+    return {labels(truth, weight.size()), labels(predicted, weight.size()), static_cast<int64_t>(weight.size())};
 }
 
-int64_t mistakes(const nb::object& truth, const nb::object& said, Array<int64_t> weight, int n_jobs) {
-    const Answers given = answers(truth, said, weight);
-    nb::gil_scoped_release no_python;
-    return weight_of_mistakes(given, weight.data(), n_jobs);
+int64_t error_weight_of(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, int n_jobs) {
+    const Predictions predictions = make_predictions(truth, predicted, weight);
+    nb::gil_scoped_release release_gil;
+    return error_weight(predictions, weight.data(), n_jobs);
 }
 
-nb::object weigh(const nb::object& truth, const nb::object& said, Array<int64_t> weight, double right, double wrong,
-                 int n_jobs) {
-    const Answers given = answers(truth, said, weight);
+nb::object reweighted(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, double right,
+                      double wrong, int n_jobs) {
+    const Predictions predictions = make_predictions(truth, predicted, weight);
     auto out = std::make_unique_for_overwrite<int64_t[]>(weight.size());
     {
-        nb::gil_scoped_release no_python;
-        weigh_anew(given, weight.data(), right, wrong, out.get(), n_jobs);
+        nb::gil_scoped_release release_gil;
+        reweight(predictions, weight.data(), right, wrong, out.get(), n_jobs);
     }
-    return take_over(std::move(out), weight.size());
+    return to_numpy_owned(std::move(out), weight.size());
 }
 
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-int64_t vote(const nb::object& truth, const nb::object& said, Array<int64_t> weight, double votes, Scores scores,
-             int n_jobs) {
-    const Answers given = answers(truth, said, weight);
+int64_t add_vote_to(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, double vote,
+                    Scores scores, int n_jobs) {
+    const Predictions predictions = make_predictions(truth, predicted, weight);
     if (scores.shape(0) != weight.size()) throw nb::value_error("lengths differ");
     const auto n_classes = static_cast<int64_t>(scores.shape(1));
     for (size_t r = 0; r < weight.size(); ++r) {
-        if (given.said[r] < 0 || given.said[r] >= n_classes) throw nb::value_error("class out of range");
+        if (predictions.predicted[r] < 0 || predictions.predicted[r] >= n_classes)
+            throw nb::value_error("class out of range");
     }
-    nb::gil_scoped_release no_python;
-    return cast_votes(given, votes, n_classes, weight.data(), scores.data(), n_jobs);
+    nb::gil_scoped_release release_gil;
+    return add_vote(predictions, vote, n_classes, weight.data(), scores.data(), n_jobs);
 }
 
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
-    nb::class_<StumpsHeld>(m, "Stumps", "Grows trees of depth 1 on one table, weighed anew each time.")
+    nb::class_<StumpGrowerHandle>(m, "StumpGrower", "Grows trees of depth 1 on one table, weighed anew each time.")
         .def(
             "__init__",
-            [](StumpsHeld* self, const std::vector<ColumnArray*>& columns, const TargetArrays& target,
-               const Settings& settings) { new (self) StumpsHeld(make_stumps(columns, target, settings)); },
+            [](StumpGrowerHandle* self, const std::vector<ColumnArray*>& columns, const TargetArrays& target,
+               const Settings& settings) { new (self) StumpGrowerHandle(make_stumps(columns, target, settings)); },
             "columns"_a, "target"_a, "settings"_a)
         .def_static(
-            "cover",
+            "supports",
             [](const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings) {
-                return Stumps::cover(views(columns, target.target.n_rows), target.target, settings);
+                return StumpGrower::supports(views(columns, target.target.n_rows), target.target, settings);
             },
             "columns"_a, "target"_a, "settings"_a, "Whether stumps of these settings can be grown so.")
         .def("grow", &grow_stump, "weight"_a, "weight_scale"_a, "min_leaf_weight"_a, "seed"_a,
              "The tree's arrays, and the class it gives each row.");
-    m.def("mistakes", &mistakes, "truth"_a, "said"_a, "weight"_a, "n_jobs"_a, "The weight of the rows said wrongly.");
-    m.def("weigh_anew", &weigh, "truth"_a, "said"_a, "weight"_a, "right"_a, "wrong"_a, "n_jobs"_a,
+    m.def("error_weight", &error_weight_of, "truth"_a, "predicted"_a, "weight"_a, "n_jobs"_a,
+          "The weight of the rows said wrongly.");
+    m.def("reweight", &reweighted, "truth"_a, "predicted"_a, "weight"_a, "right"_a, "wrong"_a, "n_jobs"_a,
           "Weights times a factor for what was right or wrong, as whole numbers, at least 1.");
-    m.def("vote", &vote, "truth"_a, "said"_a, "weight"_a, "vote"_a, "scores"_a, "n_jobs"_a,
+    m.def("add_vote", &add_vote_to, "truth"_a, "predicted"_a, "weight"_a, "vote"_a, "scores"_a, "n_jobs"_a,
           "Add a vote to the scores of the classes said; returns the weight of the rows whose best class is wrong.");
 }
 

@@ -6,33 +6,33 @@
 namespace treewise {
 namespace {
 
-nb::dict to_dict(Member&& m) {
+nb::dict to_dict(PackedTree&& tree) {
     nb::dict out;
     const auto put = [&](const char* name, auto& values) { out[name] = to_numpy(std::move(values)); };
-    put("kind", m.kind);
-    put("column", m.column);
-    put("cut", m.cut);
-    put("cut_int", m.cut_int);
-    put("missing", m.missing);
-    put("other", m.other);
-    put("n_codes", m.n_codes);
-    put("codes", m.codes);
-    put("missing_rows", m.missing_rows);
-    put("stop", m.stop);
-    put("rows", m.rows);
-    put("n_counts", m.n_counts);
-    put("count_class", m.count_class);
-    put("count_weight", m.count_weight);
-    put("weight", m.weight);
-    put("value", m.value);
-    put("spread", m.spread);
-    put("impurity", m.impurity);
+    put("kind", tree.kind);
+    put("column", tree.column);
+    put("cut", tree.cut);
+    put("cut_int", tree.cut_int);
+    put("missing", tree.missing);
+    put("other", tree.other);
+    put("n_codes", tree.n_codes);
+    put("codes", tree.codes);
+    put("missing_rows", tree.missing_rows);
+    put("stop", tree.stop);
+    put("rows", tree.rows);
+    put("n_counts", tree.n_counts);
+    put("count_class", tree.count_class);
+    put("count_weight", tree.count_weight);
+    put("weight", tree.weight);
+    put("value", tree.value);
+    put("spread", tree.spread);
+    put("impurity", tree.impurity);
     return out;
 }
 
 // A plan as Python hands it over; `keep` holds its arrays alive.
 struct PlanArrays {
-    Plan plan;
+    SamplingPlan plan;
     Array<uint32_t> units;
     Strided<int64_t> weight;
 };
@@ -43,53 +43,56 @@ void check(const PlanArrays& given, int64_t n_rows, size_t n_columns) {
     if (std::any_of(units.begin(), units.end(), [&](uint32_t row) { return row >= n_rows; }))
         throw nb::value_error("a unit of no row");
     const bool no_columns = given.plan.n_columns > 0 && n_columns == 0;
-    if (no_columns || (given.plan.n_drawn > 0 && units.empty())) throw nb::value_error("nothing to draw from");
+    if (no_columns || (given.plan.n_samples > 0 && units.empty())) throw nb::value_error("nothing to draw from");
 }
 
-nb::tuple forest(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
-                 const PlanArrays& plan, int64_t first, int64_t n_trees,
-                 std::optional<std::function<void(double)>> progress) {
+nb::tuple grow_trees(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
+                     const PlanArrays& plan, int64_t first, int64_t n_trees,
+                     std::optional<std::function<void(double)>> progress) {
     if (target.target.n_rows < 1 || n_trees < 0) throw nb::value_error("nothing to grow");
-    const std::vector<Column> seen = views(columns, target.target.n_rows);
+    const std::vector<Column> columns_view = views(columns, target.target.n_rows);
     check(plan, target.target.n_rows, columns.size());
-    std::vector<Member> members;
+    std::vector<PackedTree> trees;
     {
-        nb::gil_scoped_release no_python;
-        members = grow_forest(seen, target.target, settings, plan.plan, first, n_trees, monitor(progress));
+        nb::gil_scoped_release release_gil;
+        trees = grow_forest(columns_view, target.target, settings, plan.plan, first, n_trees,
+                            make_progress_callback(progress));
     }
-    nb::list trees;
-    std::vector<double> decreases;
-    for (Member& m : members) {
-        decreases.insert(decreases.end(), m.decrease.begin(), m.decrease.end());
-        trees.append(to_dict(std::move(m)));
-        m = {};
+    nb::list packed;
+    std::vector<double> impurity_decreases;
+    for (PackedTree& tree : trees) {
+        impurity_decreases.insert(impurity_decreases.end(), tree.impurity_decrease.begin(),
+                                  tree.impurity_decrease.end());
+        packed.append(to_dict(std::move(tree)));
+        tree = {};
     }
-    return nb::make_tuple(trees, to_numpy(std::move(decreases)));
+    return nb::make_tuple(packed, to_numpy(std::move(impurity_decreases)));
 }
 
-nb::tuple bag(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
+nb::tuple sample(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
     const auto n_rows = static_cast<int64_t>(plan.weight.size());
     const auto width = static_cast<size_t>(std::max<int64_t>(0, n_columns));
     check(plan, n_rows, width);
-    Bag drawn;
+    BootstrapSample drawn;
     {
-        nb::gil_scoped_release no_python;
-        draw_bag(plan.plan, tree, n_rows, width, drawn);
+        nb::gil_scoped_release release_gil;
+        draw_sample(plan.plan, tree, n_rows, width, drawn);
     }
-    return nb::make_tuple(to_numpy(std::move(drawn.times)), to_numpy(std::move(drawn.columns)));
+    return nb::make_tuple(to_numpy(std::move(drawn.counts)), to_numpy(std::move(drawn.columns)));
 }
 
 }  // namespace
 
 void bind_forests(nb::module_& m) {
     using Given = std::pair<int64_t, int64_t>;
-    nb::class_<PlanArrays>(m, "Plan", "What distinguishes the trees of a forest; ensemble/bootstrap.py fills it.")
+    nb::class_<PlanArrays>(m, "SamplingPlan",
+                           "What distinguishes the trees of a forest; ensemble/bootstrap.py fills it.")
         .def(
             "__init__",
             [](PlanArrays* self, uint64_t seed, int64_t drawn, bool replace, Array<uint32_t> units,
                Strided<int64_t> weight, int weight_scale, int64_t columns_drawn, bool replace_columns) {
-                Plan plan;
-                plan.seed = seed, plan.n_drawn = drawn, plan.replace = replace;
+                SamplingPlan plan;
+                plan.seed = seed, plan.n_samples = drawn, plan.replace = replace;
                 plan.units = {units.data(), units.size()};
                 plan.weight = {reinterpret_cast<const std::byte*>(weight.data()),
                                weight.stride(0) * int64_t{sizeof(int64_t)}};
@@ -97,20 +100,22 @@ void bind_forests(nb::module_& m) {
                 plan.n_columns = columns_drawn, plan.replace_columns = replace_columns;
                 new (self) PlanArrays{plan, units, weight};
             },
-            "seed"_a, "drawn"_a, "replace"_a, "units"_a, "weight"_a, "weight_scale"_a, "columns_drawn"_a,
+            "seed"_a, "n_samples"_a, "replace"_a, "units"_a, "weight"_a, "weight_scale"_a, "n_columns"_a,
             "replace_columns"_a)
         .def(
-            "limit_shares",
+            "set_limit_fractions",
             [](PlanArrays& self, Given split, Given leaf, Given leaf_weight) {
-                const auto share = [](Given given) { return Share{given.first, std::max<int64_t>(1, given.second)}; };
-                self.plan.split = share(split), self.plan.leaf = share(leaf);
-                self.plan.leaf_weight = share(leaf_weight);
+                const auto fraction = [](Given given) {
+                    return Fraction{given.first, std::max<int64_t>(1, given.second)};
+                };
+                self.plan.split = fraction(split), self.plan.leaf = fraction(leaf);
+                self.plan.leaf_weight = fraction(leaf_weight);
             },
             "split"_a, "leaf"_a, "leaf_weight"_a);
-    m.def("forest", &forest, "columns"_a, "target"_a, "settings"_a, "plan"_a, "first"_a, "trees"_a,
+    m.def("grow_forest", &grow_trees, "columns"_a, "target"_a, "settings"_a, "plan"_a, "first"_a, "n_trees"_a,
           "progress"_a = nb::none(),
           "Grow many trees; returns each one's packed arrays, and tree by tree what each column's splits take away.");
-    m.def("bag", &bag, "plan"_a, "tree"_a, "columns"_a,
+    m.def("draw_sample", &sample, "plan"_a, "tree"_a, "columns"_a,
           "How often each row was drawn for a tree, and which columns were.");
 }
 

@@ -6,15 +6,15 @@
 namespace treewise {
 namespace {
 
-Narrow narrow(const nb::object& given) {
-    Narrow out;
-    const auto is = [&]<class T>(Narrow::Type type, T) {
+NarrowArray narrow(const nb::object& given) {
+    NarrowArray out;
+    const auto is = [&]<class T>(NarrowArray::Type type, T) {
         Array<T> array;
         if (!nb::try_cast(given, array, false)) return false;
         out = {array.data(), type, array.size()};
         return true;
     };
-    using enum Narrow::Type;
+    using enum NarrowArray::Type;
     if (!is(u8, uint8_t{}) && !is(i8, int8_t{}) && !is(u16, uint16_t{}) && !is(i16, int16_t{}) &&
         !is(u32, uint32_t{}) && !is(i32, int32_t{}) && !is(i64, int64_t{}) && !is(f32, float{}) && !is(f64, double{}))
         throw nb::type_error("a member's array is not contiguous, or of a type that members do not have");
@@ -22,109 +22,113 @@ Narrow narrow(const nb::object& given) {
 }
 
 template <class T>
-std::span<const T> view(const Array<T>& array) {
+std::span<const T> span_of(const Array<T>& array) {
     return std::span(array.data(), array.size());
 }
 
 // The answers of some nodes as Python derives them: one row a node, with the share of every class, or the value.
-std::vector<Answer> derived_answers(size_t n, const Array<int32_t>& label, const Array<double>& said,
-                                    int64_t n_classes) {
+std::vector<LeafAnswer> derived_answers(size_t n, const Array<int32_t>& label, const Array<double>& answer,
+                                        int64_t n_classes) {
     const auto width = static_cast<size_t>(std::max<int64_t>(1, n_classes));
-    if (said.size() != n * width || (n_classes && label.size() != n)) throw nb::value_error("lengths differ");
-    std::vector<Answer> out(n);
+    if (answer.size() != n * width || (n_classes && label.size() != n)) throw nb::value_error("lengths differ");
+    std::vector<LeafAnswer> out(n);
     for (size_t i = 0; i < n; ++i) {
         if (n_classes) out[i].label = label(i);
         if (out[i].label < 0 || out[i].label >= std::max<int64_t>(1, n_classes))
             throw nb::value_error("class out of range");
         for (size_t c = 0; c < width; ++c) {
-            if (n_classes && said(i * width + c) == 0) continue;
-            out[i].classes.push_back(static_cast<int32_t>(c)), out[i].shares.push_back(said(i * width + c));
+            if (n_classes && answer(i * width + c) == 0) continue;
+            out[i].classes.push_back(static_cast<int32_t>(c)), out[i].shares.push_back(answer(i * width + c));
         }
     }
     return out;
 }
 
 // A program, with the arrays of the members it looks at, and all that a single row needs.
-class Voter {
+class ForestPredictor {
 public:
-    Voter(const nb::dict& members, const std::vector<int64_t>& n_levels, const std::vector<bool>& integer,
-          Array<double> votes, int64_t n_classes, Array<int64_t> derived, Array<int32_t> derived_label,
-          Array<double> derived_said, std::optional<uint32_t> most)
+    ForestPredictor(const nb::dict& members, const std::vector<int64_t>& n_levels, const std::vector<bool>& integer,
+                    Array<double> votes, int64_t n_classes, Array<int64_t> derived, Array<int32_t> derived_label,
+                    Array<double> derived_said, std::optional<uint32_t> most)
         : votes_(votes) {
-        const auto held = [&](const char* name) {
+        const auto handle = [&](const char* name) {
             keep_.push_back(members[name]);
             return keep_.back();
         };
-        Packed in;
-        in.start = view(nb::cast<Array<int64_t>>(held("start"), false));
-        in.kind = view(nb::cast<Array<uint8_t>>(held("kind"), false));
-        in.column = narrow(held("column")), in.cut = narrow(held("cut")), in.cut_int = narrow(held("cut_int"));
-        in.missing = narrow(held("missing")), in.other = narrow(held("other"));
-        in.n_codes = narrow(held("n_codes")), in.codes = narrow(held("codes"));
-        in.n_counts = narrow(held("n_counts")), in.count_class = narrow(held("count_class"));
-        in.count_weight = narrow(held("count_weight")), in.value = narrow(held("value"));
-        in.by_node = nb::len(held("impurity")) > 0;
-        in.n_classes = n_classes;
-        in.derived = view(derived);
-        in.answers = derived_answers(derived.size(), derived_label, derived_said, n_classes);
-        if (n_levels.size() != integer.size() || votes.size() + 1 != in.start.size())
+        PackedForest packed;
+        packed.start = span_of(nb::cast<Array<int64_t>>(handle("start"), false));
+        packed.kind = span_of(nb::cast<Array<uint8_t>>(handle("kind"), false));
+        packed.column = narrow(handle("column")), packed.cut = narrow(handle("cut")),
+        packed.cut_int = narrow(handle("cut_int"));
+        packed.missing = narrow(handle("missing")), packed.other = narrow(handle("other"));
+        packed.n_codes = narrow(handle("n_codes")), packed.codes = narrow(handle("codes"));
+        packed.n_counts = narrow(handle("n_counts")), packed.count_class = narrow(handle("count_class"));
+        packed.count_weight = narrow(handle("count_weight")), packed.value = narrow(handle("value"));
+        packed.by_node = nb::len(handle("impurity")) > 0;
+        packed.n_classes = n_classes;
+        packed.derived = span_of(derived);
+        packed.answers = derived_answers(derived.size(), derived_label, derived_said, n_classes);
+        if (n_levels.size() != integer.size() || votes.size() + 1 != packed.start.size())
             throw nb::value_error("lengths differ");
-        for (size_t c = 0; c < n_levels.size(); ++c) kinds_.push_back({integer[c], n_levels[c]});
-        std::optional<std::function<void(double)>> silent;
-        const Monitor look = monitor(silent);
-        nb::gil_scoped_release no_python;
-        program_ = std::make_unique<Program>(in, kinds_, most.value_or(~0u), [&] { look(0.0); });
-        find_asked(in);
+        for (size_t c = 0; c < n_levels.size(); ++c) column_info_.push_back({integer[c], n_levels[c]});
+        std::optional<std::function<void(double)>> no_progress;
+        const ProgressCallback report = make_progress_callback(no_progress);
+        nb::gil_scoped_release release_gil;
+        forest_ = std::make_unique<CompiledForest>(packed, column_info_, most.value_or(~0u), [&] { report(0.0); });
+        find_used_columns(packed);
     }
 
-    size_t n_bytes() const { return program_->n_bytes(); }
-    const std::vector<int64_t>& asked() const { return asked_; }
+    size_t n_bytes() const { return forest_->n_bytes(); }
+    const std::vector<int64_t>& used_columns() const { return used_columns_; }
 
     // Adds to `sums` what the trees first … last−1 say.
-    void add(const std::vector<ColumnArray*>& columns, int64_t n_rows, Said said, size_t first, size_t last,
+    void add(const std::vector<ColumnArray*>& columns, int64_t n_rows, Output output, size_t first, size_t last,
              nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums,
-             std::optional<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>> counted,
+             std::optional<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>> mask,
              int n_jobs) const {
-        const std::vector<Column> seen = check_columns(columns, n_rows);
-        check_said(said);
-        const auto width = program_->width();
-        if (first > last || last > program_->n_trees()) throw nb::value_error("trees out of range");
+        const std::vector<Column> columns_view = check_columns(columns, n_rows);
+        check_output(output);
+        const auto width = forest_->width();
+        if (first > last || last > forest_->n_trees()) throw nb::value_error("trees out of range");
         if (sums.shape(0) != static_cast<size_t>(n_rows) || sums.shape(1) != width)
             throw nb::value_error("the sums are not rows × classes");
-        Ballot ballot{first, last, said, view(votes_), nullptr, 0};
-        if (counted) {
-            if (counted->shape(0) != program_->n_trees() || counted->shape(1) != static_cast<size_t>((n_rows + 7) / 8))
+        VoteRequest request{first, last, output, span_of(votes_), nullptr, 0};
+        if (mask) {
+            if (mask->shape(0) != forest_->n_trees() || mask->shape(1) != static_cast<size_t>((n_rows + 7) / 8))
                 throw nb::value_error("the bits are not trees × rows");
-            ballot.counted = counted->data(), ballot.bytes_a_tree = (n_rows + 7) / 8;
+            request.mask = mask->data(), request.mask_stride = (n_rows + 7) / 8;
         }
-        std::optional<std::function<void(double)>> silent;
-        nb::gil_scoped_release no_python;
-        add_votes(*program_, seen, n_rows, ballot, n_jobs > 0 ? n_jobs : workers(), monitor(silent), sums.data());
+        std::optional<std::function<void(double)>> no_progress;
+        nb::gil_scoped_release release_gil;
+        add_votes(*forest_, columns_view, n_rows, request, n_jobs > 0 ? n_jobs : n_processors(),
+                  make_progress_callback(no_progress), sums.data());
     }
 
-    nb::object ends(const std::vector<ColumnArray*>& columns, int64_t n_rows, int n_jobs) const {
-        const std::vector<Column> seen = check_columns(columns, n_rows);
-        const size_t n_trees = program_->n_trees();
-        auto found = std::make_unique_for_overwrite<int32_t[]>(static_cast<size_t>(n_rows) * n_trees);
-        std::optional<std::function<void(double)>> silent;
+    nb::object leaves(const std::vector<ColumnArray*>& columns, int64_t n_rows, int n_jobs) const {
+        const std::vector<Column> columns_view = check_columns(columns, n_rows);
+        const size_t n_trees = forest_->n_trees();
+        auto result = std::make_unique_for_overwrite<int32_t[]>(static_cast<size_t>(n_rows) * n_trees);
+        std::optional<std::function<void(double)>> no_progress;
         {
-            nb::gil_scoped_release no_python;
-            find_ends(*program_, seen, n_rows, n_jobs > 0 ? n_jobs : workers(), monitor(silent), found.get());
+            nb::gil_scoped_release release_gil;
+            find_forest_leaves(*forest_, columns_view, n_rows, n_jobs > 0 ? n_jobs : n_processors(),
+                               make_progress_callback(no_progress), result.get());
         }
-        int32_t* nodes = found.release();
+        int32_t* nodes = result.release();
         nb::capsule owner(nodes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
         return nb::cast(
             nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(nodes, {static_cast<size_t>(n_rows), n_trees}, owner));
     }
 
-    // One row: its cells in the order of `asked`, numbers by themselves, whole numbers and codes by themselves.
-    std::vector<double> row(const std::vector<double>& numbers, const std::vector<int64_t>& integers, Said said) const {
-        check_said(said);
+    // One row: its cells in the order of `is_used`, numbers by themselves, whole numbers and codes by themselves.
+    std::vector<double> predict_row(const std::vector<double>& numbers, const std::vector<int64_t>& integers,
+                                    Output output) const {
+        check_output(output);
         std::vector<int32_t> codes(integers.begin(), integers.end());
-        std::vector<Column> columns(kinds_.size());
+        std::vector<Column> columns(column_info_.size());
         size_t n = 0, i = 0;
-        for (int64_t column : asked_) {
-            const ColumnKind kind = kinds_[static_cast<size_t>(column)];
+        for (int64_t column : used_columns_) {
+            const ColumnInfo kind = column_info_[static_cast<size_t>(column)];
             Column& c = columns[static_cast<size_t>(column)];
             const bool number = kind.n_levels < 0 && !kind.integer;
             if (number ? n >= numbers.size() : i >= integers.size()) throw nb::value_error("cells are lacking");
@@ -137,76 +141,78 @@ public:
                 c.type = ValueType::code, c.data = &codes[i++], c.n_levels = kind.n_levels;
             }
         }
-        std::vector<double> sums(program_->width());
+        std::vector<double> sums(forest_->width());
         add_votes(
-            *program_, columns, 1, {0, program_->n_trees(), said, view(votes_), nullptr, 0}, 1, [](double) {},
+            *forest_, columns, 1, {0, forest_->n_trees(), output, span_of(votes_), nullptr, 0}, 1, [](double) {},
             sums.data());
         return sums;
     }
 
     // (tree, node) of the first test on a row's paths that asks for one of these columns; None if none does.
-    nb::object first_asking_for(const std::vector<ColumnArray*>& columns, const std::vector<int64_t>& which) const {
-        const std::vector<Column> seen = check_columns(columns, 1);
-        std::vector<bool> marked(seen.size());
+    nb::object first_test_on_columns(const std::vector<ColumnArray*>& columns,
+                                     const std::vector<int64_t>& which) const {
+        const std::vector<Column> columns_view = check_columns(columns, 1);
+        std::vector<bool> marked(columns_view.size());
         for (int64_t c : which) marked.at(static_cast<size_t>(c)) = true;
-        const Place place = first_asking(*program_, seen, 0, marked);
+        const TreeNodeId place = first_test_on(*forest_, columns_view, 0, marked);
         if (place.tree < 0) return nb::none();
         return nb::make_tuple(place.tree, place.node);
     }
 
 private:
-    void find_asked(const Packed& in) {
-        std::vector<bool> seen(kinds_.size());
-        for (size_t i = 0; i < in.column.size; ++i) seen[in.column.get<size_t>(i)] = true;
-        for (size_t c = 0; c < seen.size(); ++c)
-            if (seen[c]) asked_.push_back(static_cast<int64_t>(c));
+    void find_used_columns(const PackedForest& packed) {
+        std::vector<bool> columns_view(column_info_.size());
+        for (size_t i = 0; i < packed.column.size; ++i) columns_view[packed.column.get<size_t>(i)] = true;
+        for (size_t c = 0; c < columns_view.size(); ++c)
+            if (columns_view[c]) used_columns_.push_back(static_cast<int64_t>(c));
     }
-    void check_said(Said said) const {
-        if ((said == Said::values) != (program_->n_classes() == 0))
+    void check_output(Output output) const {
+        if ((output == Output::values) != (forest_->n_classes() == 0))
             throw nb::value_error("the trees say something else");
     }
     std::vector<Column> check_columns(const std::vector<ColumnArray*>& columns, int64_t n_rows) const {
-        std::vector<Column> seen = views(columns, n_rows, true);
-        if (seen.size() != kinds_.size()) throw nb::value_error("another number of columns");
-        for (int64_t asked : asked_) {
-            const auto c = static_cast<size_t>(asked);
-            const ColumnKind kind = kinds_[c];
+        std::vector<Column> columns_view = views(columns, n_rows, true);
+        if (columns_view.size() != column_info_.size()) throw nb::value_error("another number of columns");
+        for (int64_t is_used : used_columns_) {
+            const auto c = static_cast<size_t>(is_used);
+            const ColumnInfo kind = column_info_[c];
             if (n_rows > 0 && columns[c]->size == 0) throw nb::value_error("a column is lacking");
-            if (seen[c].is_code() != (kind.n_levels >= 0) || (seen[c].type == ValueType::i64) != kind.integer ||
-                (seen[c].is_code() && seen[c].n_levels > kind.n_levels))
+            if (columns_view[c].is_code() != (kind.n_levels >= 0) ||
+                (columns_view[c].type == ValueType::i64) != kind.integer ||
+                (columns_view[c].is_code() && columns_view[c].n_levels > kind.n_levels))
                 throw nb::type_error("a column is of another type");
         }
-        return seen;
+        return columns_view;
     }
 
     Array<double> votes_;
     std::vector<nb::object> keep_;
-    std::vector<ColumnKind> kinds_;
-    std::vector<int64_t> asked_;
-    std::unique_ptr<Program> program_;
+    std::vector<ColumnInfo> column_info_;
+    std::vector<int64_t> used_columns_;
+    std::unique_ptr<CompiledForest> forest_;
 };
 
 }  // namespace
 
 void bind_voting(nb::module_& m) {
-    nb::enum_<Said>(m, "Said", "What trees say that is added up.")
-        .value("shares", Said::shares)
-        .value("votes", Said::votes)
-        .value("values", Said::values);
-    nb::class_<Voter>(m, "Voter", "Many trees made ready to predict.")
+    nb::enum_<Output>(m, "Output", "What trees say that is added up.")
+        .value("probabilities", Output::probabilities)
+        .value("votes", Output::votes)
+        .value("values", Output::values);
+    nb::class_<ForestPredictor>(m, "CompiledForest", "Many trees made ready to predict.")
         .def(nb::init<const nb::dict&, const std::vector<int64_t>&, const std::vector<bool>&, Array<double>, int64_t,
                       Array<int64_t>, Array<int32_t>, Array<double>, std::optional<uint32_t>>(),
              "members"_a, "n_levels"_a, "integer"_a, "votes"_a, "n_classes"_a, "derived"_a, "derived_label"_a,
-             "derived_said"_a, "most"_a = nb::none())
-        .def_prop_ro("nbytes", &Voter::n_bytes)
-        .def_prop_ro("asked", &Voter::asked)
-        .def("add", &Voter::add, "columns"_a, "n_rows"_a, "said"_a, "first"_a, "last"_a, "sums"_a,
-             "counted"_a = nb::none(), "n_jobs"_a = 0,
-             "Add to the sums, rows × classes, what some trees say of each row.")
-        .def("ends", &Voter::ends, "columns"_a, "n_rows"_a, "n_jobs"_a = 0,
+             "derived_outputs"_a, "max_number"_a = nb::none())
+        .def_prop_ro("nbytes", &ForestPredictor::n_bytes)
+        .def_prop_ro("used_columns", &ForestPredictor::used_columns)
+        .def("add", &ForestPredictor::add, "columns"_a, "n_rows"_a, "output"_a, "first"_a, "last"_a, "sums"_a,
+             "mask"_a = nb::none(), "n_jobs"_a = 0, "Add to the sums, rows × classes, what some trees say of each row.")
+        .def("leaves", &ForestPredictor::leaves, "columns"_a, "n_rows"_a, "n_jobs"_a = 0,
              "The node at which each row ends in each tree.")
-        .def("row", &Voter::row, "numbers"_a, "integers"_a, "said"_a, "What all trees say of one row, added up.")
-        .def("first_asking", &Voter::first_asking_for, "columns"_a, "which"_a,
+        .def("predict_row", &ForestPredictor::predict_row, "numbers"_a, "integers"_a, "output"_a,
+             "What all trees say of one row, added up.")
+        .def("first_test_on", &ForestPredictor::first_test_on_columns, "columns"_a, "which"_a,
              "The (tree, node) of the first test that asks a single row for one of these columns, or None.");
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // Looks at the array without copying it; returns whether it is of this type.
 template <class T>
-bool look_at(ColumnArray& c, ValueType type) {
+bool view_as(ColumnArray& c, ValueType type) {
     Strided<T> array;
     if (!nb::try_cast(c.keep, array, false)) return false;
     c.column.data = array.data();
@@ -24,18 +24,18 @@ bool look_at(ColumnArray& c, ValueType type) {
 
 void check_codes(const ColumnArray& c) {
     const auto codes = c.column.view<int32_t>();
-    bool bad = false;  // without a way out of the loop: it is several times faster
-    for (int64_t r = 0; r < c.size; ++r) bad |= codes[r] >= c.column.n_levels || codes[r] < kUnseen;
-    if (bad) throw nb::value_error("code out of range");
+    bool any_invalid = false;  // without a way out of the loop: it is several times faster
+    for (int64_t r = 0; r < c.size; ++r) any_invalid |= codes[r] >= c.column.n_levels || codes[r] < kUnseen;
+    if (any_invalid) throw nb::value_error("code out of range");
 }
 
 ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
     ColumnArray c;
     c.keep = array;
     c.column.n_levels = n_levels;
-    for (int k : kinds) c.column.kinds.push_back(static_cast<Kind>(k));
-    if (!look_at<float>(c, ValueType::f32) && !look_at<double>(c, ValueType::f64) &&
-        !look_at<int64_t>(c, ValueType::i64) && !look_at<int32_t>(c, ValueType::code))
+    for (int k : kinds) c.column.kinds.push_back(static_cast<SplitKind>(k));
+    if (!view_as<float>(c, ValueType::f32) && !view_as<double>(c, ValueType::f64) &&
+        !view_as<int64_t>(c, ValueType::i64) && !view_as<int32_t>(c, ValueType::code))
         throw nb::type_error("a column must be a one-dimensional float32, float64, int64 or int32 array");
     if (c.column.is_code()) check_codes(c);
     return c;
@@ -51,7 +51,7 @@ int64_t take(const nb::object& given, const T*& data) {
 }
 
 TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes, int scale,
-                         int weight_scale, std::optional<int> top) {
+                         int weight_scale, std::optional<int> max_exponent) {
     Target t;
     t.n_rows = n_classes == 0 ? take(y, t.y) : n_classes > 256 ? take(y, t.label.wide) : take(y, t.label.bytes);
     if (t.n_rows < 0) throw nb::type_error("y must be int64 numbers, or class numbers: uint8 up to 256, else int32");
@@ -64,7 +64,8 @@ TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weigh
     }
     t.raw = raw.data();
     t.weight = {reinterpret_cast<const std::byte*>(weight.data()), weight.stride(0) * int64_t{sizeof(int64_t)}};
-    t.n_classes = n_classes, t.scale = scale, t.weight_scale = weight_scale, t.top = top.value_or(kAllFit);
+    t.n_classes = n_classes, t.scale = scale, t.weight_scale = weight_scale,
+    t.max_exponent = max_exponent.value_or(kNothingRounded);
     return {y, raw, weight, t};
 }
 
@@ -73,43 +74,43 @@ nb::list to_list(const std::vector<Quartiles>& quartiles, const std::vector<Colu
     nb::list out;
     for (size_t c = 0; c < columns.size(); ++c) {
         const auto [low, high] = quartiles[c];
-        if (low == kNoKey)
+        if (low == kMissingKey)
             out.append(nb::none());
         else if (columns[c].is_number())
-            out.append(nb::make_tuple(number_of(low), number_of(high)));
+            out.append(nb::make_tuple(key_to_double(low), key_to_double(high)));
         else
-            out.append(nb::make_tuple(integer_of(low), integer_of(high)));
+            out.append(nb::make_tuple(key_to_int(low), key_to_int(high)));
     }
     return out;
 }
 
 nb::object quartiles(const std::vector<ColumnArray*>& columns, Strided<int64_t> weight) {
     const auto n_rows = static_cast<int64_t>(weight.size());
-    const std::vector<Column> seen = views(columns, n_rows);
+    const std::vector<Column> columns_view = views(columns, n_rows);
     const View<int64_t> weights{reinterpret_cast<const std::byte*>(weight.data()),
                                 weight.stride(0) * int64_t{sizeof(int64_t)}};
-    std::optional<std::function<void(double)>> silent;
-    std::vector<Quartiles> found;
+    std::optional<std::function<void(double)>> no_progress;
+    std::vector<Quartiles> result;
     {
-        nb::gil_scoped_release no_python;
+        nb::gil_scoped_release release_gil;
         bool unit = true;
         for (int64_t r = 0; r < n_rows; ++r) unit = unit && weights[static_cast<size_t>(r)] == 1;
-        const Monitor look = monitor(silent);
-        Crew crew(workers());
-        found = find_quartiles(seen, weights, n_rows, unit, crew, [&] { look(1.0); });
+        const ProgressCallback report = make_progress_callback(no_progress);
+        ThreadPool pool(n_processors());
+        result = find_quartiles(columns_view, weights, n_rows, unit, pool, [&] { report(1.0); });
     }
-    return to_list(found, seen);
+    return to_list(result, columns_view);
 }
 
 nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
                    std::optional<std::function<void(double)>> progress) {
-    const std::vector<Column> seen = views(columns, target.target.n_rows);
+    const std::vector<Column> columns_view = views(columns, target.target.n_rows);
     Nodes nodes;
     {
-        nb::gil_scoped_release no_python;
-        nodes = grow(seen, target.target, settings, monitor(progress));
+        nb::gil_scoped_release release_gil;
+        nodes = grow(columns_view, target.target, settings, make_progress_callback(progress));
     }
-    const nb::list quartiles = settings.quartiles ? to_list(nodes.quartiles, seen) : nb::list();
+    const nb::list quartiles = settings.quartiles ? to_list(nodes.quartiles, columns_view) : nb::list();
     nb::dict out = to_dict(std::move(nodes));
     if (settings.quartiles) out["quartiles"] = quartiles;
     return out;
@@ -164,20 +165,20 @@ void bind_growing(nb::module_& m) {
 
     nb::class_<Tuning>(m, "Tuning", "How the work is done, never what comes out; for tests.")
         .def(nb::init<>())
-        .def_rw("plain", &Tuning::plain)
-        .def_rw("bounds", &Tuning::bounds)
-        .def_rw("drawn", &Tuning::drawn)
-        .def_rw("drawn_rows", &Tuning::drawn_rows)
-        .def_rw("subtract", &Tuning::subtract)
-        .def_rw("cluster_cells", &Tuning::cluster_cells)
-        .def_rw("cluster_rows", &Tuning::cluster_rows)
-        .def_rw("counted_rows", &Tuning::counted_rows);
+        .def_rw("exact_only", &Tuning::exact_only)
+        .def_rw("use_bounds", &Tuning::use_bounds)
+        .def_rw("use_forest_engine", &Tuning::use_forest_engine)
+        .def_rw("bitset_rows", &Tuning::bitset_rows)
+        .def_rw("subtract_histograms", &Tuning::subtract_histograms)
+        .def_rw("subtree_cells", &Tuning::subtree_cells)
+        .def_rw("subtree_rows", &Tuning::subtree_rows)
+        .def_rw("histogram_rows", &Tuning::histogram_rows);
 
     nb::class_<Settings>(m, "Settings", "What steers growth; settings.py fills it.")
         .def(nb::init<>())
         .def_rw("criterion", &Settings::criterion)
         .def_rw("rule", &Settings::rule)
-        .def_rw("by_branches", &Settings::by_branches)
+        .def_rw("gain_per_branch", &Settings::gain_per_branch)
         .def_rw("missing_branch", &Settings::missing_branch)
         .def_rw("empty_from_root", &Settings::empty_from_root)
         .def_rw("random_ties", &Settings::random_ties)
@@ -190,8 +191,8 @@ void bind_growing(nb::module_& m) {
         .def_rw("min_samples_leaf", &Settings::min_samples_leaf)
         .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
         .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
-        .def_rw("accuracy_over", &Settings::accuracy_over)
-        .def_rw("accuracy_under", &Settings::accuracy_under)
+        .def_rw("accuracy_numerator", &Settings::accuracy_numerator)
+        .def_rw("accuracy_denominator", &Settings::accuracy_denominator)
         .def_rw("n_jobs", &Settings::n_jobs)
         .def_rw("quartiles", &Settings::quartiles)
         .def_rw("tuning", &Settings::tuning);
@@ -200,10 +201,10 @@ void bind_growing(nb::module_& m) {
         .def(
             "__init__",
             [](TargetArrays* self, nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes,
-               int scale, int weight_scale, std::optional<int> top) {
-                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale, top));
+               int scale, int weight_scale, std::optional<int> max_exponent) {
+                new (self) TargetArrays(make_target(y, raw, weight, n_classes, scale, weight_scale, max_exponent));
             },
-            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "top"_a = nb::none());
+            "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "max_exponent"_a = nb::none());
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
           "Grow a tree; returns its nodes as flat arrays, and the columns' quartiles if the settings ask for them.");

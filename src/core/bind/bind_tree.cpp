@@ -9,14 +9,14 @@ namespace treewise {
 namespace {
 
 // A finished tree's arrays (nodes.py: Arrays.for_core); `keep` holds them alive while the core works.
-struct PathArrays {
-    Paths paths;
+struct TreeArrays {
+    TreeView view;
     std::vector<nb::object> keep;
 };
 
-PathArrays make_paths(const nb::dict& tree) {
-    PathArrays out;
-    Paths& p = out.paths;
+TreeArrays make_tree_view(const nb::dict& tree) {
+    TreeArrays out;
+    TreeView& p = out.view;
     const auto get = [&]<class T>(const char* name, std::span<const T>& span) {
         Array<T> array;
         const nb::object given = tree[name];
@@ -44,80 +44,82 @@ PathArrays make_paths(const nb::dict& tree) {
     return out;
 }
 
-nb::dict estimate_tree(const nb::dict& tree, Array<int64_t> parent, const std::vector<ColumnArray*>& columns,
-                       const TargetArrays& target, const Settings& settings) {
-    const std::vector<Column> seen = views(columns, target.target.n_rows);
-    const PathArrays held = make_paths(tree);
-    const Paths& paths = held.paths;
-    std::optional<std::function<void(double)>> silent;
+nb::dict refit_tree(const nb::dict& tree, Array<int64_t> parent, const std::vector<ColumnArray*>& columns,
+                    const TargetArrays& target, const Settings& settings) {
+    const std::vector<Column> columns_view = views(columns, target.target.n_rows);
+    const TreeArrays tree_arrays = make_tree_view(tree);
+    const TreeView& view = tree_arrays.view;
+    std::optional<std::function<void(double)>> no_progress;
     Nodes nodes;
     {
-        nb::gil_scoped_release no_python;
-        nodes =
-            estimate(paths, std::span(parent.data(), parent.size()), seen, target.target, settings, monitor(silent));
+        nb::gil_scoped_release release_gil;
+        nodes = refit(view, std::span(parent.data(), parent.size()), columns_view, target.target, settings,
+                      make_progress_callback(no_progress));
     }
     return to_dict(std::move(nodes));
 }
 
-nb::dict estimate_ends(const nb::dict& tree, Array<int64_t> parent, Array<int64_t> ends, const TargetArrays& target,
-                       const Settings& settings) {
-    const PathArrays held = make_paths(tree);
+nb::dict refit_tree_at_nodes(const nb::dict& tree, Array<int64_t> parent, Array<int64_t> end_nodes,
+                             const TargetArrays& target, const Settings& settings) {
+    const TreeArrays tree_arrays = make_tree_view(tree);
     const auto nodes = static_cast<int64_t>(parent.size());
-    const auto view = [](const auto& a) { return std::span(a.data(), a.size()); };
-    if (held.paths.kind.size() != parent.size() || ends.size() != static_cast<size_t>(target.target.n_rows))
+    const auto span_of = [](const auto& a) { return std::span(a.data(), a.size()); };
+    if (tree_arrays.view.kind.size() != parent.size() || end_nodes.size() != static_cast<size_t>(target.target.n_rows))
         throw nb::value_error("lengths differ");
-    for (int64_t end : view(ends))
+    for (int64_t end : span_of(end_nodes))
         if (end < 0 || end >= nodes) throw nb::value_error("no such node");
-    Nodes found;
+    Nodes result;
     {
-        nb::gil_scoped_release no_python;
-        found = estimate_at(held.paths, view(parent), view(ends), target.target, settings);
+        nb::gil_scoped_release release_gil;
+        result = refit_at_nodes(tree_arrays.view, span_of(parent), span_of(end_nodes), target.target, settings);
     }
-    return to_dict(std::move(found));
+    return to_dict(std::move(result));
 }
 
-nb::object leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
-    const PathArrays held = make_paths(tree);
-    const std::vector<Column> seen = views(columns, n_rows, true);
-    auto found = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(n_rows));
-    std::optional<std::function<void(double)>> silent;
+nb::object find_tree_leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
+    const TreeArrays tree_arrays = make_tree_view(tree);
+    const std::vector<Column> columns_view = views(columns, n_rows, true);
+    auto result = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(n_rows));
+    std::optional<std::function<void(double)>> no_progress;
     {
-        nb::gil_scoped_release no_python;
-        find_leaves(held.paths, seen, n_rows, workers(), monitor(silent), found.get());
+        nb::gil_scoped_release release_gil;
+        find_leaves(tree_arrays.view, columns_view, n_rows, n_processors(), make_progress_callback(no_progress),
+                    result.get());
     }
-    int64_t* nodes = found.release();
+    int64_t* nodes = result.release();
     nb::capsule owner(nodes, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(nodes, {static_cast<size_t>(n_rows)}, owner));
 }
 
 nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows, Array<double> share,
-                   Array<double> stay, Array<int64_t> speaker, Array<double> said, int64_t n_outputs) {
-    const PathArrays held = make_paths(tree);
-    const std::vector<Column> seen = views(columns, n_rows, true);
-    const size_t n = held.paths.kind.size();
-    if (share.size() != n || stay.size() != n || speaker.size() != n || n_outputs < 1 ||
-        said.size() != n * static_cast<size_t>(n_outputs))
+                   Array<double> stay, Array<int64_t> answer_node, Array<double> outputs, int64_t n_outputs) {
+    const TreeArrays tree_arrays = make_tree_view(tree);
+    const std::vector<Column> columns_view = views(columns, n_rows, true);
+    const size_t n = tree_arrays.view.kind.size();
+    if (share.size() != n || stay.size() != n || answer_node.size() != n || n_outputs < 1 ||
+        outputs.size() != n * static_cast<size_t>(n_outputs))
         throw nb::value_error("lengths differ");
-    const auto view = [](const auto& a) { return std::span(a.data(), a.size()); };
-    const Shares shares = {view(share), view(stay), view(speaker), view(said), n_outputs};
-    std::vector<double> found(static_cast<size_t>(n_rows) * columns.size() * static_cast<size_t>(n_outputs));
-    std::optional<std::function<void(double)>> silent;
+    const auto span_of = [](const auto& a) { return std::span(a.data(), a.size()); };
+    const ShapInputs inputs = {span_of(share), span_of(stay), span_of(answer_node), span_of(outputs), n_outputs};
+    std::vector<double> result(static_cast<size_t>(n_rows) * columns.size() * static_cast<size_t>(n_outputs));
+    std::optional<std::function<void(double)>> no_progress;
     {
-        nb::gil_scoped_release no_python;
-        shapley_values(held.paths, shares, seen, n_rows, workers(), monitor(silent), found.data());
+        nb::gil_scoped_release release_gil;
+        shapley_values(tree_arrays.view, inputs, columns_view, n_rows, n_processors(),
+                       make_progress_callback(no_progress), result.data());
     }
-    return to_numpy(std::move(found));
+    return to_numpy(std::move(result));
 }
 
 }  // namespace
 
 void bind_trees(nb::module_& m) {
-    m.def("estimate", &estimate_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
+    m.def("refit", &refit_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Re-estimate the statistics of a tree's nodes.");
-    m.def("estimate_at", &estimate_ends, "tree"_a, "parent"_a, "ends"_a, "target"_a, "settings"_a,
+    m.def("refit_at_nodes", &refit_tree_at_nodes, "tree"_a, "parent"_a, "end_nodes"_a, "target"_a, "settings"_a,
           "The same for rows of which it is known at which node they end.");
-    m.def("leaves", &leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
-    m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "speaker"_a, "said"_a,
+    m.def("find_leaves", &find_tree_leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
+    m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "answer_node"_a, "outputs"_a,
           "n_outputs"_a, "What each column adds to the answer for each row: rows × columns × outputs numbers.");
 }
 

@@ -14,13 +14,14 @@ namespace treewise {
 namespace {
 
 // The competition by itself, for tests: the place of the winner among (merit, slack, column, position).
-int64_t winner(const std::vector<std::vector<int64_t>>& offers, bool random, uint64_t node) {
-    Best best(random);
-    best.open(node);
-    for (const auto& o : offers) best.offer({.merit = o.at(0), .key = {o.at(2), 0, o.at(3), 0}, .slack = o.at(1)});
-    const Key key = best.get().key;
-    const auto won = [&](const auto& o) { return o[2] == key.column && o[3] == key.position; };
-    return std::find_if(offers.begin(), offers.end(), won) - offers.begin();
+int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool random, uint64_t node) {
+    BestSplit best(random);
+    best.begin_node(node);
+    for (const auto& o : candidates)
+        best.add({.score = o.at(0), .key = {o.at(2), 0, o.at(3), 0}, .tolerance = o.at(1)});
+    const CandidateKey key = best.winner().key;
+    const auto is_winner = [&](const auto& o) { return o[2] == key.column && o[3] == key.position; };
+    return std::find_if(candidates.begin(), candidates.end(), is_winner) - candidates.begin();
 }
 
 }  // namespace
@@ -37,10 +38,10 @@ NB_MODULE(_core, m) {
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "The threshold between two neighbouring numbers.");
-    m.def("winner", &winner, "offers"_a, "random"_a, "node"_a,
+    m.def("winner", &find_winner, "candidates"_a, "random"_a, "node"_a,
           "The place of the winner among offers of (merit, slack, column, position).");
     m.def(
-        "nlogn", [](int64_t n) { return static_cast<double>(Nlogn(0)(n)); }, "n"_a,
+        "nlogn", [](int64_t n) { return static_cast<double>(NLogN(0)(n)); }, "n"_a,
         "n·log2(n) in units of 2^-61, as a double.");
 }
 

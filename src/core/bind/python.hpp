@@ -51,7 +51,7 @@ inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64
 }
 
 // Looks at most every 50 ms whether the user pressed Ctrl-C, and tells the progress callback how far we are.
-inline Monitor monitor(std::optional<std::function<void(double)>>& progress) {
+inline ProgressCallback make_progress_callback(std::optional<std::function<void(double)>>& progress) {
     auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
     return [last, &progress](double done) {
         const auto now = std::chrono::steady_clock::now();
@@ -78,7 +78,7 @@ struct TargetArrays {
     Target target;
 };
 
-inline int workers() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+inline int n_processors() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 struct Nodes;
 nb::dict to_dict(Nodes&& nodes);  // as nodes.py (Arrays) names them

@@ -24,63 +24,63 @@
 namespace treewise {
 
 // What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
-struct Desk {
-    explicit Desk(const Target& t, const Nlogn::Known* known = nullptr)
+struct NodeContext {
+    explicit NodeContext(const Target& t, const NLogN::Table* known = nullptr)
         : target(t), nlogn(static_cast<uint64_t>(t.n_rows), known), y(t.y), scale(t.n_classes ? 0 : t.scale) {}
 
     const Target& target;
-    Nlogn nlogn;
-    const int64_t* y;                     // regression: the target in the node's units …
-    int scale = 0;                        // … of 2^-scale
-    int64_t low = 0, high = 0;            // regression: smallest and largest y of the node
-    int128 rounding = 0;                  // by how many units a gain may be off …
-    int128 per_branch = 0;                // … and by how many more for each branch
-    double worth = 1.0;                   // what one unit is, in total impurity of y …
-    int degree = 0;                       // … which grows by this power of y
-    int128 mean = 0;                      // squared error: targets are taken about the node's mean …
-    int shift = 0;                        // … and cut to the bits that matter at this node,
-    int fraction = 0;                     // with so many more after the point
-    std::vector<uint32_t> rank;           // absolute error: a row's place among the node's distinct targets, from 1 …
-    std::vector<int64_t> values;          // … which are these, ascending
-    std::vector<int64_t> finer;           // y of the node's rows, where it has units of its own
-    std::function<void()> pulse = [] {};  // asks between long steps whether to go on
+    NLogN nlogn;
+    const int64_t* y;                 // regression: the target in the node's units …
+    int scale = 0;                    // … of 2^-scale
+    int64_t low = 0, high = 0;        // regression: smallest and largest y of the node
+    int128 rounding = 0;              // by how many units a gain may be off …
+    int128 rounding_per_branch = 0;   // … and by how many more for each branch
+    double unit_value = 1.0;          // what one unit is, in total impurity of y …
+    int degree = 0;                   // … which grows by this power of y
+    int128 mean = 0;                  // squared error: targets are taken about the node's mean …
+    int shift = 0;                    // … and cut to the bits that matter at this node,
+    int fraction = 0;                 // with so many more after the point
+    std::vector<uint32_t> rank;       // absolute error: a row's place among the node's distinct targets, from 1 …
+    std::vector<int64_t> values;      // … which are these, ascending
+    std::vector<int64_t> rescaled_y;  // y of the node's rows, where it has units of its own
+    std::function<void()> check_interrupt = [] {};  // asks between long steps whether to go on
 
     // Begin with a node: its units and the range of its targets. Where targets were rounded to fit beside a far larger
     // one of the table, a node of small ones takes them in finer units (problem: Problem.at).
-    void sit(const uint32_t* first, const uint32_t* last) {
+    void begin_node(const uint32_t* first, const uint32_t* last) {
         if (target.n_classes) return;
         y = target.y, scale = target.scale;
         find_range(first, last);
-        constexpr int64_t kPlenty = int64_t{1} << 41;
-        if (target.top == kAllFit || high > kPlenty || low < -kPlenty) return;
+        constexpr int64_t kMaxCoarse = int64_t{1} << 41;
+        if (target.max_exponent == kNothingRounded || high > kMaxCoarse || low < -kMaxCoarse) return;
         double largest = 0.0;
         for (const uint32_t* row = first; row != last; ++row) largest = std::max(largest, std::abs(target.raw[*row]));
         int exponent = 0;
         std::frexp(largest, &exponent);
-        const int more = largest > 0.0 ? (target.top - exponent) / kFiner * kFiner : 0;
-        if (more == 0) return;
-        scale += more;
-        finer.resize(target.n_rows);
+        const int extra_bits = largest > 0.0 ? (target.max_exponent - exponent) / kScaleStep * kScaleStep : 0;
+        if (extra_bits == 0) return;
+        scale += extra_bits;
+        rescaled_y.resize(target.n_rows);
         for (const uint32_t* row = first; row != last; ++row) {
             const double raw = target.raw[*row];
-            const auto rounded = static_cast<int64_t>(std::rint(scaled(raw, scale)));
-            finer[*row] = rounded ? rounded : (raw > 0) - (raw < 0);
+            const auto rounded = static_cast<int64_t>(std::rint(scale_pow2(raw, scale)));
+            rescaled_y[*row] = rounded ? rounded : (raw > 0) - (raw < 0);
         }
-        y = finer.data();
+        y = rescaled_y.data();
         find_range(first, last);
     }
-    int128 slack(int branches) const { return rounding + per_branch * branches; }
+    int128 tolerance(int branches) const { return rounding + rounding_per_branch * branches; }
 
     // A gain that rounding alone may have made is none.
-    int128 settled(int128 gain, int branches) const {
-        return gain > slack(branches) || -gain > slack(branches) ? gain : 0;
+    int128 zero_if_rounding(int128 gain, int branches) const {
+        return gain > tolerance(branches) || -gain > tolerance(branches) ? gain : 0;
     }
-    double in_users_units(int128 total, int64_t weight) const {  // per unit of weight
-        return scaled(static_cast<double>(total) * worth / static_cast<double>(weight), -degree * scale);
+    double to_user_units(int128 total, int64_t weight) const {  // per unit of weight
+        return scale_pow2(static_cast<double>(total) * unit_value / static_cast<double>(weight), -degree * scale);
     }
 
 private:
-    static constexpr int kFiner = 20;  // bits a node's targets get more at a time
+    static constexpr int kScaleStep = 20;  // bits a node's targets get more at a time
 
     void find_range(const uint32_t* first, const uint32_t* last) {
         low = high = y[*first];
@@ -94,327 +94,337 @@ private:
 // -- classification ---------------------------------------------------------------------------------------------------
 
 // Weights of the classes of some rows, with the list of classes that occurred, so that clearing costs what is there.
-class Counts {
+class ClassStats {
 public:
-    explicit Counts(Desk& desk)
-        : desk_(&desk), target_(&desk.target), count_(desk.target.n_classes, 0), listed_(desk.target.n_classes, 0) {}
+    explicit ClassStats(NodeContext& node_context)
+        : node_context_(&node_context),
+          target_(&node_context.target),
+          count_(node_context.target.n_classes, 0),
+          is_listed_(node_context.target.n_classes, 0) {}
 
     int64_t rows = 0, weight = 0;
 
     const std::vector<int64_t>& counts() const { return count_; }
-    const std::vector<int32_t>& seen() const { return seen_; }
+    const std::vector<int32_t>& classes() const { return classes_; }
     bool valid() const { return true; }
 
-    static void open(Desk&, const uint32_t*, const uint32_t*) {}
+    static void prepare_node(NodeContext&, const uint32_t*, const uint32_t*) {}
 
 protected:
-    void set_rounding(int128 rounding, int128 per_branch) const {
-        desk_->rounding = rounding;
-        desk_->per_branch = per_branch;
-        desk_->worth = kUnit;
-        desk_->degree = 0;
+    void set_rounding(int128 rounding, int128 rounding_per_branch) const {
+        node_context_->rounding = rounding;
+        node_context_->rounding_per_branch = rounding_per_branch;
+        node_context_->unit_value = kUnit;
+        node_context_->degree = 0;
     }
-    int64_t take(int32_t c, int64_t w) {  // returns the class's weight before
+    int64_t add_weight(int32_t c, int64_t w) {  // returns the class's weight before
         const int64_t before = count_[c];
-        if (!listed_[c]) listed_[c] = 1, seen_.push_back(c);
+        if (!is_listed_[c]) is_listed_[c] = 1, classes_.push_back(c);
         count_[c] = before + w;
         weight += w;
         return before;
     }
-    void wipe() {
-        for (int32_t c : seen_) count_[c] = 0, listed_[c] = 0;
-        seen_.clear();
+    void clear_counts() {
+        for (int32_t c : classes_) count_[c] = 0, is_listed_[c] = 0;
+        classes_.clear();
         rows = weight = 0;
     }
-    void copy(const Counts& other) {
-        wipe();
-        seen_ = other.seen_;
-        for (int32_t c : seen_) count_[c] = other.count_[c], listed_[c] = 1;
+    void copy(const ClassStats& other) {
+        clear_counts();
+        classes_ = other.classes_;
+        for (int32_t c : classes_) count_[c] = other.count_[c], is_listed_[c] = 1;
         rows = other.rows;
         weight = other.weight;
     }
-    Desk* desk_;
+    NodeContext* node_context_;
     const Target* target_;
     std::vector<int64_t> count_;
-    std::vector<uint8_t> listed_;  // whether a class is in seen_
-    std::vector<int32_t> seen_;
+    std::vector<uint8_t> is_listed_;  // whether a class is in classes_
+    std::vector<int32_t> classes_;
 };
 
 // Rows and whole buckets come and go class by class: Self says what that does to its sum (pass).
 template <class Self>
-class ByClass : public Counts {
+class ClassStatsOf : public ClassStats {
 public:
-    using Counts::Counts;
+    using ClassStats::ClassStats;
     void add(uint32_t row) { move(row, 1); }
     void sub(uint32_t row) { move(row, -1); }
     void add(const int64_t* stat) { move(stat, 1); }
     void sub(const int64_t* stat) { move(stat, -1); }
     void merge(const Self& other) {  // take in all rows of another side
         rows += other.rows;
-        for (int32_t c : other.seen_) self().pass(c, other.count_[c]);
+        for (int32_t c : other.classes_) self().move_weight(c, other.count_[c]);
     }
 
 private:
     Self& self() { return static_cast<Self&>(*this); }
     void move(uint32_t row, int64_t sign) {
         rows += sign;
-        self().pass(target_->label[row], sign * target_->weight[row]);
+        self().move_weight(target_->label[row], sign * target_->weight[row]);
     }
     void move(const int64_t* stat, int64_t sign) {
         rows += sign * stat[kRows];
         for (size_t c = 0; c < count_.size(); ++c) {
-            if (stat[kCounts + c]) self().pass(static_cast<int32_t>(c), sign * stat[kCounts + c]);
+            if (stat[kCounts + c]) self().move_weight(static_cast<int32_t>(c), sign * stat[kCounts + c]);
         }
     }
 };
 
 // m·H = m·log m − Σ c·log c
-class EntropySide : public ByClass<EntropySide> {
+class EntropyStats : public ClassStatsOf<EntropyStats> {
 public:
-    using ByClass::ByClass;
-    void clear() { wipe(), sum_ = 0; }
-    void assign(const EntropySide& other) { copy(other), sum_ = other.sum_; }
-    int128 total() const { return desk_->nlogn(weight) - sum_; }
-    void pass(int32_t c, int64_t w) {
-        const int64_t before = take(c, w);
-        sum_ += desk_->nlogn(before + w) - desk_->nlogn(before);
+    using ClassStatsOf::ClassStatsOf;
+    void clear() { clear_counts(), sum_ = 0; }
+    void assign(const EntropyStats& other) { copy(other), sum_ = other.sum_; }
+    int128 total() const { return node_context_->nlogn(weight) - sum_; }
+    void move_weight(int32_t c, int64_t w) {
+        const int64_t before = add_weight(c, w);
+        sum_ += node_context_->nlogn(before + w) - node_context_->nlogn(before);
     }
 
     // Called on the side that holds all rows of the node. Each logarithm is off by less than two units, times its
     // count, and the counts of all terms add up to 4·m at most.
-    void measure() const { set_rounding(static_cast<int128>(8) * weight, 0); }
+    void set_tolerance() const { set_rounding(static_cast<int128>(8) * weight, 0); }
 
 private:
     int128 sum_ = 0;  // Σ c·log c
 };
 
 // m·(1 − Σ p²) = m − Σ c²/m
-class GiniSide : public ByClass<GiniSide> {
+class GiniStats : public ClassStatsOf<GiniStats> {
 public:
-    using ByClass::ByClass;
-    void clear() { wipe(), squares_ = 0; }
-    void assign(const GiniSide& other) { copy(other), squares_ = other.squares_; }
+    using ClassStatsOf::ClassStatsOf;
+    void clear() { clear_counts(), squares_ = 0; }
+    void assign(const GiniStats& other) { copy(other), squares_ = other.squares_; }
     int128 total() const {
         const auto m = static_cast<uint128>(weight);
-        const uint128 whole = squares_ / m, rest = squares_ % m;
+        const uint128 quotient = squares_ / m, remainder = squares_ % m;
         return (static_cast<int128>(weight) << kFraction) -
-               static_cast<int128>((whole << kFraction) + (rest << kFraction) / m);
+               static_cast<int128>((quotient << kFraction) + (remainder << kFraction) / m);
     }
-    void pass(int32_t c, int64_t w) {
-        const auto before = static_cast<int128>(take(c, w)), after = before + w;
+    void move_weight(int32_t c, int64_t w) {
+        const auto before = static_cast<int128>(add_weight(c, w)), after = before + w;
         squares_ += static_cast<uint128>(after * after - before * before);
     }
 
-    void measure() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
+    void set_tolerance() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
 
 private:
     uint128 squares_ = 0;  // Σ c²
 };
 
 // m − max c
-class ErrorSide : public ByClass<ErrorSide> {
+class ErrorStats : public ClassStatsOf<ErrorStats> {
 public:
-    using ByClass::ByClass;
-    void clear() { wipe(), most_ = 0; }
-    void assign(const ErrorSide& other) { copy(other), most_ = other.most_; }
-    int128 total() const { return static_cast<int128>(weight - most_) << kFraction; }
-    void pass(int32_t c, int64_t w) {
-        const int64_t before = take(c, w);
-        most_ = std::max(most_, before + w);
-        if (w > 0 || before != most_) return;
-        most_ = 0;  // the largest class may be another one now
-        for (int32_t other : seen_) most_ = std::max(most_, count_[other]);
+    using ClassStatsOf::ClassStatsOf;
+    void clear() { clear_counts(), max_count_ = 0; }
+    void assign(const ErrorStats& other) { copy(other), max_count_ = other.max_count_; }
+    int128 total() const { return static_cast<int128>(weight - max_count_) << kFraction; }
+    void move_weight(int32_t c, int64_t w) {
+        const int64_t before = add_weight(c, w);
+        max_count_ = std::max(max_count_, before + w);
+        if (w > 0 || before != max_count_) return;
+        max_count_ = 0;  // the largest class may be another one now
+        for (int32_t other : classes_) max_count_ = std::max(max_count_, count_[other]);
     }
 
-    void measure() const { set_rounding(0, 0); }  // exact
+    void set_tolerance() const { set_rounding(0, 0); }  // exact
 
 private:
-    int64_t most_ = 0;
+    int64_t max_count_ = 0;
 };
 
 // -- regression -------------------------------------------------------------------------------------------------------
 
-class Sums {
+class SumStats {
 public:
-    explicit Sums(Desk& desk) : desk_(&desk), target_(&desk.target) {}
+    explicit SumStats(NodeContext& node_context) : node_context_(&node_context), target_(&node_context.target) {}
 
     int64_t rows = 0, weight = 0;
     int128 sum = 0;  // Σ w·y
 
-    static void open(Desk&, const uint32_t*, const uint32_t*) {}
-    void add(uint32_t row) { step(row, 1); }
-    void sub(uint32_t row) { step(row, -1); }
-    void add(const int64_t* stat) { rows += stat[kRows], weight += stat[kWeight], sum += sum_of(stat); }
-    void sub(const int64_t* stat) { rows -= stat[kRows], weight -= stat[kWeight], sum -= sum_of(stat); }
+    static void prepare_node(NodeContext&, const uint32_t*, const uint32_t*) {}
+    void add(uint32_t row) { move_row(row, 1); }
+    void sub(uint32_t row) { move_row(row, -1); }
+    void add(const int64_t* stat) { rows += stat[kRows], weight += stat[kWeight], sum += target_sum(stat); }
+    void sub(const int64_t* stat) { rows -= stat[kRows], weight -= stat[kWeight], sum -= target_sum(stat); }
     void clear() { rows = weight = 0, sum = 0; }
-    void merge(const Sums& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
+    void merge(const SumStats& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
 
 protected:
-    void step(uint32_t row, int64_t sign) {
+    void move_row(uint32_t row, int64_t sign) {
         const int64_t w = sign * target_->weight[row];
         rows += sign;
         weight += w;
-        sum += static_cast<int128>(w) * desk_->y[row];
+        sum += static_cast<int128>(w) * node_context_->y[row];
     }
-    Desk* desk_;
+    NodeContext* node_context_;
     const Target* target_;
 };
 
 // −S²/m about the node's mean; Σ y² is the same for every split of a node. In 126 bits there is room for the square of
 // S and a fraction; where S is longer than 62 bits its tail is cut, at the node's own scale.
-class SquaredSide : public Sums {
+class SquaredErrorStats : public SumStats {
 public:
-    using Sums::Sums;
+    using SumStats::SumStats;
     bool valid() const { return true; }
-    void assign(const SquaredSide& other) { *this = other; }
+    void assign(const SquaredErrorStats& other) { *this = other; }
     int128 total() const {
-        const int128 centred = (sum - weight * desk_->mean) >> desk_->shift;
-        return -static_cast<int128>((static_cast<uint128>(centred * centred) << desk_->fraction) /
+        const int128 centred = (sum - weight * node_context_->mean) >> node_context_->shift;
+        return -static_cast<int128>((static_cast<uint128>(centred * centred) << node_context_->fraction) /
                                     static_cast<uint128>(weight));
     }
-    void measure() const {
-        const auto spread = static_cast<int128>(desk_->high) - desk_->low + 1;
+    void set_tolerance() const {
+        const auto spread = static_cast<int128>(node_context_->high) - node_context_->low + 1;
         const int bits = bit_length(static_cast<uint128>(weight * spread));
-        desk_->mean = floor_div(sum, weight);
-        desk_->shift = std::max(0, bits - 62);
-        desk_->fraction = std::min(kFraction, 126 - 2 * (bits - desk_->shift));
-        const int128 tail = desk_->shift ? 2 * ((spread >> desk_->shift) + 1) << desk_->fraction : 0;
-        desk_->rounding = desk_->per_branch = 1 + tail;  // a quotient, and a cut tail of S
-        desk_->worth = scaled(1.0, 2 * desk_->shift - desk_->fraction);
-        desk_->degree = 2;
+        node_context_->mean = floor_div(sum, weight);
+        node_context_->shift = std::max(0, bits - 62);
+        node_context_->fraction = std::min(kFraction, 126 - 2 * (bits - node_context_->shift));
+        const int128 tail =
+            node_context_->shift ? 2 * ((spread >> node_context_->shift) + 1) << node_context_->fraction : 0;
+        node_context_->rounding = node_context_->rounding_per_branch = 1 + tail;  // a quotient, and a cut tail of S
+        node_context_->unit_value = scale_pow2(1.0, 2 * node_context_->shift - node_context_->fraction);
+        node_context_->degree = 2;
     }
 };
 
 // −S·log(S/m): half the Poisson deviance but for Σ y·log y. A branch of sum 0 would predict 0: not valid.
-class PoissonSide : public Sums {
+class PoissonStats : public SumStats {
 public:
-    using Sums::Sums;
+    using SumStats::SumStats;
     bool valid() const { return sum > 0; }
-    void assign(const PoissonSide& other) { *this = other; }
+    void assign(const PoissonStats& other) { *this = other; }
     int128 total() const {
-        const int128 s = sum >> desk_->shift;
-        return s * log2_fixed(static_cast<uint64_t>(weight)) - desk_->nlogn(static_cast<int64_t>(s));
+        const int128 s = sum >> node_context_->shift;
+        return s * log2_fixed(static_cast<uint64_t>(weight)) - node_context_->nlogn(static_cast<int64_t>(s));
     }
-    void measure() const {
-        desk_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
-        desk_->per_branch = desk_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
-        desk_->rounding = 8 * (sum >> desk_->shift) + desk_->per_branch;
-        desk_->worth = 0.6931471805599453 * scaled(1.0, desk_->shift - kFraction);
-        desk_->degree = 1;
+    void set_tolerance() const {
+        node_context_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
+        node_context_->rounding_per_branch =
+            node_context_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
+        node_context_->rounding = 8 * (sum >> node_context_->shift) + node_context_->rounding_per_branch;
+        node_context_->unit_value = 0.6931471805599453 * scale_pow2(1.0, node_context_->shift - kFraction);
+        node_context_->degree = 1;
     }
 };
 
 // Σ |y − median|: weights and sums in a rank tree (Fenwick) over the node's distinct targets.
-class AbsoluteSide {
+class AbsoluteErrorStats {
 public:
-    explicit AbsoluteSide(Desk& desk) : desk_(&desk), target_(&desk.target) {}
+    explicit AbsoluteErrorStats(NodeContext& node_context)
+        : node_context_(&node_context), target_(&node_context.target) {}
 
     int64_t rows = 0, weight = 0;
     int128 sum = 0;
 
     bool valid() const { return true; }
-    void measure() const { desk_->rounding = desk_->per_branch = 0, desk_->worth = 1.0, desk_->degree = 1; }
+    void set_tolerance() const {
+        node_context_->rounding = node_context_->rounding_per_branch = 0, node_context_->unit_value = 1.0,
+        node_context_->degree = 1;
+    }
 
     // Rank the targets of the node's rows, once for all sides.
-    static void open(Desk& desk, const uint32_t* first, const uint32_t* last) {
-        const int64_t* y = desk.y;
-        desk.rank.resize(desk.target.n_rows);
+    static void prepare_node(NodeContext& node_context, const uint32_t* first, const uint32_t* last) {
+        const int64_t* y = node_context.y;
+        node_context.rank.resize(node_context.target.n_rows);
         std::vector<uint32_t> order(first, last);
-        std::sort(order.begin(), order.end(), [&, asked = size_t{0}](uint32_t a, uint32_t b) mutable {
-            if (++asked % (1 << 20) == 0) desk.pulse();
+        std::sort(order.begin(), order.end(), [&, n_compared = size_t{0}](uint32_t a, uint32_t b) mutable {
+            if (++n_compared % (1 << 20) == 0) node_context.check_interrupt();
             return y[a] < y[b];
         });
-        desk.values.clear();
+        node_context.values.clear();
         for (uint32_t row : order) {
-            if (desk.values.empty() || desk.values.back() != y[row]) desk.values.push_back(y[row]);
-            desk.rank[row] = static_cast<uint32_t>(desk.values.size());
+            if (node_context.values.empty() || node_context.values.back() != y[row])
+                node_context.values.push_back(y[row]);
+            node_context.rank[row] = static_cast<uint32_t>(node_context.values.size());
         }
     }
-    void add(uint32_t row) { step(row, 1); }
-    void sub(uint32_t row) { step(row, -1); }
+    void add(uint32_t row) { move_row(row, 1); }
+    void sub(uint32_t row) { move_row(row, -1); }
     void clear() {
-        const size_t size = desk_->values.size() + 1;
-        if (crowded_ || weights_.size() != size) {
+        const size_t size = node_context_->values.size() + 1;
+        if (many_rows_ || weights_.size() != size) {
             weights_.assign(size, 0);
             sums_.assign(size, 0);
         } else {  // few rows were put in: clearing costs what they did
-            for (size_t rank : put_in_) {
+            for (size_t rank : added_ranks_) {
                 for (size_t i = rank; i < size; i += i & (~i + 1)) weights_[i] = 0, sums_[i] = 0;
             }
         }
-        put_in_.clear();
-        crowded_ = false;
+        added_ranks_.clear();
+        many_rows_ = false;
         rows = weight = 0, sum = 0;
     }
-    void assign(const AbsoluteSide& other) {
+    void assign(const AbsoluteErrorStats& other) {
         weights_ = other.weights_;
         sums_ = other.sums_;
-        crowded_ = true;
+        many_rows_ = true;
         rows = other.rows, weight = other.weight, sum = other.sum;
     }
     // The middle value reached first (2·weight up to it >= m) and the one that passes the middle (> m).
     std::pair<int64_t, int64_t> medians() const {
-        return {desk_->values[descend(false).at], desk_->values[descend(true).at]};
+        return {node_context_->values[find_median(false).index], node_context_->values[find_median(true).index]};
     }
     int128 total() const {
-        const Prefix low = descend(false);
-        const int128 middle = desk_->values[low.at];
-        const int128 here = static_cast<int128>(weight) - low.weight;  // at the median or above it
-        return middle * low.weight - low.sum + (sum - low.sum) - middle * here;
+        const Prefix low = find_median(false);
+        const int128 median = node_context_->values[low.index];
+        const int128 above = static_cast<int128>(weight) - low.weight;  // at the median or above it
+        return median * low.weight - low.sum + (sum - low.sum) - median * above;
     }
 
 private:
     struct Prefix {
-        size_t at;       // index of the median among the distinct targets
+        size_t index;    // index of the median among the distinct targets
         int64_t weight;  // strictly below it
         int128 sum;
     };
-    Prefix descend(bool upper) const {
+    Prefix find_median(bool high) const {
         Prefix p{0, 0, 0};
-        const size_t size = desk_->values.size();
+        const size_t size = node_context_->values.size();
         for (size_t step = std::bit_floor(size); step; step >>= 1) {
-            const size_t next = p.at + step;
+            const size_t next = p.index + step;
             if (next > size) continue;
             const auto twice = 2 * (static_cast<int128>(p.weight) + weights_[next]);
-            if (upper ? twice <= weight : twice < weight) {
-                p.at = next;
+            if (high ? twice <= weight : twice < weight) {
+                p.index = next;
                 p.weight += weights_[next];
                 p.sum += sums_[next];
             }
         }
         return p;
     }
-    void step(uint32_t row, int64_t sign) {
+    void move_row(uint32_t row, int64_t sign) {
         const int64_t w = sign * target_->weight[row];
-        const int128 wy = static_cast<int128>(w) * desk_->y[row];
+        const int128 wy = static_cast<int128>(w) * node_context_->y[row];
         rows += sign, weight += w, sum += wy;
-        if (!crowded_ && sign > 0) {
-            put_in_.push_back(desk_->rank[row]);
-            crowded_ = put_in_.size() > weights_.size() / 16;
+        if (!many_rows_ && sign > 0) {
+            added_ranks_.push_back(node_context_->rank[row]);
+            many_rows_ = added_ranks_.size() > weights_.size() / 16;
         }
-        for (size_t i = desk_->rank[row]; i < weights_.size(); i += i & (~i + 1)) {
+        for (size_t i = node_context_->rank[row]; i < weights_.size(); i += i & (~i + 1)) {
             weights_[i] += w;
             sums_[i] += wy;
         }
     }
-    Desk* desk_;
+    NodeContext* node_context_;
     const Target* target_;
     std::vector<int64_t> weights_;  // Fenwick trees over the node's distinct targets
     std::vector<int128> sums_;
-    std::vector<uint32_t> put_in_;  // ranks of the rows added since it was empty …
-    bool crowded_ = false;          // … unless they are many
+    std::vector<uint32_t> added_ranks_;  // ranks of the rows added since it was empty …
+    bool many_rows_ = false;             // … unless they are many
 };
 
-// Calls work.operator()<Side>() with the side of a criterion: the one place where a name becomes a type.
+// Calls work.operator()<Stats>() with the side of a criterion: the one place where a name becomes a type.
 template <class Work>
-auto with_side(Criterion criterion, const Work& work) {
+auto dispatch_criterion(Criterion criterion, const Work& work) {
     switch (criterion) {
-        case Criterion::entropy: return work.template operator()<EntropySide>();
-        case Criterion::gini: return work.template operator()<GiniSide>();
-        case Criterion::error: return work.template operator()<ErrorSide>();
-        case Criterion::squared_error: return work.template operator()<SquaredSide>();
-        case Criterion::absolute_error: return work.template operator()<AbsoluteSide>();
-        case Criterion::poisson: return work.template operator()<PoissonSide>();
+        case Criterion::entropy: return work.template operator()<EntropyStats>();
+        case Criterion::gini: return work.template operator()<GiniStats>();
+        case Criterion::error: return work.template operator()<ErrorStats>();
+        case Criterion::squared_error: return work.template operator()<SquaredErrorStats>();
+        case Criterion::absolute_error: return work.template operator()<AbsoluteErrorStats>();
+        case Criterion::poisson: return work.template operator()<PoissonStats>();
     }
     throw std::logic_error("unknown criterion");
 }
@@ -424,18 +434,20 @@ auto with_side(Criterion criterion, const Work& work) {
 
 // A rate or a mean as an exact fraction.
 struct Rate {
-    int128 over = 0;
-    int64_t under = 1;
+    int128 numerator = 0;
+    int64_t denominator = 1;
     bool operator<(const Rate& other) const {  // whole parts first, then the remainders crosswise: no overflow
-        const int128 mine = floor_div(over, under), theirs = floor_div(other.over, other.under);
-        if (mine != theirs) return mine < theirs;
-        return (over - mine * under) * other.under < (other.over - theirs * other.under) * under;
+        const int128 whole_part = floor_div(numerator, denominator),
+                     other_whole_part = floor_div(other.numerator, other.denominator);
+        if (whole_part != other_whole_part) return whole_part < other_whole_part;
+        return (numerator - whole_part * denominator) * other.denominator <
+               (other.numerator - other_whole_part * other.denominator) * denominator;
     }
 };
 
-inline Rate rate(const Counts& side, int64_t cls) { return {side.counts()[cls], side.weight}; }
-inline Rate rate(const Sums& side, int64_t) { return {side.sum, side.weight}; }
-inline Rate rate(const AbsoluteSide& side, int64_t) {
+inline Rate rate(const ClassStats& side, int64_t cls) { return {side.counts()[cls], side.weight}; }
+inline Rate rate(const SumStats& side, int64_t) { return {side.sum, side.weight}; }
+inline Rate rate(const AbsoluteErrorStats& side, int64_t) {
     const auto [low, high] = side.medians();
     return {static_cast<int128>(low) + high, 1};
 }

@@ -8,7 +8,8 @@
 //                          ▼
 //                [ … | d a f c | b e | … ]      child 0, child 1: each in column 0's order
 //
-// Missing rows stand at the end of a segment, with rank kNoRank. One extra list (all()) holds the rows themselves.
+// MissingPlacement rows stand at the end of a segment, with rank kMissingRank. One extra list (all()) holds the rows
+// themselves.
 
 #pragma once
 
@@ -22,10 +23,10 @@
 
 namespace treewise {
 
-class SortedLists : public Engine {
+class ExactEngine : public Engine {
 public:
-    SortedLists(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& tick)
-        : tick_(tick),
+    ExactEngine(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& check_interrupt)
+        : check_interrupt_(check_interrupt),
           n_rows_(n_rows),
           order_(columns.size() + 1),
           rank_(columns.size()),
@@ -33,10 +34,10 @@ public:
           integers_(columns.size()),
           scratch_(n_rows),
           branch_(n_rows) {
-        if (n_rows >= static_cast<int64_t>(kNoRank)) throw std::length_error("more than 4,294,967,294 rows");
+        if (n_rows >= static_cast<int64_t>(kMissingRank)) throw std::length_error("more than 4,294,967,294 rows");
         for (size_t c = 0; c < columns.size(); ++c) {
             rank(columns[c], c);
-            tick_();
+            check_interrupt_();
         }
         order_.back().resize(n_rows);
         std::iota(order_.back().begin(), order_.back().end(), Row{0});
@@ -46,12 +47,12 @@ public:
     std::span<const Row> rows(Segment node) override {
         return {order_.back().data() + node.begin, static_cast<size_t>(node.size())};
     }
-    bool gives_stats() const override { return false; }
-    const std::vector<size_t>& survey(Segment node, const Stat&, const std::vector<size_t>& columns,
-                                      uint64_t) override {
+    bool has_stats() const override { return false; }
+    const std::vector<size_t>& find_candidates(Segment node, const Stat&, const std::vector<size_t>& columns,
+                                               uint64_t) override {
         columns_.clear();
         for (size_t c : columns) {
-            if (!constant(c, node)) columns_.push_back(c);
+            if (!is_constant(c, node)) columns_.push_back(c);
         }
         return columns_;
     }
@@ -62,7 +63,7 @@ public:
         const Row* last = order_[column].data() + node.end;
         const uint32_t* rank = rank_[column].data();
         out.clear();
-        while (row != last && rank[*row] != kNoRank) {
+        while (row != last && rank[*row] != kMissingRank) {
             const uint32_t r = rank[*row];
             const Row* first = row;
             while (row != last && rank[*row] == r) ++row;
@@ -75,14 +76,14 @@ public:
         buckets(column, node, runs);
         return static_cast<int64_t>(runs.size()) - 1;
     }
-    double number(size_t column, int64_t rank) const override { return numbers_[column][rank]; }
-    int64_t integer(size_t column, int64_t rank) const override { return integers_[column][rank]; }
+    double to_double(size_t column, int64_t rank) const override { return numbers_[column][rank]; }
+    int64_t to_int(size_t column, int64_t rank) const override { return integers_[column][rank]; }
 
     // Send a node's rows to their branches; sizes counts them.
-    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const uint32_t* rank = rank_[chosen.column].data();
+    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+        const uint32_t* rank = rank_[split.column].data();
         for (Row row : rows(node)) {
-            branch_[row] = rank[row] == kNoRank ? static_cast<uint32_t>(chosen.missing) : chosen.branch(rank[row]);
+            branch_[row] = rank[row] == kMissingRank ? static_cast<uint32_t>(split.missing) : split.branch(rank[row]);
             ++sizes[branch_[row]];
         }
         std::vector<int64_t> start(sizes.size());
@@ -91,12 +92,12 @@ public:
             Row* entries = list.data() + node.begin;
             for (int64_t i = 0; i < node.size(); ++i) scratch_[start[branch_[entries[i]]]++] = entries[i];
             std::copy_n(scratch_.data(), node.size(), entries);
-            tick_();
+            check_interrupt_();
         }
     }
 
 private:
-    bool constant(size_t column, Segment node) const {  // nothing to tell the rows apart
+    bool is_constant(size_t column, Segment node) const {  // nothing to tell the rows apart
         return rank_[column][order_[column][node.begin]] == rank_[column][order_[column][node.end - 1]];
     }
 
@@ -117,17 +118,17 @@ private:
     void rank_values(View<T> values, std::vector<Row>& order, std::vector<uint32_t>& ranks,
                      std::vector<Kept>& distinct) {
         std::iota(order.begin(), order.end(), Row{0});
-        const auto gone =
+        const auto first_missing =
             std::stable_partition(order.begin(), order.end(), [&](Row r) { return !is_missing(values[r]); });
-        std::sort(order.begin(), gone, [&, asked = size_t{0}](Row a, Row b) mutable {
-            if (++asked % (1 << 20) == 0) tick_();
+        std::sort(order.begin(), first_missing, [&, n_compared = size_t{0}](Row a, Row b) mutable {
+            if (++n_compared % (1 << 20) == 0) check_interrupt_();
             return values[a] < values[b];
         });
-        for (auto it = order.begin(); it != gone; ++it) {
+        for (auto it = order.begin(); it != first_missing; ++it) {
             if (distinct.empty() || distinct.back() != values[*it]) distinct.push_back(values[*it] + T{0});
             ranks[*it] = static_cast<uint32_t>(distinct.size() - 1);
         }
-        for (auto it = gone; it != order.end(); ++it) ranks[*it] = kNoRank;
+        for (auto it = first_missing; it != order.end(); ++it) ranks[*it] = kMissingRank;
     }
 
     void rank_codes(const Column& column, std::vector<Row>& order, std::vector<uint32_t>& ranks) {
@@ -138,11 +139,11 @@ private:
         std::inclusive_scan(start.begin(), start.end(), start.begin());
         for (Row r = 0; r < n_rows_; ++r) {
             order[start[slot(r)]++] = r;
-            ranks[r] = codes[r] < 0 ? kNoRank : static_cast<uint32_t>(codes[r]);
+            ranks[r] = codes[r] < 0 ? kMissingRank : static_cast<uint32_t>(codes[r]);
         }
     }
 
-    const std::function<void()>& tick_;
+    const std::function<void()>& check_interrupt_;
     int64_t n_rows_;
     std::vector<std::vector<Row>> order_;       // one list a column, and the rows themselves
     std::vector<std::vector<uint32_t>> rank_;   // of each row; for a category its code

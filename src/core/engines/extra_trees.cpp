@@ -4,8 +4,8 @@
 
 namespace treewise {
 
-template class RandomCuts<Shape::two>;
-template class RandomCuts<Shape::many>;
-template class RandomCuts<Shape::sums>;
+template class ExtraTreesEngine<TargetKind::binary>;
+template class ExtraTreesEngine<TargetKind::multiclass>;
+template class ExtraTreesEngine<TargetKind::regression>;
 
 }  // namespace treewise

@@ -25,234 +25,239 @@
 
 namespace treewise {
 
-template <Shape S>
-class RandomCuts : public Engine {
+template <TargetKind S>
+class ExtraTreesEngine : public Engine {
 public:
-    RandomCuts(const Frame& frame, std::vector<Row> rows)
-        : frame_(frame),
-          width_(frame.width()),
-          appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
+    ExtraTreesEngine(const FitContext& context, std::vector<Row> rows)
+        : context_(context),
+          width_(context.width()),
+          score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
           rows_(std::move(rows)),
-          levels_(frame),
-          loads_(S == Shape::sums ? frame.loads(rows_.of(rows_.all())) : std::vector<int64_t>{}) {}
+          categories_(context),
+          quantised_(S == TargetKind::regression ? context.quantise(rows_.rows(rows_.all())) : std::vector<int64_t>{}) {
+    }
 
     Segment all() const override { return rows_.all(); }
-    std::span<const Row> rows(Segment node) override { return rows_.of(node); }
-    bool gives_stats() const override { return true; }
-    void targets(const int64_t* y) override { y_ = y; }
-    void whole(Segment node, Stat& stat) override {
+    std::span<const Row> rows(Segment node) override { return rows_.rows(node); }
+    bool has_stats() const override { return true; }
+    void set_targets(const int64_t* y) override { y_ = y; }
+    void node_total(Segment node, Stat& stat) override {
         stat.assign(width_, 0);
-        frame_.add_rows(stat.data(), rows_.of(node), y_, loads_);
+        context_.add_rows(stat.data(), rows_.rows(node), y_, quantised_);
     }
 
     // A column of categories, and one where values are missing, has several tests: those are left to the decision.
-    const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
-                                      uint64_t key) override {
-        whole_ = &whole, key_ = key;
-        contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
-        frame_.open_scores(appraiser_, whole, rows_.of(node));
+    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
+                                               uint64_t key) override {
+        node_total_ = &node_total, key_ = key;
+        filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
+        context_.begin_node(score_bounds_, node_total, rows_.rows(node));
         read_targets(node);
-        const size_t at_once = at(std::max<int64_t>(1, frame_.settings.tuning.cluster_cells / node.size()));
-        for (size_t first = 0; first < columns.size(); first += at_once) {
-            gather(std::span(columns).subspan(first, std::min(at_once, columns.size() - first)), node);
-            for (size_t column : columns_) {
-                if (frame_.columns[column].is_code())
-                    offer_unseen(column);
+        const size_t n_columns_per_batch =
+            at(std::max<int64_t>(1, context_.settings.tuning.subtree_cells / node.size()));
+        for (size_t first = 0; first < columns.size(); first += n_columns_per_batch) {
+            gather_keys(std::span(columns).subspan(first, std::min(n_columns_per_batch, columns.size() - first)), node);
+            for (size_t column : gathered_columns_) {
+                if (context_.columns[column].is_code())
+                    offer_unscored(column);
                 else
-                    offer_cut(column, node);
+                    offer_random_cut(column, node);
             }
         }
-        return contest_.close();
+        return filter_.finish();
     }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
-        if (!frame_.columns[column].is_code()) return buckets_of(cut_of(column, node), node, out);
-        const auto codes = frame_.columns[column].view<int32_t>();
-        const Row* rows = rows_.of(node).data();
-        const Coded coded{node.size(), [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
-                          [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
-                          [&](int64_t i) { return rows[i]; }};
-        return levels_.buckets(column, coded, out);
+        if (!context_.columns[column].is_code()) return split_buckets(random_split(column, node), node, out);
+        const auto codes = context_.columns[column].view<int32_t>();
+        const Row* rows = rows_.rows(node).data();
+        const CategoryRows coded{node.size(), [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
+                                 [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
+                                 [&](int64_t i) { return rows[i]; }};
+        return categories_.buckets(column, coded, out);
     }
     int64_t n_cuts(size_t, Segment) override { return 1; }
-    double number(size_t, int64_t key) const override { return number_of(key); }
-    int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
+    double to_double(size_t, int64_t key) const override { return key_to_double(key); }
+    int64_t to_int(size_t, int64_t key) const override { return key_to_int(key); }
 
-    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const auto column = at(chosen.column);
-        const auto missing = static_cast<uint32_t>(chosen.missing);
-        const int64_t* key = halves(column, node).keys.data();
-        if (chosen.kind == kThreshold) {
-            rows_.part(node, sizes, [&, last = chosen.last_left](Row) -> uint32_t {
+    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+        const auto column = at(split.column);
+        const auto missing = static_cast<uint32_t>(split.missing);
+        const int64_t* key = column_split(column, node).keys.data();
+        if (split.kind == kThreshold) {
+            rows_.partition(node, sizes, [&, last = split.max_left_rank](Row) -> uint32_t {
                 const int64_t k = *key++;
-                return k == kNoKey ? missing : k > last;
+                return k == kMissingKey ? missing : k > last;
             });
         } else {
-            rows_.part(node, sizes, [&](Row) -> uint32_t {
+            rows_.partition(node, sizes, [&](Row) -> uint32_t {
                 const int64_t k = *key++;
-                return k == kNoKey ? missing : chosen.branch(k);
+                return k == kMissingKey ? missing : split.branch(k);
             });
         }
     }
 
 private:
-    static constexpr size_t kPiece = 64;  // rows whose cells stay at hand
+    static constexpr size_t kRowsPerBatch = 64;  // rows whose cells stay at hand
 
     // A column of the node: the keys of its rows, and its cut where there is one.
-    struct Halves {
+    struct ColumnSplit {
         std::vector<int64_t> keys;  // only ever grows
         int64_t low, high, present, cut;
     };
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-    void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, y_, frame_.quantiser); }
+    void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
 
     // -- what is read of a node, once for all its columns -------------------------------------------------------------
 
     void read_targets(Segment node) {
-        const auto rows = rows_.of(node);
-        if (weight_.size() < rows.size()) weight_.resize(rows.size()), load_.resize(rows.size());
+        const auto rows = rows_.rows(node);
+        if (weight_.size() < rows.size()) weight_.resize(rows.size()), value_.resize(rows.size());
         for (size_t i = 0; i < rows.size(); ++i) {
-            weight_[i] = frame_.target.weight[rows[i]];
-            if constexpr (S == Shape::two) load_[i] = weight_[i] & -int64_t{frame_.target.label[rows[i]] != 0};
-            if constexpr (S == Shape::many) load_[i] = frame_.target.label[rows[i]];
-            if constexpr (S == Shape::sums) load_[i] = loads_[rows[i]];
+            weight_[i] = context_.target.weight[rows[i]];
+            if constexpr (S == TargetKind::binary)
+                value_[i] = weight_[i] & -int64_t{context_.target.label[rows[i]] != 0};
+            if constexpr (S == TargetKind::multiclass) value_[i] = context_.target.label[rows[i]];
+            if constexpr (S == TargetKind::regression) value_[i] = quantised_[rows[i]];
         }
     }
     // A row's cells may stand side by side, so one visit reads them all. They stay until the next node is gathered: the
     // division of the node looks here, if it comes next.
-    void gather(std::span<const size_t> columns, Segment node) {
-        const auto rows = rows_.of(node);
-        if (halves_.size() < columns.size()) halves_.resize(columns.size());
+    void gather_keys(std::span<const size_t> columns, Segment node) {
+        const auto rows = rows_.rows(node);
+        if (column_splits_.size() < columns.size()) column_splits_.resize(columns.size());
         for (size_t i = 0; i < columns.size(); ++i) {
-            if (halves_[i].keys.size() < rows.size()) halves_[i].keys.resize(rows.size());
+            if (column_splits_[i].keys.size() < rows.size()) column_splits_[i].keys.resize(rows.size());
         }
-        for (size_t begin = 0; begin < rows.size(); begin += kPiece) {
-            const size_t end = std::min(rows.size(), begin + kPiece);
+        for (size_t begin = 0; begin < rows.size(); begin += kRowsPerBatch) {
+            const size_t end = std::min(rows.size(), begin + kRowsPerBatch);
             for (size_t i = 0; i < columns.size(); ++i) {
-                int64_t* keys = halves_[i].keys.data();
-                frame_.columns[columns[i]].visit([&](const auto& values) {
+                int64_t* keys = column_splits_[i].keys.data();
+                context_.columns[columns[i]].visit([&](const auto& values) {
                     for (size_t k = begin; k < end; ++k) keys[k] = key_of(values[rows[k]]);
                 });
             }
         }
-        at_hand_ = node, columns_.assign(columns.begin(), columns.end());
+        gathered_node_ = node, gathered_columns_.assign(columns.begin(), columns.end());
     }
-    Halves& halves(size_t column, Segment node) {
-        const bool here = at_hand_.begin == node.begin && at_hand_.end == node.end;
-        const auto place = std::find(columns_.begin(), columns_.end(), column);
-        if (here && place != columns_.end()) return halves_[at(place - columns_.begin())];
-        gather({&column, 1}, node);
-        return halves_[0];
+    ColumnSplit& column_split(size_t column, Segment node) {
+        const bool is_gathered = gathered_node_.begin == node.begin && gathered_node_.end == node.end;
+        const auto position = std::find(gathered_columns_.begin(), gathered_columns_.end(), column);
+        if (is_gathered && position != gathered_columns_.end())
+            return column_splits_[at(position - gathered_columns_.begin())];
+        gather_keys({&column, 1}, node);
+        return column_splits_[0];
     }
     // With its range, and the cut drawn there if it has any width.
-    const Halves& cut_of(size_t column, Segment node) {
-        Halves& of = halves(column, node);
-        const KeyRange range = range_of(of.keys.data(), at(node.size()));
-        of.low = range.low, of.high = range.high, of.present = range.present;
-        if (of.low < of.high) of.cut = cut_between(column, of.low, of.high);
-        return of;
+    const ColumnSplit& random_split(size_t column, Segment node) {
+        ColumnSplit& split_keys = column_split(column, node);
+        const KeyRange range = range_of(split_keys.keys.data(), at(node.size()));
+        split_keys.low = range.low, split_keys.high = range.high, split_keys.present = range.present;
+        if (split_keys.low < split_keys.high) split_keys.cut = random_cut_key(column, split_keys.low, split_keys.high);
+        return split_keys;
     }
-    int64_t cut_between(size_t column, int64_t low, int64_t high) const {
-        const uint64_t random = cut_key(key_, column, kThreshold);
-        if (frame_.columns[column].is_number()) return key_of(random_cut(random, number_of(low), number_of(high)));
-        return key_of(random_cut(random, integer_of(low), integer_of(high)));
+    int64_t random_cut_key(size_t column, int64_t low, int64_t high) const {
+        const uint64_t random = split_key(key_, column, kThreshold);
+        if (context_.columns[column].is_number())
+            return key_of(random_threshold(random, key_to_double(low), key_to_double(high)));
+        return key_of(random_threshold(random, key_to_int(low), key_to_int(high)));
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------
 
-    void offer_unseen(size_t column) {
+    void offer_unscored(size_t column) {
         constexpr double kInf = std::numeric_limits<double>::infinity();
-        contest_.offer(static_cast<int32_t>(column), 0, -kInf, kInf);
+        filter_.offer(static_cast<int32_t>(column), 0, -kInf, kInf);
     }
-    void offer_cut(size_t column, Segment node) {
-        const Halves& of = cut_of(column, node);
-        const bool all_there = of.present == node.size();
-        if (of.low >= of.high && all_there) return;
-        const Settings& settings = frame_.settings;
-        if (!all_there || !settings.tuning.bounds || settings.criterion == Criterion::poisson)
-            return offer_unseen(column);
-        left_.assign(width_, 0), right_ = *whole_;
-        count_left(of, left_.data());
+    void offer_random_cut(size_t column, Segment node) {
+        const ColumnSplit& split_keys = random_split(column, node);
+        const bool none_missing = split_keys.present == node.size();
+        if (split_keys.low >= split_keys.high && none_missing) return;
+        const Settings& settings = context_.settings;
+        if (!none_missing || !settings.tuning.use_bounds || settings.criterion == Criterion::poisson)
+            return offer_unscored(column);
+        left_.assign(width_, 0), right_ = *node_total_;
+        sum_left_of_cut(split_keys, left_.data());
         sub(right_.data(), left_.data(), width_);
-        if (!fits(left_) || !fits(right_)) return offer_unseen(column);
-        const Scorer<S>& scorer = appraiser_.scorer;
-        const auto [least, most] = appraiser_.merit(scorer.side(left_.data()) + scorer.side(right_.data()), 2, [&] {
-            return appraiser_.log(left_[kWeight]) + appraiser_.log(right_[kWeight]);
-        });
-        contest_.offer(static_cast<int32_t>(column), 1, least, most);
+        if (!fits(left_) || !fits(right_)) return offer_unscored(column);
+        const Scorer<S>& scorer = score_bounds_.scorer;
+        const auto [lower, upper] = score_bounds_.bounds(
+            scorer.score(left_.data()) + scorer.score(right_.data()), 2,
+            [&] { return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]); });
+        filter_.offer(static_cast<int32_t>(column), 1, lower, upper);
     }
     bool fits(const Stat& side) const {
-        return side[kRows] >= frame_.settings.min_samples_leaf && side[kWeight] >= frame_.settings.min_leaf_weight;
+        return side[kRows] >= context_.settings.min_samples_leaf && side[kWeight] >= context_.settings.min_leaf_weight;
     }
     // What lies left of the cut, as far as scores ask: of sums the exact ones are not there.
-    void count_left(const Halves& of, int64_t* stat) const {
-        const auto n = at((*whole_)[kRows]);
-        if constexpr (S == Shape::many) {
+    void sum_left_of_cut(const ColumnSplit& split_keys, int64_t* stat) const {
+        const auto n = at((*node_total_)[kRows]);
+        if constexpr (S == TargetKind::multiclass) {
             for (size_t i = 0; i < n; ++i) {  // which rows these are cannot be guessed, so nothing branches on it
-                const int64_t mask = -int64_t{of.keys[i] <= of.cut}, weight = weight_[i] & mask;
-                stat[kRows] -= mask, stat[kWeight] += weight, stat[kCounts + at(load_[i])] += weight;
+                const int64_t mask = -int64_t{split_keys.keys[i] <= split_keys.cut}, weight = weight_[i] & mask;
+                stat[kRows] -= mask, stat[kWeight] += weight, stat[kCounts + at(value_[i])] += weight;
             }
             return;
         }
-        const UpTo left = count_up_to(of.keys.data(), n, of.cut, weight_.data(), load_.data());
+        const LeftSums left = sum_left(split_keys.keys.data(), n, split_keys.cut, weight_.data(), value_.data());
         stat[kRows] = left.rows, stat[kWeight] = left.weight;
-        if constexpr (S == Shape::two) stat[kCounts] = left.weight - left.load, stat[kCounts + 1] = left.load;
-        if constexpr (S == Shape::sums) stat[kLoad] = left.load;
+        if constexpr (S == TargetKind::binary) stat[kCounts] = left.weight - left.value, stat[kCounts + 1] = left.value;
+        if constexpr (S == TargetKind::regression) stat[kQuantised] = left.value;
     }
 
     // -- for the decision ---------------------------------------------------------------------------------------------
 
     // Below and above the cut, exactly; returns the missing rows.
-    Bucket buckets_of(const Halves& of, Segment node, std::vector<Bucket>& out) {
+    Bucket split_buckets(const ColumnSplit& split_keys, Segment node, std::vector<Bucket>& out) {
         stats_.assign(3 * width_, 0);
-        int64_t *left = stats_.data(), *right = left + width_, *gone = right + width_;
-        const auto rows = rows_.of(node);
-        if (of.present < node.size()) {
+        int64_t *left = stats_.data(), *right = left + width_, *missing = right + width_;
+        const auto rows = rows_.rows(node);
+        if (split_keys.present < node.size()) {
             for (size_t i = 0; i < rows.size(); ++i) {
-                if (of.keys[i] == kNoKey) add_row(gone, rows[i]);
+                if (split_keys.keys[i] == kMissingKey) add_row(missing, rows[i]);
             }
         }
-        add(right, whole_->data(), width_), sub(right, gone, width_);
-        if (of.low >= of.high) {
-            if (of.present > 0) out.push_back({nullptr, nullptr, right, of.low, of.high, 0});
-            return {nullptr, nullptr, gone, 0, 0, 0};
+        add(right, node_total_->data(), width_), sub(right, missing, width_);
+        if (split_keys.low >= split_keys.high) {
+            if (split_keys.present > 0) out.push_back({nullptr, nullptr, right, split_keys.low, split_keys.high, 0});
+            return {nullptr, nullptr, missing, 0, 0, 0};
         }
-        count_left(of, left);
-        if constexpr (S == Shape::sums) {
+        sum_left_of_cut(split_keys, left);
+        if constexpr (S == TargetKind::regression) {
             int128 sum = 0;
             for (size_t i = 0; i < rows.size(); ++i)
-                sum += static_cast<int128>(weight_[i] & -int64_t{of.keys[i] <= of.cut}) * y_[rows[i]];
+                sum += static_cast<int128>(weight_[i] & -int64_t{split_keys.keys[i] <= split_keys.cut}) * y_[rows[i]];
             add_sum(left + kLimbs, sum);
         }
         sub(right, left, width_);
-        out.push_back({nullptr, nullptr, left, of.low, of.cut, 0});
-        out.push_back({nullptr, nullptr, right, of.cut + 1, of.high, 1});
-        return {nullptr, nullptr, gone, 0, 0, 0};
+        out.push_back({nullptr, nullptr, left, split_keys.low, split_keys.cut, 0});
+        out.push_back({nullptr, nullptr, right, split_keys.cut + 1, split_keys.high, 1});
+        return {nullptr, nullptr, missing, 0, 0, 0};
     }
 
-    const Frame& frame_;
+    const FitContext& context_;
     size_t width_;
-    Appraiser<S> appraiser_;
-    RowLists rows_;
-    NodeLevels<S> levels_;
-    std::vector<int64_t> loads_;  // of sums: what a row adds to scores
-    Contest contest_;
+    ScoreBounds<S> score_bounds_;
+    RowPartition rows_;
+    NodeCategories<S> categories_;
+    std::vector<int64_t> quantised_;  // of sums: what a row adds to scores
+    CandidateFilter filter_;
     Stat stats_, left_, right_;
 
     // of the node at hand
-    const Stat* whole_ = nullptr;
+    const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     uint64_t key_ = 0;
-    std::vector<int64_t> weight_, load_;  // of its rows: a class's weight, a class or what scores ask for
-    Segment at_hand_;
-    std::vector<size_t> columns_;  // that are gathered
-    std::vector<Halves> halves_;   // of each
+    std::vector<int64_t> weight_, value_;  // of its rows: a class's weight, a class or what scores ask for
+    Segment gathered_node_;
+    std::vector<size_t> gathered_columns_;    // that are gathered
+    std::vector<ColumnSplit> column_splits_;  // of each
 };
 
-extern template class RandomCuts<Shape::two>;  // in engines/extra_trees.cpp
-extern template class RandomCuts<Shape::many>;
-extern template class RandomCuts<Shape::sums>;
+extern template class ExtraTreesEngine<TargetKind::binary>;  // in engines/extra_trees.cpp
+extern template class ExtraTreesEngine<TargetKind::multiclass>;
+extern template class ExtraTreesEngine<TargetKind::regression>;
 
 }  // namespace treewise

@@ -4,8 +4,8 @@
 
 namespace treewise {
 
-template class Drawn<Shape::two>;
-template class Drawn<Shape::many>;
-template class Drawn<Shape::sums>;
+template class ForestEngine<TargetKind::binary>;
+template class ForestEngine<TargetKind::multiclass>;
+template class ForestEngine<TargetKind::regression>;
 
 }  // namespace treewise

@@ -33,155 +33,161 @@
 
 namespace treewise {
 
-template <Shape S>
-class Drawn : public Engine {
+template <TargetKind S>
+class ForestEngine : public Engine {
 public:
-    Drawn(const Frame& frame, const Ranks& ranks, std::vector<Row> rows, const std::function<void(int64_t)>& tick)
-        : frame_(frame),
+    ForestEngine(const FitContext& context, const RankTable& ranks, std::vector<Row> rows,
+                 CheckInterrupt check_interrupt)
+        : context_(context),
           ranks_(ranks),
-          width_(frame.width()),
-          appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
-          pulse_([&tick] { tick(0); }),
-          entries_(packed(rows)),
-          sorted_(frame.settings, frame.tables, appraiser_, pulse_),
-          levels_(frame.settings, appraiser_, frame.n_classes()),
-          missing_(frame),
-          coded_(frame) {}
+          width_(context.width()),
+          score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
+          check_interrupt_(std::move(check_interrupt)),
+          entries_(pack_entries(rows)),
+          sorted_scan_(context.settings, context.tables, score_bounds_, check_interrupt_),
+          category_scan_(context.settings, score_bounds_, context.n_classes()),
+          placement_(context),
+          categories_(context) {}
 
     Segment all() const override { return entries_.all(); }
     std::span<const Row> rows(Segment node) override {
-        const auto entries = listed(node);
-        named_.resize(entries.size());
-        for (size_t i = 0; i < entries.size(); ++i) named_[i] = row_of(entries[i]);
-        return named_;
+        const auto entries = node_entries(node);
+        row_buffer_.resize(entries.size());
+        for (size_t i = 0; i < entries.size(); ++i) row_buffer_[i] = row_of(entries[i]);
+        return row_buffer_;
     }
-    bool gives_stats() const override { return true; }
-    void targets(const int64_t* y) override { y_ = y; }
-    void whole(Segment node, Stat& stat) override {
+    bool has_stats() const override { return true; }
+    void set_targets(const int64_t* y) override { y_ = y; }
+    void node_total(Segment node, Stat& stat) override {
         stat.assign(width_, 0);
-        if constexpr (S == Shape::sums) return frame_.add_rows(stat.data(), entries_.of(node), y_, loads_);
-        if (Words* words = words_.find(node)) return words->count((*words)[node], stat.data());
-        for (uint32_t e : entries_.of(node)) add_entry(stat.data(), e);
+        if constexpr (S == TargetKind::regression)
+            return context_.add_rows(stat.data(), entries_.rows(node), y_, quantised_);
+        if (BitsetNode* bitset = bitset_nodes_.find(node)) return bitset->count((*bitset)[node], stat.data());
+        for (uint32_t e : entries_.rows(node)) add_entry(stat.data(), e);
     }
 
     // -- the contest --------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& survey(Segment node, const Stat& whole, const std::vector<size_t>& columns,
-                                      uint64_t) override {
-        whole_ = &whole, everything_ = false;
-        contest_.open(frame_.settings.rule == Rule::c45, frame_.columns.size());
-        frame_.open_scores(appraiser_, whole, entries_.of(node));
-        n_coarse_ = 0;
-        words_.come_to(node);
-        Words* words = as_words(node);
-        if (words)
-            lefts_.clear(), clean_ = {};
+    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
+                                               uint64_t) override {
+        node_total_ = &node_total, filter_disabled_ = false;
+        filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
+        context_.begin_node(score_bounds_, node_total, entries_.rows(node));
+        n_rank_histograms_ = 0;
+        bitset_nodes_.advance_to(node);
+        BitsetNode* bitset = as_bitset(node);
+        if (bitset)
+            left_sets_.clear(), pure_cut_ = {};
         else
-            gather(columns, node);
+            gather_ranks(columns, node);
         for (size_t i = 0; i < columns.size(); ++i) {
-            if (words && clean_.set && columns[i] > clean_.column) continue;
-            if (frame_.columns[columns[i]].is_code())
-                coded_.survey(columns[i], coded(columns[i], node), *whole_, levels_, contest_);
-            else if (words)
-                survey_word(columns[i], node, *words);
-            else if (!count_numbers(columns[i], node, gathered_[i].data()))
-                survey_numbers(columns[i], node, gathered_[i].data());
+            if (bitset && pure_cut_.set && columns[i] > pure_cut_.column) continue;
+            if (context_.columns[columns[i]].is_code())
+                categories_.find_candidates(columns[i], category_rows(columns[i], node), *node_total_, category_scan_,
+                                            filter_);
+            else if (bitset)
+                find_bitset_candidates(columns[i], node, *bitset);
+            else if (!count_column(columns[i], node, gathered_ranks_[i].data()))
+                find_number_candidates(columns[i], node, gathered_ranks_[i].data());
         }
-        if (words) score_words(*words);
-        open_coarse();
-        return contest_.close();
+        if (bitset) score_bitset_cuts(*bitset);
+        open_rank_histograms();
+        return filter_.finish();
     }
-    void everything() override { everything_ = true; }
+    void disable_filter() override { filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
-        if (frame_.columns[column].is_code()) return coded_.buckets(column, coded(column, node), out);
+        if (context_.columns[column].is_code()) return categories_.buckets(column, category_rows(column, node), out);
         return number_buckets(column, node, out);
     }
     int64_t n_cuts(size_t column, Segment node) override {
-        const Ordered rows = in_order(column, node);
+        const SortedEntries rows = sorted_rows(column, node);
         int64_t cuts = 0;
         for (int64_t i = 1; i < rows.present; ++i) cuts += rows.differs(i);
         return cuts;
     }
-    double number(size_t column, int64_t rank) const override { return number_of(ranks_.key(column, rank)); }
-    int64_t integer(size_t column, int64_t rank) const override { return integer_of(ranks_.key(column, rank)); }
-    bool tells_apart(Segment node) override {
-        const auto entries = listed(node);
+    double to_double(size_t column, int64_t rank) const override { return key_to_double(ranks_.key(column, rank)); }
+    int64_t to_int(size_t column, int64_t rank) const override { return key_to_int(ranks_.key(column, rank)); }
+    bool is_splittable(Segment node) override {
+        const auto entries = node_entries(node);
         const Row first = row_of(entries[0]);
-        return std::any_of(entries.begin(), entries.end(), [&](uint32_t e) { return !ranks_.same(first, row_of(e)); });
+        return std::any_of(entries.begin(), entries.end(),
+                           [&](uint32_t e) { return !ranks_.same_ranks(first, row_of(e)); });
     }
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    void divide(Segment node, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const size_t column = at(chosen.column);
-        const auto missing = static_cast<uint32_t>(chosen.missing);
-        words_.come_to(node);
-        if (Words* words = words_.find(node))
-            return divide_word(node, *words, sizes, [&, column](uint32_t e) {
+    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+        const size_t column = at(split.column);
+        const auto missing = static_cast<uint32_t>(split.missing);
+        bitset_nodes_.advance_to(node);
+        if (BitsetNode* bitset = bitset_nodes_.find(node))
+            return partition_bitset(node, *bitset, sizes, [&, column](uint32_t e) {
                 const uint32_t r = rank_of(e, column);
-                return r == kNoRank ? missing : chosen.branch(r);
+                return r == kMissingRank ? missing : split.branch(r);
             });
         const uint32_t* rank = ranks(column, node);
-        if (chosen.kind == kThreshold) {
-            const auto last = static_cast<uint32_t>(chosen.last_left);
-            return entries_.part(node, sizes, [&](uint32_t) -> uint32_t {
+        if (split.kind == kThreshold) {
+            const auto last = static_cast<uint32_t>(split.max_left_rank);
+            return entries_.partition(node, sizes, [&](uint32_t) -> uint32_t {
                 const uint32_t r = *rank++;
-                return r == kNoRank ? missing : r > last;
+                return r == kMissingRank ? missing : r > last;
             });
         }
-        entries_.part(node, sizes, [&](uint32_t) -> uint32_t {
+        entries_.partition(node, sizes, [&](uint32_t) -> uint32_t {
             const uint32_t r = *rank++;
-            return r == kNoRank ? missing : chosen.branch(r);
+            return r == kMissingRank ? missing : split.branch(r);
         });
     }
 
 private:
-    static constexpr int64_t kMoment = 64;  // rows: fewer are no time
-    static constexpr size_t kPiece = 64;    // rows whose ranks stay at hand
+    static constexpr int64_t kFewRows = 64;      // rows: fewer are no time
+    static constexpr size_t kRowsPerBatch = 64;  // rows whose ranks stay at hand
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
     // -- entries ------------------------------------------------------------------------------------------------------
 
-    std::vector<uint32_t> packed(std::vector<Row>& rows) {
-        const Target& target = frame_.target;
-        if constexpr (S == Shape::sums) {
-            loads_ = frame_.loads(rows);
+    std::vector<uint32_t> pack_entries(std::vector<Row>& rows) {
+        const Target& target = context_.target;
+        if constexpr (S == TargetKind::regression) {
+            quantised_ = context_.quantise(rows);
             return std::move(rows);
         }
-        int64_t heaviest = 1;
-        for (Row r : rows) heaviest = std::max(heaviest, target.weight[r]);
-        const int for_classes = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, target.n_classes - 1)));
-        const int for_weights = std::bit_width(static_cast<uint64_t>(heaviest));
-        const int for_rows = 32 - for_classes - for_weights;
-        if (for_weights > WeightBits::kMost || target.n_rows > int64_t{1} << for_rows) return std::move(rows);
-        row_bits_ = for_rows, class_shift_ = 32 - for_classes;
-        row_mask_ = (1u << for_rows) - 1, weight_mask_ = (1u << for_weights) - 1;
+        int64_t max_weight = 1;
+        for (Row r : rows) max_weight = std::max(max_weight, target.weight[r]);
+        const int class_bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, target.n_classes - 1)));
+        const int weight_bits = std::bit_width(static_cast<uint64_t>(max_weight));
+        const int row_bits = 32 - class_bits - weight_bits;
+        if (weight_bits > WeightBits::kMaxBits || target.n_rows > int64_t{1} << row_bits) return std::move(rows);
+        row_bits_ = row_bits, class_shift_ = 32 - class_bits;
+        row_mask_ = (1u << row_bits) - 1, weight_mask_ = (1u << weight_bits) - 1;
         for (Row& r : rows) {
             const auto label = static_cast<uint32_t>(target.label[r]), weight = static_cast<uint32_t>(target.weight[r]);
-            r |= label << class_shift_ | weight << for_rows;
+            r |= label << class_shift_ | weight << row_bits;
         }
-        if constexpr (S == Shape::two) {  // by what stands above the row
-            trios_.resize(size_t{1} << (32 - for_rows));
-            for (uint32_t above = 0; above < trios_.size(); ++above)
-                trios_[above] = Trio::of_row(above & weight_mask_, above >> for_weights);
+        if constexpr (S == TargetKind::binary) {  // by what stands above the row
+            row_counts_.resize(size_t{1} << (32 - row_bits));
+            for (uint32_t high_bits = 0; high_bits < row_counts_.size(); ++high_bits)
+                row_counts_[high_bits] = PackedCounts::of_row(high_bits & weight_mask_, high_bits >> weight_bits);
         }
         return std::move(rows);
     }
     Row row_of(uint32_t entry) const { return entry & row_mask_; }
-    uint32_t rank_of(uint32_t entry, size_t column) const { return ranks_.column(column)(ranks_.of(row_of(entry))); }
+    uint32_t rank_of(uint32_t entry, size_t column) const {
+        return ranks_.reader(column)(ranks_.row_ranks(row_of(entry)));
+    }
     int64_t class_of(uint32_t entry) const {
-        return weight_mask_ ? int64_t{entry >> class_shift_} : int64_t{frame_.target.label[entry]};
+        return weight_mask_ ? int64_t{entry >> class_shift_} : int64_t{context_.target.label[entry]};
     }
     int64_t weight_of(uint32_t entry) const {
-        return weight_mask_ ? int64_t{entry >> row_bits_ & weight_mask_} : frame_.target.weight[entry];
+        return weight_mask_ ? int64_t{entry >> row_bits_ & weight_mask_} : context_.target.weight[entry];
     }
     void add_entry(int64_t* stat, uint32_t entry) const {
         const int64_t w = weight_of(entry);
         ++stat[kRows], stat[kWeight] += w;
-        if constexpr (S == Shape::sums)
-            add_product(stat + kLimbs, w, y_[entry]), stat[kLoad] += loads_[entry];
+        if constexpr (S == TargetKind::regression)
+            add_product(stat + kLimbs, w, y_[entry]), stat[kQuantised] += quantised_[entry];
         else
             stat[kCounts + at(class_of(entry))] += w;
     }
@@ -191,130 +197,136 @@ private:
     // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does. They
     // stay until the next node is gathered: what is counted of them looks here, and so does the division of the node
     // (which is the last to ask for its segment in this order).
-    void gather(const std::vector<size_t>& columns, Segment node) {
-        const auto entries = listed(node);
-        if (gathered_.size() < columns.size()) gathered_.resize(columns.size());
+    void gather_ranks(const std::vector<size_t>& columns, Segment node) {
+        const auto entries = node_entries(node);
+        if (gathered_ranks_.size() < columns.size()) gathered_ranks_.resize(columns.size());
         for (size_t i = 0; i < columns.size(); ++i) {
-            if (gathered_[i].size() < entries.size()) gathered_[i].resize(entries.size());
+            if (gathered_ranks_[i].size() < entries.size()) gathered_ranks_[i].resize(entries.size());
         }
-        std::array<const std::byte*, kPiece> rows;
-        for (size_t begin = 0; begin < entries.size(); begin += kPiece) {
-            const size_t n = std::min(entries.size() - begin, kPiece);
-            for (size_t k = 0; k < n; ++k) rows[k] = ranks_.of(row_of(entries[begin + k]));
+        std::array<const std::byte*, kRowsPerBatch> rows;
+        for (size_t begin = 0; begin < entries.size(); begin += kRowsPerBatch) {
+            const size_t n = std::min(entries.size() - begin, kRowsPerBatch);
+            for (size_t k = 0; k < n; ++k) rows[k] = ranks_.row_ranks(row_of(entries[begin + k]));
             for (size_t i = 0; i < columns.size(); ++i) {
-                uint32_t* out = gathered_[i].data() + begin;
-                const auto rank = ranks_.column(columns[i]);
+                uint32_t* out = gathered_ranks_[i].data() + begin;
+                const auto rank = ranks_.reader(columns[i]);
 #pragma GCC unroll 4
                 for (size_t k = 0; k < n; ++k) out[k] = rank(rows[k]);
             }
         }
-        at_hand_ = node, columns_ = columns;
+        gathered_node_ = node, gathered_columns_ = columns;
     }
     // Those of one column.
     const uint32_t* ranks(size_t column, Segment node) {
-        const bool here = at_hand_.begin == node.begin && at_hand_.end == node.end;
-        const auto place = std::find(columns_.begin(), columns_.end(), column);
-        if (here && place != columns_.end()) return gathered_[at(place - columns_.begin())].data();
-        one_[0] = column;
-        gather(one_, node);
-        return gathered_[0].data();
+        const bool is_gathered = gathered_node_.begin == node.begin && gathered_node_.end == node.end;
+        const auto position = std::find(gathered_columns_.begin(), gathered_columns_.end(), column);
+        if (is_gathered && position != gathered_columns_.end())
+            return gathered_ranks_[at(position - gathered_columns_.begin())].data();
+        one_column_[0] = column;
+        gather_ranks(one_column_, node);
+        return gathered_ranks_[0].data();
     }
 
     // Two classes of small weights: what is said of them here holds for all nodes below, too.
-    bool countable() const {
-        return S == Shape::two && weight_mask_ && frame_.settings.rule == Rule::gain && frame_.settings.tuning.bounds &&
-               Trio::hold((*whole_)[kWeight]) && (*whole_)[kWeight] <= frame_.tables.inverses.most();
+    bool can_count() const {
+        return S == TargetKind::binary && weight_mask_ && context_.settings.rule == Rule::gain &&
+               context_.settings.tuning.use_bounds && PackedCounts::fits((*node_total_)[kWeight]) &&
+               (*node_total_)[kWeight] <= context_.tables.reciprocals.max();
     }
-    auto trio() const {
-        return [trios = trios_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
+    auto row_counts() const {
+        return [trios = row_counts_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
     }
-    // Counts a column in buckets. Returns whether that was possible: nothing may be missing.
-    bool count_numbers(size_t column, Segment node, const uint32_t* ranks) {
-        if constexpr (S == Shape::two) {
-            if (!countable()) return false;
-            if (coarse_.size() == n_coarse_) coarse_.push_back(std::make_unique<Coarse>());
-            if (!coarse_[n_coarse_]->count(entries_.of(node), ranks, trio())) return false;
-            coarse_[n_coarse_++]->survey(static_cast<int32_t>(column), *whole_, sorted_, contest_);
-            pulse_();
+    // ClassStats a column in buckets. Returns whether that was possible: nothing may be missing.
+    bool count_column(size_t column, Segment node, const uint32_t* ranks) {
+        if constexpr (S == TargetKind::binary) {
+            if (!can_count()) return false;
+            if (rank_histograms_.size() == n_rank_histograms_)
+                rank_histograms_.push_back(std::make_unique<RankHistogram>());
+            if (!rank_histograms_[n_rank_histograms_]->count(entries_.rows(node), ranks, row_counts())) return false;
+            rank_histograms_[n_rank_histograms_++]->score_edges(static_cast<int32_t>(column), *node_total_,
+                                                                sorted_scan_, filter_);
+            check_interrupt_();
             return true;
         }
         return false;
     }
     // The most promising column first: what it has to offer spares others.
-    void open_coarse() {
-        if constexpr (S == Shape::two) {
-            std::sort(coarse_.begin(), coarse_.begin() + static_cast<int64_t>(n_coarse_),
-                      [](const auto& a, const auto& b) { return a->best() > b->best(); });
-            for (size_t i = 0; i < n_coarse_; ++i)
-                coarse_[i]->open(
-                    *whole_, sorted_, [&](uint32_t e) { return class_of(e); }, [&](uint32_t e) { return weight_of(e); },
-                    contest_);
+    void open_rank_histograms() {
+        if constexpr (S == TargetKind::binary) {
+            std::sort(rank_histograms_.begin(), rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_),
+                      [](const auto& a, const auto& b) { return a->best_score() > b->best_score(); });
+            for (size_t i = 0; i < n_rank_histograms_; ++i)
+                rank_histograms_[i]->open_bins(
+                    *node_total_, sorted_scan_, [&](uint32_t e) { return class_of(e); },
+                    [&](uint32_t e) { return weight_of(e); }, filter_);
         }
     }
 
     // The rows of a node in order of a column: rank above, entry below; the missing ones last.
-    struct Ordered {
+    struct SortedEntries {
         const uint64_t* keys;
         int64_t present, n;
         uint32_t rank(int64_t i) const { return static_cast<uint32_t>(keys[i] >> 32); }
         uint32_t entry(int64_t i) const { return static_cast<uint32_t>(keys[i]); }
         bool differs(int64_t i) const { return rank(i - 1) != rank(i); }
     };
-    Ordered in_order(Segment node, const uint32_t* ranks) {
+    SortedEntries sorted_rows(Segment node, const uint32_t* ranks) {
         const auto n = at(node.size());
-        const uint64_t* keys = order_.sort(listed(node).data(), ranks, n);
-        const uint64_t* gone = keys + n;
-        if (keys[n - 1] >> 32 == kNoRank) gone = std::lower_bound(keys, keys + n, uint64_t{kNoRank} << 32);
-        return {keys, gone - keys, node.size()};
+        const uint64_t* keys = rank_sorter_.sort(node_entries(node).data(), ranks, n);
+        const uint64_t* missing = keys + n;
+        if (keys[n - 1] >> 32 == kMissingRank) missing = std::lower_bound(keys, keys + n, uint64_t{kMissingRank} << 32);
+        return {keys, missing - keys, node.size()};
     }
-    Ordered in_order(size_t column, Segment node) { return in_order(node, ranks(column, node)); }
+    SortedEntries sorted_rows(size_t column, Segment node) { return sorted_rows(node, ranks(column, node)); }
 
-    void survey_numbers(size_t column, Segment node, const uint32_t* ranks) {
-        const Ordered rows = in_order(node, ranks);
-        if (node.size() > kMoment) pulse_();
-        std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
-        for (int64_t i = rows.present; i < rows.n; ++i) add_entry(missing_.gone.data(), rows.entry(i));
-        const auto load = [&](int64_t i) {
+    void find_number_candidates(size_t column, Segment node, const uint32_t* ranks) {
+        const SortedEntries rows = sorted_rows(node, ranks);
+        if (node.size() > kFewRows) check_interrupt_();
+        std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
+        for (int64_t i = rows.present; i < rows.n; ++i) add_entry(placement_.missing.data(), rows.entry(i));
+        const auto value = [&](int64_t i) {
             const uint32_t e = rows.entry(i);
-            if constexpr (S == Shape::sums) return loads_[e];
+            if constexpr (S == TargetKind::regression) return quantised_[e];
             return class_of(e);
         };
         const auto differs = [&](int64_t i) { return rows.differs(i); };
-        missing_.each_placement(column, *whole_, levels_, contest_, [&](const Around& around) {
-            if (rows.rank(0) == rows.rank(rows.present - 1)) return;
-            if (frame_.unit)
-                sorted_.scan(around, rows.present - 1, load, UnitWeight{}, differs, contest_);
-            else
-                sorted_.scan(
-                    around, rows.present - 1, load, [&](int64_t i) { return weight_of(rows.entry(i)); }, differs,
-                    contest_);
-        });
+        placement_.for_each_placement(
+            column, *node_total_, category_scan_, filter_, [&](const RunContext& run_context) {
+                if (rows.rank(0) == rows.rank(rows.present - 1)) return;
+                if (context_.unit_weights)
+                    sorted_scan_.scan(run_context, rows.present - 1, value, UnitWeight{}, differs, filter_);
+                else
+                    sorted_scan_.scan(
+                        run_context, rows.present - 1, value, [&](int64_t i) { return weight_of(rows.entry(i)); },
+                        differs, filter_);
+            });
     }
     Bucket number_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        if (known_buckets(column, node, out)) {
-            std::fill(missing_.gone.begin(), missing_.gone.end(), 0);
-            return {nullptr, nullptr, missing_.gone.data(), 0, 0, 0};
+        if (counted_buckets(column, node, out)) {
+            std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
+            return {nullptr, nullptr, placement_.missing.data(), 0, 0, 0};
         }
-        const Ordered o = in_order(column, node);
-        const InOrder rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
-                           [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
-        return cuts_.fill(rows, everything_ ? nullptr : &contest_, column, *whole_, frame_.settings.random_ties, out);
+        const SortedEntries o = sorted_rows(column, node);
+        const SortedRows rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
+                              [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
+        return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_,
+                                 context_.settings.random_ties, out);
     }
     // From what the survey has counted, where nothing is missing. Draws among ties want every cut numbered.
-    bool known_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        if (S != Shape::two || everything_ || frame_.settings.random_ties) return false;
-        contest_.list_places(column, places_);
+    bool counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        if (S != TargetKind::binary || filter_disabled_ || context_.settings.random_ties) return false;
+        filter_.list_positions(column, positions_);
         const auto rank = [&](uint32_t e) { return rank_of(e, column); };
-        if (Words* words = words_.find(node)) {
-            const auto& places = words->column(column, (*words)[node], order_, rank);
-            if (places.gone) return false;
-            words->buckets_between((*words)[node], places, places_, rank, width_, out);
+        if (BitsetNode* bitset = bitset_nodes_.find(node)) {
+            const auto& positions = bitset->column(column, (*bitset)[node], rank_sorter_, rank);
+            if (positions.has_missing) return false;
+            bitset->buckets_between((*bitset)[node], positions, positions_, rank, width_, out);
         } else {
-            const auto end = coarse_.begin() + static_cast<int64_t>(n_coarse_);
+            const auto end = rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_);
             const auto counted =
-                std::find_if(coarse_.begin(), end, [&](const auto& c) { return at(c->column()) == column; });
+                std::find_if(rank_histograms_.begin(), end, [&](const auto& c) { return at(c->column()) == column; });
             if (counted == end) return false;
-            (*counted)->buckets_between(places_, *whole_, trio(), out);
+            (*counted)->buckets_between(positions_, *node_total_, row_counts(), out);
         }
         prefetch(column, out);
         return true;
@@ -328,113 +340,114 @@ private:
 
     // -- words --------------------------------------------------------------------------------------------------------
 
-    // The words a node is of, if it is small enough and growth goes the way they wait for (WordStack).
-    Words* as_words(Segment node) {
-        if (Words* words = words_.find(node)) return words;
-        const int64_t most = std::min<int64_t>(Words::kMost, frame_.settings.tuning.drawn_rows);
-        if (node.size() > most || !countable() || frame_.settings.max_leaf_nodes > 0) return nullptr;
-        Words& words = words_.push();
-        words.open(
-            node, entries_.of(node), frame_.columns.size(), [&](uint32_t e) { return weight_of(e); },
+    // The words a node is of, if it is small enough and growth goes the way they wait for (BitsetNodeStack).
+    BitsetNode* as_bitset(Segment node) {
+        if (BitsetNode* bitset = bitset_nodes_.find(node)) return bitset;
+        const int64_t upper = std::min<int64_t>(BitsetNode::kMaxRows, context_.settings.tuning.bitset_rows);
+        if (node.size() > upper || !can_count() || context_.settings.max_leaf_nodes > 0) return nullptr;
+        BitsetNode& bitset = bitset_nodes_.push();
+        bitset.begin(
+            node, entries_.rows(node), context_.columns.size(), [&](uint32_t e) { return weight_of(e); },
             [&](uint32_t e) { return class_of(e) == 1; });
-        return &words;
+        return &bitset;
     }
-    void survey_word(size_t column, Segment node, Words& words) {
-        if constexpr (S == Shape::two) {
-            const auto& places =
-                words.column(column, words[node], order_, [&](uint32_t e) { return rank_of(e, column); });
-            if (places.gone) return survey_numbers(column, node, ranks(column, node));
-            Words::cut(words[node], places, static_cast<int32_t>(column), lefts_);
-            if (!first_clean_cut_wins()) return;
-            if (const uint64_t set = words.clean_cut(words[node], lefts_)) clean_ = {set, column};
+    void find_bitset_candidates(size_t column, Segment node, BitsetNode& bitset) {
+        if constexpr (S == TargetKind::binary) {
+            const auto& positions =
+                bitset.column(column, bitset[node], rank_sorter_, [&](uint32_t e) { return rank_of(e, column); });
+            if (positions.has_missing) return find_number_candidates(column, node, ranks(column, node));
+            BitsetNode::add_cuts(bitset[node], positions, static_cast<int32_t>(column), left_sets_);
+            if (!first_pure_cut_wins()) return;
+            if (const uint64_t set = bitset.pure_cut(bitset[node], left_sets_)) pure_cut_ = {set, column};
         }
     }
     // A cut with a class on each side gains all there is to gain: only another such one could win, of an earlier
     // column. Unless it may break a limit, or ties are drawn.
-    bool first_clean_cut_wins() const {
-        const Settings& settings = frame_.settings;
+    bool first_pure_cut_wins() const {
+        const Settings& settings = context_.settings;
         return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1 && !settings.random_ties;
     }
     // The cuts of all columns at once.
-    void score_words(const Words& words) {
-        if constexpr (S == Shape::two) {
-            if (clean_.set) lefts_.keep_only(clean_.set, static_cast<int32_t>(clean_.column));
-            words.count(lefts_, edges_);
-            sorted_.edges(*whole_, edges_, [this](size_t k) { return lefts_.column(k); }, contest_);
+    void score_bitset_cuts(const BitsetNode& bitset) {
+        if constexpr (S == TargetKind::binary) {
+            if (pure_cut_.set) left_sets_.keep_only(pure_cut_.set, static_cast<int32_t>(pure_cut_.column));
+            bitset.count(left_sets_, cuts_);
+            sorted_scan_.score_cuts(*node_total_, cuts_, [this](size_t k) { return left_sets_.column(k); }, filter_);
         }
     }
     template <class Branch>
-    void divide_word(Segment node, Words& words, std::vector<int64_t>& sizes, const Branch& branch) {
-        parts_.assign(sizes.size(), 0);
-        Words::each(words[node], [&](int row) { parts_[branch(words.entry(row))] |= uint64_t{1} << row; });
+    void partition_bitset(Segment node, BitsetNode& bitset, std::vector<int64_t>& sizes, const Branch& branch) {
+        branch_sets_.assign(sizes.size(), 0);
+        BitsetNode::for_each_row(bitset[node],
+                                 [&](int row) { branch_sets_[branch(bitset.entry(row))] |= uint64_t{1} << row; });
         for (size_t b = 0; b < sizes.size(); ++b) {
-            sizes[b] = std::popcount(parts_[b]);
-            if (sizes[b]) words[{node.begin, node.end}] = parts_[b];
+            sizes[b] = std::popcount(branch_sets_[b]);
+            if (sizes[b]) bitset[{node.begin, node.end}] = branch_sets_[b];
             node.begin += sizes[b];
         }
     }
     // A node's entries, one after the other.
-    std::span<const uint32_t> listed(Segment node) {
-        Words* words = words_.find(node);
-        if (!words) return entries_.of(node);
-        few_.clear();
-        Words::each((*words)[node], [&](int row) { few_.push_back(words->entry(row)); });
-        return few_;
+    std::span<const uint32_t> node_entries(Segment node) {
+        BitsetNode* bitset = bitset_nodes_.find(node);
+        if (!bitset) return entries_.rows(node);
+        entry_buffer_.clear();
+        BitsetNode::for_each_row((*bitset)[node], [&](int row) { entry_buffer_.push_back(bitset->entry(row)); });
+        return entry_buffer_;
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------
 
-    auto coded(size_t column, Segment node) {
-        const uint32_t* entries = listed(node).data();
-        return Coded{node.size(), [=, this](int64_t i) { return rank_of(entries[i], column); },
-                     [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
-                     [=, this](int64_t i) { return row_of(entries[i]); }};
+    auto category_rows(size_t column, Segment node) {
+        const uint32_t* entries = node_entries(node).data();
+        return CategoryRows{node.size(), [=, this](int64_t i) { return rank_of(entries[i], column); },
+                            [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
+                            [=, this](int64_t i) { return row_of(entries[i]); }};
     }
 
-    const Frame& frame_;
-    const Ranks& ranks_;
+    const FitContext& context_;
+    const RankTable& ranks_;
     size_t width_;
-    Appraiser<S> appraiser_;
-    Pulse pulse_;
+    ScoreBounds<S> score_bounds_;
+    CheckInterrupt check_interrupt_;
     int row_bits_ = 32, class_shift_ = 32;  // of an entry: where the weight begins, and the class
     uint32_t row_mask_ = ~0u;
-    uint32_t weight_mask_ = 0;    // 0: an entry is the row alone
-    std::vector<Trio> trios_;     // what a row adds, by what its entry has above the row
-    std::vector<int64_t> loads_;  // of sums: what a row adds to scores
-    RowLists entries_;
-    SortedScan<S> sorted_;
-    LevelScan<S> levels_;
-    Missing<S> missing_;
-    CutBuckets cuts_;
-    Contest contest_;
-    NodeLevels<S> coded_;
-    Order order_;
-    Edges edges_;
-    WordStack words_;
-    Words::Lefts lefts_;
+    uint32_t weight_mask_ = 0;              // 0: an entry is the row alone
+    std::vector<PackedCounts> row_counts_;  // what a row adds, by what its entry has above the row
+    std::vector<int64_t> quantised_;        // of sums: what a row adds to scores
+    RowPartition entries_;
+    SortedScan<S> sorted_scan_;
+    CategoryScan<S> category_scan_;
+    MissingPlacement<S> placement_;
+    CutBuckets cut_buckets_;
+    CandidateFilter filter_;
+    NodeCategories<S> categories_;
+    RankSorter rank_sorter_;
+    CutBatch cuts_;
+    BitsetNodeStack bitset_nodes_;
+    BitsetNode::LeftSets left_sets_;
     struct {
         uint64_t set;
         size_t column;
-    } clean_ = {};                 // a cut of the node at hand with a class on each side, of the earliest column seen
-    std::vector<uint64_t> parts_;  // a branch: its rows
-    std::vector<uint32_t> few_;    // entries of words
-    std::vector<std::unique_ptr<Coarse>> coarse_;
-    size_t n_coarse_ = 0;                          // of the node at hand
-    std::vector<std::vector<uint32_t>> gathered_;  // ranks …
-    Segment at_hand_;                              // … of this node
-    std::vector<size_t> columns_;                  // … in these columns
-    std::vector<size_t> one_{0};
-    std::vector<int64_t> places_;
-    std::vector<Row> named_;
+    } pure_cut_ = {};  // a cut of the node at hand with a class on each side, of the earliest column seen
+    std::vector<uint64_t> branch_sets_;   // a branch: its rows
+    std::vector<uint32_t> entry_buffer_;  // entries of words
+    std::vector<std::unique_ptr<RankHistogram>> rank_histograms_;
+    size_t n_rank_histograms_ = 0;                       // of the node at hand
+    std::vector<std::vector<uint32_t>> gathered_ranks_;  // ranks …
+    Segment gathered_node_;                              // … of this node
+    std::vector<size_t> gathered_columns_;               // … in these columns
+    std::vector<size_t> one_column_{0};
+    std::vector<int64_t> positions_;
+    std::vector<Row> row_buffer_;
 
     // of the node at hand
-    const Stat* whole_ = nullptr;
+    const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
-    bool everything_ = false;
+    bool filter_disabled_ = false;
 };
 
-extern template class Drawn<Shape::two>;  // in engines/forest.cpp
-extern template class Drawn<Shape::many>;
-extern template class Drawn<Shape::sums>;
+extern template class ForestEngine<TargetKind::binary>;  // in engines/forest.cpp
+extern template class ForestEngine<TargetKind::multiclass>;
+extern template class ForestEngine<TargetKind::regression>;
 
 }  // namespace treewise

@@ -4,8 +4,8 @@
 
 namespace treewise {
 
-template class Histograms<Shape::two>;
-template class Histograms<Shape::many>;
-template class Histograms<Shape::sums>;
+template class HistogramEngine<TargetKind::binary>;
+template class HistogramEngine<TargetKind::multiclass>;
+template class HistogramEngine<TargetKind::regression>;
 
 }  // namespace treewise

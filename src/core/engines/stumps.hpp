@@ -28,104 +28,110 @@
 namespace treewise {
 
 // What is known of a table whatever its weights: made once.
-struct Orders {
-    struct Order {
-        std::vector<Row> rows;       // in order of value, the missing ones last
-        size_t present = 0;          // how many are not missing
-        std::vector<uint32_t> ends;  // of the blocks; the last is `present`
-        std::vector<uint8_t> mixed;  // whether a block holds different values
+struct PresortedColumns {
+    struct SortedColumn {
+        std::vector<Row> rows;             // in order of value, the missing ones last
+        size_t present = 0;                // how many are not missing
+        std::vector<uint32_t> block_ends;  // of the blocks; the last is `present`
+        std::vector<uint8_t> mixed;        // whether a block holds different values
         std::vector<uint16_t> slot;  // of each row of the table: block · classes + class; missing rows come after all
-        bool constant = true;        // nothing to tell rows apart
+        bool is_constant = true;     // nothing to tell rows apart
     };
-    std::vector<Order> of_column;  // categories: only whether they are constant
+    std::vector<SortedColumn> by_column;  // categories: only whether they are constant
 
-    Orders(const std::vector<Column>& columns, const Target& target, Crew& crew, const Pulse& tick)
-        : of_column(columns.size()), target_(target) {
+    PresortedColumns(const std::vector<Column>& columns, const Target& target, ThreadPool& pool,
+                     const CheckInterrupt& check_interrupt)
+        : by_column(columns.size()), target_(target) {
         std::vector<Row> all(static_cast<size_t>(target.n_rows));
         std::iota(all.begin(), all.end(), Row{0});
-        std::vector<Sorter> sorters(static_cast<size_t>(crew.size()));
-        crew.share(
+        std::vector<KeySorter> sorters(static_cast<size_t>(pool.size()));
+        pool.parallel_for(
             columns.size(),
             [&](size_t c, int worker) {
-                const Pulse pulse = crew.pulse(worker, tick);
+                const CheckInterrupt check = pool.interrupt_check(worker, check_interrupt);
                 if (columns[c].is_code())
-                    of_column[c].constant = !tells_apart(columns[c], all);
+                    by_column[c].is_constant = !is_splittable(columns[c], all);
                 else
-                    sort(columns[c], all, sorters[static_cast<size_t>(worker)], pulse, of_column[c]);
+                    sort(columns[c], all, sorters[static_cast<size_t>(worker)], check, by_column[c]);
             },
-            tick);
+            check_interrupt);
     }
 
 private:
-    static constexpr size_t kLeast = 64, kSlots = 2048, kBlocks = 64;  // rows of a block; slots and blocks of a column
+    static constexpr size_t kMinBlockRows = 64, kMaxSlots = 2048,
+                            kMinBlocks = 64;  // rows of a block; slots and blocks of a column
 
-    void sort(const Column& column, const std::vector<Row>& all, Sorter& sorter, const Pulse& pulse,
-              Order& order) const {
+    void sort(const Column& column, const std::vector<Row>& all, KeySorter& sorter,
+              const CheckInterrupt& check_interrupt, SortedColumn& sorted) const {
         std::vector<int64_t> keys(all.size());
         read_keys(column, all, keys.data());
-        pulse();
-        order.rows = all;
-        sorter.sort(keys, order.rows, pulse);  // kNoKey, the largest, comes last
-        const auto key = [&](size_t i) { return keys[order.rows[i]]; };
-        order.present = all.size();
-        while (order.present && key(order.present - 1) == kNoKey) --order.present;
-        order.constant = key(0) == key(all.size() - 1);
-        const auto classes = static_cast<size_t>(target_.n_classes), most = std::max(kBlocks, kSlots / classes);
-        const size_t least = std::max(kLeast, order.present / (most - 1) + 1);
-        order.slot.resize(all.size());
+        check_interrupt();
+        sorted.rows = all;
+        sorter.sort(keys, sorted.rows, check_interrupt);  // kMissingKey, the largest, comes last
+        const auto key = [&](size_t i) { return keys[sorted.rows[i]]; };
+        sorted.present = all.size();
+        while (sorted.present && key(sorted.present - 1) == kMissingKey) --sorted.present;
+        sorted.is_constant = key(0) == key(all.size() - 1);
+        const auto classes = static_cast<size_t>(target_.n_classes),
+                   max_blocks = std::max(kMinBlocks, kMaxSlots / classes);
+        const size_t min_rows = std::max(kMinBlockRows, sorted.present / (max_blocks - 1) + 1);
+        sorted.slot.resize(all.size());
         size_t begin = 0;
-        const auto take = [&](size_t end) {  // rows of a block, or the missing ones
+        const auto assign_slots = [&](size_t end) {  // rows of a block, or the missing ones
             for (; begin < end; ++begin) {
-                const Row row = order.rows[begin];
-                order.slot[row] =
-                    static_cast<uint16_t>(order.ends.size() * classes + static_cast<size_t>(target_.label[row]));
+                const Row row = sorted.rows[begin];
+                sorted.slot[row] =
+                    static_cast<uint16_t>(sorted.block_ends.size() * classes + static_cast<size_t>(target_.label[row]));
             }
         };
-        while (begin < order.present) {
+        while (begin < sorted.present) {
             const int64_t first = key(begin);
-            size_t end = std::min(begin + least, order.present);
-            while (end < order.present && key(end) == key(end - 1)) ++end;
-            take(end);
-            order.ends.push_back(static_cast<uint32_t>(end));
-            order.mixed.push_back(first != key(end - 1));
+            size_t end = std::min(begin + min_rows, sorted.present);
+            while (end < sorted.present && key(end) == key(end - 1)) ++end;
+            assign_slots(end);
+            sorted.block_ends.push_back(static_cast<uint32_t>(end));
+            sorted.mixed.push_back(first != key(end - 1));
         }
-        take(all.size());
+        assign_slots(all.size());
     }
 
     const Target& target_;
 };
 
-template <Shape S>
-class Presorted : public Engine {
+template <TargetKind S>
+class StumpEngine : public Engine {
 public:
-    Presorted(const Frame& frame, const Orders& orders, Crew& crew, const Pulse& tick)
-        : frame_(frame),
-          orders_(orders),
-          crew_(crew),
-          tick_(tick),
-          width_(frame.width()),
-          appraiser_(frame.settings, frame.tables.logs, frame.n_classes()),
-          sums_(frame.columns.size()),
-          branch_(at(frame.target.n_rows)) {
-        for (int w = 0; w < crew_.size(); ++w)
-            benches_.push_back(std::make_unique<Bench>(frame_, appraiser_, crew_.pulse(w, tick_)));
-        root_.assign(width_, 0);
-        root_[kRows] = frame.target.n_rows;
+    StumpEngine(const FitContext& context, const PresortedColumns& presorted, ThreadPool& pool,
+                const CheckInterrupt& check_interrupt)
+        : context_(context),
+          presorted_(presorted),
+          pool_(pool),
+          check_interrupt_(check_interrupt),
+          width_(context.width()),
+          score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
+          block_sums_(context.columns.size()),
+          branch_(at(context.target.n_rows)) {
+        for (int w = 0; w < pool_.size(); ++w)
+            scratches_.push_back(
+                std::make_unique<ThreadScratch>(context_, score_bounds_, pool_.interrupt_check(w, check_interrupt_)));
+        root_total_.assign(width_, 0);
+        root_total_[kRows] = context.target.n_rows;
         for (size_t r = 0; r < branch_.size(); ++r)
-            root_[kCounts + static_cast<size_t>(frame.target.label.bytes[r])] += frame.target.weight[r];
-        for (size_t c = kCounts; c < width_; ++c) root_[kWeight] += root_[c];
+            root_total_[kCounts + static_cast<size_t>(context.target.label.bytes[r])] += context.target.weight[r];
+        for (size_t c = kCounts; c < width_; ++c) root_total_[kWeight] += root_total_[c];
     }
 
-    Segment all() const override { return {0, frame_.target.n_rows}; }
+    Segment all() const override { return {0, context_.target.n_rows}; }
     std::span<const Row> rows(Segment) override { return {}; }  // classes with statistics: nobody asks
-    bool gives_stats() const override { return true; }
-    void whole(Segment node, Stat& stat) override {
-        if (node.size() == frame_.target.n_rows) {
-            stat = root_;
+    bool has_stats() const override { return true; }
+    void node_total(Segment node, Stat& stat) override {
+        if (node.size() == context_.target.n_rows) {
+            stat = root_total_;
             return;
         }
         int64_t begin = 0;
-        for (const int64_t* part = parts_.data(); part < parts_.data() + parts_.size(); part += width_) {
+        for (const int64_t* part = branch_totals_.data(); part < branch_totals_.data() + branch_totals_.size();
+             part += width_) {
             if (begin == node.begin && part[kRows] == node.size()) stat.assign(part, part + width_);
             begin += part[kRows];
         }
@@ -135,255 +141,265 @@ public:
 
     // -- the contest --------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& survey(Segment, const Stat& whole, const std::vector<size_t>& columns,
-                                      uint64_t) override {
-        whole_ = &whole;
-        appraiser_.open(whole.data(), 0, 0, {});
-        for (auto& bench : benches_) bench->contest.open(false, frame_.columns.size());
-        each_column(columns, [this](size_t c, Bench& bench) { survey_column(c, bench); });
-        double bar = benches_[0]->contest.bar(0);
-        for (const auto& bench : benches_) bar = std::max(bar, bench->contest.bar(0));
-        for (auto& bench : benches_) bench->contest.raise(0, bar);
-        each_column(columns, [this](size_t c, Bench& bench) { open_blocks(c, bench); });
-        for (size_t w = 1; w < benches_.size(); ++w) benches_[0]->contest.join(benches_[w]->contest);
-        return benches_[0]->contest.close();
+    const std::vector<size_t>& find_candidates(Segment, const Stat& node_total, const std::vector<size_t>& columns,
+                                               uint64_t) override {
+        node_total_ = &node_total;
+        score_bounds_.begin_node(node_total.data(), 0, 0, {});
+        for (auto& scratch : scratches_) scratch->filter.begin_node(false, context_.columns.size());
+        each_column(columns, [this](size_t c, ThreadScratch& scratch) { find_column_candidates(c, scratch); });
+        double bound = scratches_[0]->filter.best_lower_bound(0);
+        for (const auto& scratch : scratches_) bound = std::max(bound, scratch->filter.best_lower_bound(0));
+        for (auto& scratch : scratches_) scratch->filter.raise_bound(0, bound);
+        each_column(columns, [this](size_t c, ThreadScratch& scratch) { open_blocks(c, scratch); });
+        for (size_t w = 1; w < scratches_.size(); ++w) scratches_[0]->filter.merge(scratches_[w]->filter);
+        return scratches_[0]->filter.finish();
     }
     Bucket buckets(size_t column, Segment, std::vector<Bucket>& out) override {
         out.clear();
-        Bench& bench = *benches_[0];
-        return frame_.columns[column].is_code() ? level_buckets(column, out, bench) : cut_buckets(column, out, bench);
+        ThreadScratch& scratch = *scratches_[0];
+        return context_.columns[column].is_code() ? category_buckets(column, out, scratch)
+                                                  : cut_buckets(column, out, scratch);
     }
     int64_t n_cuts(size_t column, Segment) override {
         int64_t cuts = 0;
-        for (size_t i = 1; i < orders_.of_column[column].present; ++i) cuts += differs(column, i);
+        for (size_t i = 1; i < presorted_.by_column[column].present; ++i) cuts += differs(column, i);
         return cuts;
     }
-    bool tells_apart(Segment) override {
-        return std::any_of(orders_.of_column.begin(), orders_.of_column.end(),
-                           [](const Orders::Order& o) { return !o.constant; });
+    bool is_splittable(Segment) override {
+        return std::any_of(presorted_.by_column.begin(), presorted_.by_column.end(),
+                           [](const PresortedColumns::SortedColumn& o) { return !o.is_constant; });
     }
-    double number(size_t, int64_t key) const override { return number_of(key); }
-    int64_t integer(size_t, int64_t key) const override { return integer_of(key); }
+    double to_double(size_t, int64_t key) const override { return key_to_double(key); }
+    int64_t to_int(size_t, int64_t key) const override { return key_to_int(key); }
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    void divide(Segment, const Chosen& chosen, std::vector<int64_t>& sizes) override {
-        const Column& column = frame_.columns[at(chosen.column)];
-        const size_t n = branch_.size(), pieces = (n + kPiece - 1) / kPiece;
-        std::vector<Stat> sums(at(crew_.size()), Stat(sizes.size() * width_, 0));
-        crew_.share(
-            pieces,
-            [&](size_t piece, int worker) {
-                int64_t* mine = sums[at(worker)].data();
-                const size_t begin = piece * kPiece, end = std::min(n, begin + kPiece);
+    void partition(Segment, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+        const Column& column = context_.columns[at(split.column)];
+        const size_t n = branch_.size(), n_tasks = (n + kRowsPerTask - 1) / kRowsPerTask;
+        std::vector<Stat> thread_sums(at(pool_.size()), Stat(sizes.size() * width_, 0));
+        pool_.parallel_for(
+            n_tasks,
+            [&](size_t task, int worker) {
+                int64_t* sums = thread_sums[at(worker)].data();
+                const size_t begin = task * kRowsPerTask, end = std::min(n, begin + kRowsPerTask);
                 column.visit([&](const auto& values) {
-                    const auto missing = static_cast<uint32_t>(chosen.missing);
+                    const auto missing = static_cast<uint32_t>(split.missing);
                     for (size_t r = begin; r < end; ++r) {
                         const int64_t key = key_of(values[r]);
-                        branch_[r] = key == kNoKey ? missing : chosen.branch(key);
+                        branch_[r] = key == kMissingKey ? missing : split.branch(key);
                     }
                 });
-                for (size_t r = begin; r < end; ++r) add_row(mine + branch_[r] * width_, static_cast<Row>(r));
+                for (size_t r = begin; r < end; ++r) add_row(sums + branch_[r] * width_, static_cast<Row>(r));
             },
-            tick_);
-        parts_.assign(sizes.size() * width_, 0);
-        for (const Stat& sum : sums) add(parts_.data(), sum.data(), parts_.size());
-        for (size_t b = 0; b < sizes.size(); ++b) sizes[b] = parts_[b * width_ + kRows];
+            check_interrupt_);
+        branch_totals_.assign(sizes.size() * width_, 0);
+        for (const Stat& sum : thread_sums) add(branch_totals_.data(), sum.data(), branch_totals_.size());
+        for (size_t b = 0; b < sizes.size(); ++b) sizes[b] = branch_totals_[b * width_ + kRows];
     }
 
 private:
-    static constexpr size_t kPiece = 1 << 14;  // rows
+    static constexpr size_t kRowsPerTask = 1 << 14;  // rows
 
     template <class I>
     static size_t at(I i) {
         return static_cast<size_t>(i);
     }
-    void add_row(int64_t* stat, Row row) const { frame_.add_row(stat, row, nullptr, frame_.quantiser); }
+    void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, nullptr, context_.quantiser); }
     bool differs(size_t column, size_t i) const {  // whether the values of places i − 1 and i do
         return key_at(column, i - 1) != key_at(column, i);
     }
     int64_t key_at(size_t column, size_t i) const {
-        return key_of(frame_.columns[column], orders_.of_column[column].rows[i]);
+        return key_of(context_.columns[column], presorted_.by_column[column].rows[i]);
     }
 
     // What one worker needs to look at a column.
-    struct Bench {
-        Bench(const Frame& frame, const Appraiser<S>& appraiser, const Pulse& pulse)
-            : sorted(frame.settings, frame.tables, appraiser, pulse),
-              levels(frame.settings, appraiser, frame.n_classes()),
-              missing(frame) {}
-        SortedScan<S> sorted;
-        LevelScan<S> levels;
-        LevelCounts counts;
-        Contest contest;
-        Missing<S> missing;
-        Stat stats, slots;
+    struct ThreadScratch {
+        ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds,
+                      const CheckInterrupt& check_interrupt)
+            : sorted_scan(context.settings, context.tables, score_bounds, check_interrupt),
+              categories(context.settings, score_bounds, context.n_classes()),
+              placement(context) {}
+        SortedScan<S> sorted_scan;
+        CategoryScan<S> categories;
+        CategoryCounts counts;
+        CandidateFilter filter;
+        MissingPlacement<S> placement;
+        Stat stats, slot_sums;
     };
 
     template <class Work>
     void each_column(const std::vector<size_t>& columns, const Work& work) {
-        crew_.share(columns.size(), [&](size_t i, int w) { work(columns[i], *benches_[at(w)]); }, tick_);
+        pool_.parallel_for(
+            columns.size(), [&](size_t i, int w) { work(columns[i], *scratches_[at(w)]); }, check_interrupt_);
     }
 
     // -- one column ---------------------------------------------------------------------------------------------------
 
-    void survey_column(size_t column, Bench& bench) {
-        if (orders_.of_column[column].constant) return;
-        if (frame_.columns[column].is_code()) return survey_levels(column, bench);
-        add_up(column, bench);
-        each_placement(column, bench, [&](const Around& around) { score_ends(column, around, bench); });
+    void find_column_candidates(size_t column, ThreadScratch& scratch) {
+        if (presorted_.by_column[column].is_constant) return;
+        if (context_.columns[column].is_code()) return find_category_candidates(column, scratch);
+        sum_blocks(column, scratch);
+        for_each_placement(column, scratch,
+                           [&](const RunContext& run_context) { score_block_ends(column, run_context, scratch); });
     }
     // Statistics of a column's blocks, then of its missing rows: one addition a row.
-    void add_up(size_t column, Bench& bench) {
-        const Orders::Order& order = orders_.of_column[column];
-        const size_t n = order.ends.size() + 1, classes = width_ - kCounts;
-        bench.slots.assign(n * classes, 0);
-        const uint16_t* slot = order.slot.data();
-        const auto* weight = reinterpret_cast<const int64_t*>(frame_.target.weight.base);
-        for (size_t r = 0; r < order.slot.size(); ++r) bench.slots[slot[r]] += weight[r];
-        Stat& sums = sums_[column];
+    void sum_blocks(size_t column, ThreadScratch& scratch) {
+        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        const size_t n = sorted.block_ends.size() + 1, classes = width_ - kCounts;
+        scratch.slot_sums.assign(n * classes, 0);
+        const uint16_t* slot = sorted.slot.data();
+        const auto* weight = reinterpret_cast<const int64_t*>(context_.target.weight.base);
+        for (size_t r = 0; r < sorted.slot.size(); ++r) scratch.slot_sums[slot[r]] += weight[r];
+        Stat& sums = block_sums_[column];
         sums.resize(n * width_);
         for (size_t b = 0, begin = 0; b < n; ++b) {
-            const size_t end = b + 1 < n ? order.ends[b] : order.rows.size();
+            const size_t end = b + 1 < n ? sorted.block_ends[b] : sorted.rows.size();
             int64_t* sum = sums.data() + b * width_;
             sum[kRows] = static_cast<int64_t>(end - begin), sum[kWeight] = 0;
-            for (size_t c = 0; c < classes; ++c) sum[kWeight] += sum[kCounts + c] = bench.slots[b * classes + c];
+            for (size_t c = 0; c < classes; ++c) sum[kWeight] += sum[kCounts + c] = scratch.slot_sums[b * classes + c];
             begin = end;
         }
     }
     // Calls work(around) for each place of the missing rows.
     template <class Work>
-    void each_placement(size_t column, Bench& bench, const Work& work) {
-        const int64_t* gone = sums_[column].data() + orders_.of_column[column].ends.size() * width_;
-        bench.missing.gone.assign(gone, gone + width_);
-        bench.missing.each_placement(column, *whole_, bench.levels, bench.contest, work);
+    void for_each_placement(size_t column, ThreadScratch& scratch, const Work& work) {
+        const int64_t* missing = block_sums_[column].data() + presorted_.by_column[column].block_ends.size() * width_;
+        scratch.placement.missing.assign(missing, missing + width_);
+        scratch.placement.for_each_placement(column, *node_total_, scratch.categories, scratch.filter, work);
     }
     bool fits(const Stat& side) const {
-        return side[kRows] >= std::max<int64_t>(1, frame_.settings.min_samples_leaf) &&
-               side[kWeight] >= frame_.settings.min_leaf_weight;
+        return side[kRows] >= std::max<int64_t>(1, context_.settings.min_samples_leaf) &&
+               side[kWeight] >= context_.settings.min_leaf_weight;
     }
-    typename Appraiser<S>::Range merit(double score, const Around& around) const {
-        const double own = around.own ? appraiser_.scorer.side(around.own) : 0.0;
-        return appraiser_.merit(score + own, 2 + (around.own != nullptr), [] { return 0.0; });
+    typename ScoreBounds<S>::Range bounds(double score, const RunContext& run_context) const {
+        const double missing_score =
+            run_context.missing_branch ? score_bounds_.scorer.score(run_context.missing_branch) : 0.0;
+        return score_bounds_.bounds(score + missing_score, 2 + (run_context.missing_branch != nullptr),
+                                    [] { return 0.0; });
     }
-    void score_ends(size_t column, const Around& around, Bench& bench) {
-        const Orders::Order& order = orders_.of_column[column];
-        for (size_t b = 0; b + 1 < order.ends.size(); ++b) {
-            const int64_t* block = sums_[column].data() + b * width_;
-            add(bench.missing.left.data(), block, width_), sub(bench.missing.right.data(), block, width_);
-            if (!fits(bench.missing.left) || !fits(bench.missing.right)) continue;
-            const auto [least, most] = merit(
-                appraiser_.scorer.side(bench.missing.left.data()) + appraiser_.scorer.side(bench.missing.right.data()),
-                around);
-            bench.contest.offer(around.column, order.ends[b], least, most);
+    void score_block_ends(size_t column, const RunContext& run_context, ThreadScratch& scratch) {
+        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        for (size_t b = 0; b + 1 < sorted.block_ends.size(); ++b) {
+            const int64_t* block = block_sums_[column].data() + b * width_;
+            add(scratch.placement.left.data(), block, width_), sub(scratch.placement.right.data(), block, width_);
+            if (!fits(scratch.placement.left) || !fits(scratch.placement.right)) continue;
+            const auto [min_rows, max_blocks] = bounds(score_bounds_.scorer.score(scratch.placement.left.data()) +
+                                                           score_bounds_.scorer.score(scratch.placement.right.data()),
+                                                       run_context);
+            scratch.filter.offer(run_context.column, sorted.block_ends[b], min_rows, max_blocks);
         }
     }
-    void open_blocks(size_t column, Bench& bench) {
-        const Orders::Order& order = orders_.of_column[column];
-        if (order.constant || frame_.columns[column].is_code()) return;
-        each_placement(column, bench, [&](Around around) {
+    void open_blocks(size_t column, ThreadScratch& scratch) {
+        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        if (sorted.is_constant || context_.columns[column].is_code()) return;
+        for_each_placement(column, scratch, [&](RunContext run_context) {
             size_t begin = 0;
-            for (size_t b = 0; b < order.ends.size(); begin = order.ends[b++]) {
-                const int64_t* block = sums_[column].data() + b * width_;
-                around.below = static_cast<int64_t>(begin);
-                if (order.mixed[b] && hopeful(around, block, bench)) scan_block(column, around, block[kRows], bench);
-                add(bench.missing.left.data(), block, width_), sub(bench.missing.right.data(), block, width_);
+            for (size_t b = 0; b < sorted.block_ends.size(); begin = sorted.block_ends[b++]) {
+                const int64_t* block = block_sums_[column].data() + b * width_;
+                run_context.rows_below = static_cast<int64_t>(begin);
+                if (sorted.mixed[b] && may_win(run_context, block, scratch))
+                    scan_block(column, run_context, block[kRows], scratch);
+                add(scratch.placement.left.data(), block, width_), sub(scratch.placement.right.data(), block, width_);
             }
         });
     }
-    bool hopeful(const Around& around, const int64_t* block, Bench& bench) {
-        if (!frame_.settings.tuning.bounds) return true;
-        sub(bench.missing.right.data(), block, width_);
-        const double best = bound(appraiser_.scorer, bench.missing.left.data(), block, bench.missing.right.data(), 0.0);
-        add(bench.missing.right.data(), block, width_);
-        return !bench.contest.hopeless(around.column, merit(best, around).most);
+    bool may_win(const RunContext& run_context, const int64_t* block, ThreadScratch& scratch) {
+        if (!context_.settings.tuning.use_bounds) return true;
+        sub(scratch.placement.right.data(), block, width_);
+        const double best =
+            bound_bin(score_bounds_.scorer, scratch.placement.left.data(), block, scratch.placement.right.data(), 0.0);
+        add(scratch.placement.right.data(), block, width_);
+        return scratch.filter.can_win(run_context.column, bounds(best, run_context).upper);
     }
-    void scan_block(size_t column, const Around& around, int64_t n_rows, Bench& bench) {
-        const Target& target = frame_.target;
-        const Row* rows = orders_.of_column[column].rows.data() + around.below;
-        bench.sorted.scan(
-            around, n_rows - 1, [&](int64_t i) { return int64_t{target.label[rows[i]]}; },
+    void scan_block(size_t column, const RunContext& run_context, int64_t n_rows, ThreadScratch& scratch) {
+        const Target& target = context_.target;
+        const Row* rows = presorted_.by_column[column].rows.data() + run_context.rows_below;
+        scratch.sorted_scan.scan(
+            run_context, n_rows - 1, [&](int64_t i) { return int64_t{target.label[rows[i]]}; },
             [&](int64_t i) { return target.weight[rows[i]]; },
-            [&](int64_t i) { return differs(column, at(around.below + i)); }, bench.contest);
+            [&](int64_t i) { return differs(column, at(run_context.rows_below + i)); }, scratch.filter);
     }
 
     // -- what the exact decision looks at -----------------------------------------------------------------------------
 
-    Bucket cut_buckets(size_t column, std::vector<Bucket>& out, Bench& bench) {
-        const Orders::Order& order = orders_.of_column[column];
-        std::vector<int64_t> places;
-        benches_[0]->contest.list_places(column, places);
-        if (order.present) places.push_back(static_cast<int64_t>(order.present));
-        bench.stats.assign((places.size() + 1) * width_, 0);
+    Bucket cut_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
+        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        std::vector<int64_t> positions;
+        scratches_[0]->filter.list_positions(column, positions);
+        if (sorted.present) positions.push_back(static_cast<int64_t>(sorted.present));
+        scratch.stats.assign((positions.size() + 1) * width_, 0);
         size_t begin = 0;
         int64_t distinct = -1;
-        for (size_t p = 0; p < places.size(); begin = at(places[p++])) {
-            const size_t end = at(places[p]);
-            int64_t* stat = bench.stats.data() + p * width_;
+        for (size_t p = 0; p < positions.size(); begin = at(positions[p++])) {
+            const size_t end = at(positions[p]);
+            int64_t* stat = scratch.stats.data() + p * width_;
             add_run(column, begin, end, stat);
-            int64_t place = places[p] - 1;
-            if (frame_.settings.random_ties) {  // the draw goes by the number of the cut among all
+            int64_t position = positions[p] - 1;
+            if (context_.settings.random_ties) {  // the draw goes by the number of the cut among all
                 for (size_t i = begin; i < end; ++i) distinct += i == 0 || differs(column, i);
-                place = distinct;
+                position = distinct;
             }
-            out.push_back({nullptr, nullptr, stat, key_at(column, begin), key_at(column, end - 1), place});
+            out.push_back({nullptr, nullptr, stat, key_at(column, begin), key_at(column, end - 1), position});
         }
-        int64_t* gone = bench.stats.data() + places.size() * width_;
-        add(gone, sums_[column].data() + order.ends.size() * width_, width_);
-        return {nullptr, nullptr, gone, 0, 0, 0};
+        int64_t* missing = scratch.stats.data() + positions.size() * width_;
+        add(missing, block_sums_[column].data() + sorted.block_ends.size() * width_, width_);
+        return {nullptr, nullptr, missing, 0, 0, 0};
     }
     // Statistics of the rows at places [begin, end) of a column's order; of whole blocks they are known.
     void add_run(size_t column, size_t begin, size_t end, int64_t* stat) const {
-        const Orders::Order& order = orders_.of_column[column];
-        auto b = at(std::upper_bound(order.ends.begin(), order.ends.end(), begin) - order.ends.begin());
+        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        auto b =
+            at(std::upper_bound(sorted.block_ends.begin(), sorted.block_ends.end(), begin) - sorted.block_ends.begin());
         while (begin < end) {
-            const size_t start = b ? order.ends[b - 1] : 0, stop = std::min<size_t>(end, order.ends[b]);
-            if (begin == start && stop == order.ends[b])
-                add(stat, sums_[column].data() + b * width_, width_);
+            const size_t start = b ? sorted.block_ends[b - 1] : 0, stop = std::min<size_t>(end, sorted.block_ends[b]);
+            if (begin == start && stop == sorted.block_ends[b])
+                add(stat, block_sums_[column].data() + b * width_, width_);
             else
-                for (size_t i = begin; i < stop; ++i) add_row(stat, order.rows[i]);
+                for (size_t i = begin; i < stop; ++i) add_row(stat, sorted.rows[i]);
             begin = stop, ++b;
         }
     }
 
     // -- levels -------------------------------------------------------------------------------------------------------
 
-    void count_levels(size_t column, Bench& bench) const {
-        const auto n_levels = at(frame_.columns[column].n_levels);
-        const auto codes = frame_.columns[column].template view<int32_t>();
-        bench.counts.count(
-            frame_.target.n_rows, n_levels, width_,
+    void count_categories(size_t column, ThreadScratch& scratch) const {
+        const auto n_levels = at(context_.columns[column].n_levels);
+        const auto codes = context_.columns[column].template view<int32_t>();
+        scratch.counts.count(
+            context_.target.n_rows, n_levels, width_,
             [&](int64_t i) { return codes[at(i)] < 0 ? n_levels : at(codes[at(i)]); },
             [&](int64_t* stat, int64_t i) { add_row(stat, static_cast<Row>(i)); });
     }
-    void survey_levels(size_t column, Bench& bench) {
-        count_levels(column, bench);
-        const int64_t* gone = bench.counts.gone(width_);
-        if (bench.counts.size() == 0) return;
-        bench.levels.scan(frame_.columns[column], static_cast<int32_t>(column), bench.counts.stats.data(),
-                          bench.counts.size(), whole_->data(), gone, frame_.own_branch(gone), bench.contest);
+    void find_category_candidates(size_t column, ThreadScratch& scratch) {
+        count_categories(column, scratch);
+        const int64_t* missing = scratch.counts.missing(width_);
+        if (scratch.counts.size() == 0) return;
+        scratch.categories.scan(context_.columns[column], static_cast<int32_t>(column), scratch.counts.stats.data(),
+                                scratch.counts.size(), node_total_->data(), missing,
+                                context_.has_missing_branch(missing), scratch.filter);
     }
-    Bucket level_buckets(size_t column, std::vector<Bucket>& out, Bench& bench) {
-        count_levels(column, bench);
-        for (size_t i = 0; i < bench.counts.size(); ++i) {
-            const int64_t code = bench.counts.levels[i];
+    Bucket category_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
+        count_categories(column, scratch);
+        for (size_t i = 0; i < scratch.counts.size(); ++i) {
+            const int64_t code = scratch.counts.levels[i];
             out.push_back(
-                {nullptr, nullptr, bench.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
+                {nullptr, nullptr, scratch.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
         }
-        return {nullptr, nullptr, bench.counts.gone(width_), 0, 0, 0};
+        return {nullptr, nullptr, scratch.counts.missing(width_), 0, 0, 0};
     }
 
-    const Frame& frame_;
-    const Orders& orders_;
-    Crew& crew_;
-    const Pulse& tick_;
+    const FitContext& context_;
+    const PresortedColumns& presorted_;
+    ThreadPool& pool_;
+    const CheckInterrupt& check_interrupt_;
     size_t width_;
-    Appraiser<S> appraiser_;
-    std::vector<std::unique_ptr<Bench>> benches_;
-    std::vector<Stat> sums_;  // of each column's blocks, then of its missing rows
-    Stat root_, parts_;       // of all rows; of the branches
+    ScoreBounds<S> score_bounds_;
+    std::vector<std::unique_ptr<ThreadScratch>> scratches_;
+    std::vector<Stat> block_sums_;     // of each column's blocks, then of its missing rows
+    Stat root_total_, branch_totals_;  // of all rows; of the branches
     std::vector<uint32_t> branch_;
-    const Stat* whole_ = nullptr;
+    const Stat* node_total_ = nullptr;
 };
 
 }  // namespace treewise

@@ -4,8 +4,8 @@
 
 namespace treewise {
 
-template class Cluster<Shape::two>;
-template class Cluster<Shape::many>;
-template class Cluster<Shape::sums>;
+template class SubtreeEngine<TargetKind::binary>;
+template class SubtreeEngine<TargetKind::multiclass>;
+template class SubtreeEngine<TargetKind::regression>;
 
 }  // namespace treewise

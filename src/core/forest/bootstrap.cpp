@@ -18,44 +18,45 @@ enum Stream : uint64_t { kRowDraws = 1, kColumnDraws = 2 };  // bags.py numbers 
 
 // Calls found(i) for each i below n that is drawn, as often as it is.
 template <class Found>
-void draw(uint64_t key, int64_t n_drawn, bool replace, size_t n, const Found& found) {
+void draw(uint64_t key, int64_t n_samples, bool replace, size_t n, const Found& on_drawn) {
     if (replace) {
-        for (int64_t i = 0; i < n_drawn; ++i) found(static_cast<size_t>(below(stir(key, static_cast<uint64_t>(i)), n)));
+        for (int64_t i = 0; i < n_samples; ++i)
+            on_drawn(static_cast<size_t>(uniform_below(mix64(key, static_cast<uint64_t>(i)), n)));
         return;
     }
-    std::vector<uint64_t> own(n);
-    for (size_t i = 0; i < n; ++i) own[i] = stir(key, i);
-    std::vector<uint64_t> order(own);
-    const auto last = order.begin() + (std::min(n_drawn, static_cast<int64_t>(n)) - 1);
+    std::vector<uint64_t> hashes(n);
+    for (size_t i = 0; i < n; ++i) hashes[i] = mix64(key, i);
+    std::vector<uint64_t> order(hashes);
+    const auto last = order.begin() + (std::min(n_samples, static_cast<int64_t>(n)) - 1);
     std::nth_element(order.begin(), last, order.end());
     for (size_t i = 0; i < n; ++i)
-        if (own[i] <= *last) found(i);  // no two are equal: stir(key, ·) is one to one
+        if (hashes[i] <= *last) on_drawn(i);  // no two are equal: stir(key, ·) is one to one
 }
 
-void list(const std::vector<uint32_t>& times, std::vector<uint32_t>& drawn) {
+void list_drawn(const std::vector<uint32_t>& counts, std::vector<uint32_t>& drawn) {
     drawn.clear();
-    for (size_t i = 0; i < times.size(); ++i)
-        if (times[i]) drawn.push_back(static_cast<uint32_t>(i));
+    for (size_t i = 0; i < counts.size(); ++i)
+        if (counts[i]) drawn.push_back(static_cast<uint32_t>(i));
 }
 
 }  // namespace
 
-int64_t Share::of(int64_t whole) const {
-    return static_cast<int64_t>((static_cast<int128>(over) * whole + under - 1) / under);
+int64_t Fraction::of(int64_t whole) const {
+    return static_cast<int64_t>((static_cast<int128>(numerator) * whole + denominator - 1) / denominator);
 }
 
-void draw_bag(const Plan& plan, int64_t t, int64_t n_rows, size_t n_columns, Bag& bag) {
-    const uint64_t tree = stir(plan.seed, static_cast<uint64_t>(t));
-    bag.times.assign(static_cast<size_t>(n_rows), plan.n_drawn > 0 ? 0 : 1);
-    if (plan.n_drawn > 0)
-        draw(stir(tree, kRowDraws), plan.n_drawn, plan.replace, plan.units.size(),
-             [&](size_t unit) { ++bag.times[plan.units[unit]]; });
-    list(bag.times, bag.rows);
-    std::vector<uint32_t> times(n_columns, plan.n_columns > 0 ? 0 : 1);
+void draw_sample(const SamplingPlan& plan, int64_t t, int64_t n_rows, size_t n_columns, BootstrapSample& sample) {
+    const uint64_t tree = mix64(plan.seed, static_cast<uint64_t>(t));
+    sample.counts.assign(static_cast<size_t>(n_rows), plan.n_samples > 0 ? 0 : 1);
+    if (plan.n_samples > 0)
+        draw(mix64(tree, kRowDraws), plan.n_samples, plan.replace, plan.units.size(),
+             [&](size_t unit) { ++sample.counts[plan.units[unit]]; });
+    list_drawn(sample.counts, sample.rows);
+    std::vector<uint32_t> counts(n_columns, plan.n_columns > 0 ? 0 : 1);
     if (plan.n_columns > 0)
-        draw(stir(tree, kColumnDraws), plan.n_columns, plan.replace_columns, n_columns,
-             [&](size_t column) { ++times[column]; });
-    list(times, bag.columns);
+        draw(mix64(tree, kColumnDraws), plan.n_columns, plan.replace_columns, n_columns,
+             [&](size_t column) { ++counts[column]; });
+    list_drawn(counts, sample.columns);
 }
 
 }  // namespace treewise

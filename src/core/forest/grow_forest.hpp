@@ -15,35 +15,35 @@
 namespace treewise {
 
 // A limit given as a share of a tree's own rows, or of their weight: over/under. 0: it is none.
-struct Share {
-    int64_t over = 0, under = 1;
+struct Fraction {
+    int64_t numerator = 0, denominator = 1;
     int64_t of(int64_t whole) const;  // rounded up
 };
 
 // What distinguishes the trees from one another, as ensemble/bootstrap.py fills it.
-struct Plan {
+struct SamplingPlan {
     uint64_t seed = 0;
-    int64_t n_drawn = 0;              // units drawn for a tree; 0: none are, every row is there once
+    int64_t n_samples = 0;            // units drawn for a tree; 0: none are, every row is there once
     bool replace = true;              // with replacement
     std::span<const uint32_t> units;  // what is drawn from: rows, some several times (ensemble/canonical_rows.py)
     View<int64_t> weight{};           // of a row: what one of its units weighs …
     int weight_scale = 0;             // … in units of 2^-scale
     int64_t n_columns = 0;            // columns drawn for a tree; 0: all
     bool replace_columns = false;     // with replacement: a column drawn twice is there once
-    Share split, leaf, leaf_weight;
+    Fraction split, leaf, leaf_weight;
 };
 
-struct Bag {
-    std::vector<uint32_t> times;    // how often each row of the table was drawn
+struct BootstrapSample {
+    std::vector<uint32_t> counts;   // how often each row of the table was drawn
     std::vector<uint32_t> rows;     // those that were, ascending
     std::vector<uint32_t> columns;  // ascending
 };
 
 // Fills the bag of tree t, in memory that may have held another's.
-void draw_bag(const Plan& plan, int64_t t, int64_t n_rows, size_t n_columns, Bag& bag);
+void draw_sample(const SamplingPlan& plan, int64_t t, int64_t n_rows, size_t n_columns, BootstrapSample& sample);
 
 // A grown tree without what can be derived: the arrays of ensemble/packed_trees.py, which explains each.
-struct Member {
+struct PackedTree {
     std::vector<uint8_t> kind;
     std::vector<int32_t> column;  // inner nodes …
     std::vector<double> cut;
@@ -55,11 +55,12 @@ struct Member {
     std::vector<int32_t> n_counts, count_class;
     std::vector<double> count_weight, weight;
     std::vector<double> value, spread, impurity;  // leaves, or all nodes where the criterion needs them
-    std::vector<double> decrease;                 // a column: the impurity its splits took away, per unit of weight
+    std::vector<double> impurity_decrease;        // a column: the impurity its splits took away, per unit of weight
 };
 
 // The trees first … first + n_trees - 1.
-std::vector<Member> grow_forest(const std::vector<Column>& columns, const Target& target, const Settings& settings,
-                                const Plan& plan, int64_t first, int64_t n_trees, const Monitor& monitor);
+std::vector<PackedTree> grow_forest(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+                                    const SamplingPlan& plan, int64_t first, int64_t n_trees,
+                                    const ProgressCallback& progress);
 
 }  // namespace treewise

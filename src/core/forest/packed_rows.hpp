@@ -1,7 +1,7 @@
 // Some rows of a table as the 32-bit cells a program tests (forest/compiled_forest.hpp), row after row.
 //
 // A number is the key of a float: of itself where it is one. Another is rounded up where all thresholds are floats,
-// which changes no comparison; else down, and then a cell equal to its threshold says nothing: `doubtful` tells that
+// which changes no comparison; else down, and then a cell equal to its threshold says nothing: `inexact` tells that
 // this may happen.
 
 #pragma once
@@ -13,28 +13,28 @@
 
 namespace treewise {
 
-class Cells {
+class PackedRows {
 public:
-    explicit Cells(const Program& program)
-        : columns_(program.cell_columns()), width_(std::max<size_t>(1, columns_.size())) {}
+    explicit PackedRows(const CompiledForest& forest)
+        : columns_(forest.cell_columns()), width_(std::max<size_t>(1, columns_.size())) {}
 
     void read(const std::vector<Column>& table, int64_t begin, int64_t end) {
-        cells_.resize(static_cast<size_t>(end - begin) * width_,
-                      kMissingCell);  // leaves read a cell even where no column is asked
-        doubtful_ = missing_ = false;
+        packed_rows_.resize(static_cast<size_t>(end - begin) * width_,
+                            kMissingCell);  // leaves read a cell even where no column is asked
+        inexact_ = missing_ = false;
         for (size_t c = 0; c < columns_.size(); ++c) {
-            uint32_t* out = cells_.data() + c;
+            uint32_t* out = packed_rows_.data() + c;
             table[columns_[c].column].visit([&]<class T>(View<T> values) {
                 if constexpr (std::is_same_v<T, int32_t>)
                     read_levels(values, begin, end, out);
                 else
-                    read_numbers(values, begin, end, out, columns_[c].short_cuts);
+                    read_numbers(values, begin, end, out, columns_[c].float_cuts);
             });
         }
     }
-    const uint32_t* row(size_t r) const { return cells_.data() + r * width_; }
-    bool missing() const { return missing_; }    // some number is
-    bool doubtful() const { return doubtful_; }  // some number was rounded down
+    const uint32_t* row(size_t r) const { return packed_rows_.data() + r * width_; }
+    bool missing() const { return missing_; }  // some number is
+    bool inexact() const { return inexact_; }  // some number was rounded down
 
 private:
     void read_levels(View<int32_t> values, int64_t begin, int64_t end, uint32_t* out) {
@@ -46,31 +46,31 @@ private:
         }
     }
     template <class T>
-    void read_numbers(View<T> values, int64_t begin, int64_t end, uint32_t* out, bool short_cuts) {
-        bool gone = false, rounded = false;
+    void read_numbers(View<T> values, int64_t begin, int64_t end, uint32_t* out, bool float_cuts) {
+        bool any_missing = false, was_rounded = false;
         for (int64_t r = begin; r < end; ++r, out += width_) {
             const T x = values[static_cast<size_t>(r)];
-            const bool lacks = is_missing(x);
-            float near;
+            const bool is_missing_cell = is_missing(x);
+            float rounded;
             if constexpr (std::is_same_v<T, float>) {
-                near = x;
+                rounded = x;
             } else if constexpr (std::is_same_v<T, double>) {
-                near = short_cuts ? rounded_up(x) : rounded_down(x);
-                rounded |= near < x;
+                rounded = float_cuts ? rounded_up(x) : rounded_down(x);
+                was_rounded |= rounded < x;
             } else {
-                near = rounded_down(x);
-                rounded |= !lacks && static_cast<__int128>(near) != x;
+                rounded = rounded_down(x);
+                was_rounded |= !is_missing_cell && static_cast<__int128>(rounded) != x;
             }
-            gone |= lacks;
-            *out = lacks ? kMissingCell : key_of(near);
+            any_missing |= is_missing_cell;
+            *out = is_missing_cell ? kMissingCell : key_of(rounded);
         }
-        missing_ |= gone, doubtful_ |= rounded;
+        missing_ |= any_missing, inexact_ |= was_rounded;
     }
 
     const std::vector<CellColumn>& columns_;
     const size_t width_;
-    std::vector<uint32_t> cells_;
-    bool missing_ = false, doubtful_ = false;
+    std::vector<uint32_t> packed_rows_;
+    bool missing_ = false, inexact_ = false;
 };
 
 }  // namespace treewise

@@ -22,56 +22,56 @@
 
 namespace treewise {
 
-class Shared {
+class SharedTables {
 public:
     // ranked: whether nodes look at some columns only.
-    Shared(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool ranked,
-           const Monitor& monitor)
+    SharedTables(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool needs_ranks,
+                 const ProgressCallback& progress)
         : tables(target.n_rows, settings.criterion == Criterion::entropy) {
-        if (!ranked) return;
-        Crew crew(settings.n_jobs);
-        ranks.emplace(columns, target.n_rows, crew, [&] { monitor(0.0); });
+        if (!needs_ranks) return;
+        ThreadPool pool(settings.n_jobs);
+        ranks.emplace(columns, target.n_rows, pool, [&] { progress(0.0); });
     }
-    Tables tables;
-    std::optional<Ranks> ranks;
-    Nlogn::Known nlogn;  // where many trees ask for them
+    LookupTables tables;
+    std::optional<RankTable> ranks;
+    NLogN::Table exact_nlogn;  // where many trees ask for them
 };
 
 namespace {
 
 // -- the result -------------------------------------------------------------------------------------------------------
 
-class Writer {
+class NodeWriter {
 public:
-    Writer(const Target& target, const Settings& settings) : target_(target), settings_(settings) {}
+    NodeWriter(const Target& target, const Settings& settings) : target_(target), settings_(settings) {}
 
-    Nodes number(const Block& grown) {
-        root_ = &grown.drafts[0];
+    Nodes number_nodes(const Subtree& grown) {
+        root_ = &grown.nodes[0];
         make_room(grown);
-        std::vector<Place> stack{{&grown, 0, -1}};
+        std::vector<StackEntry> stack{{&grown, 0, -1}};
         while (!stack.empty()) {
-            Place at = stack.back();
+            StackEntry at = stack.back();
             stack.pop_back();
-            const Draft* d = &at.block->drafts[static_cast<size_t>(at.draft)];
-            if (d->below) at.block = d->below.get(), d = &at.block->drafts[0];
-            const auto number = static_cast<int64_t>(nodes_.parent.size());
-            write(*at.block, *d, at.parent);
+            const GrowingNode* d = &at.subtree->nodes[static_cast<size_t>(at.node)];
+            if (d->subtree) at.subtree = d->subtree.get(), d = &at.subtree->nodes[0];
+            const auto index = static_cast<int64_t>(nodes_.parent.size());
+            write(*at.subtree, *d, at.parent);
             if (d->first_child < 0) continue;
-            for (int64_t c = d->first_child + at.block->chosen(*d).n_branches; c-- > d->first_child;)
-                stack.push_back({at.block, c, number});
+            for (int64_t c = d->first_child + at.subtree->split_info(*d).n_branches; c-- > d->first_child;)
+                stack.push_back({at.subtree, c, index});
         }
         return std::move(nodes_);
     }
 
 private:
-    struct Place {
-        const Block* block;
-        int64_t draft, parent;
+    struct StackEntry {
+        const Subtree* subtree;
+        int64_t node, parent;
     };
 
     // For the nodes that were drafted here; those below, drafted by others, as they come.
-    void make_room(const Block& grown) {
-        const size_t n = grown.drafts.size();
+    void make_room(const Subtree& grown) {
+        const size_t n = grown.nodes.size();
         nodes_.parent.reserve(n), nodes_.kind.reserve(n), nodes_.column.reserve(n), nodes_.cut.reserve(n);
         nodes_.cut_int.reserve(n), nodes_.missing.reserve(n), nodes_.other.reserve(n), nodes_.code_start.reserve(n + 1);
         nodes_.stop.reserve(n), nodes_.rows.reserve(n), nodes_.missing_rows.reserve(n), nodes_.weight.reserve(n);
@@ -83,39 +83,39 @@ private:
             nodes_.value.reserve(n), nodes_.spread.reserve(n);
         }
     }
-    void write(const Block& block, const Draft& d, int64_t parent) {
+    void write(const Subtree& subtree, const GrowingNode& d, int64_t parent) {
         const bool inner = d.first_child >= 0;
-        static const Parted none;
-        const Parted& split = inner ? block.splits[static_cast<size_t>(d.split)] : none;
-        const Chosen& chosen = split.chosen;
+        static const SplitNode none;
+        const SplitNode& node_split = inner ? subtree.splits[static_cast<size_t>(d.split)] : none;
+        const SplitInfo& info = node_split.info;
         nodes_.parent.push_back(parent);
-        nodes_.kind.push_back(chosen.kind);
-        nodes_.column.push_back(chosen.column);
-        nodes_.cut.push_back(chosen.cut);
-        nodes_.cut_int.push_back(chosen.cut_int);
-        nodes_.missing.push_back(chosen.missing);
-        nodes_.other.push_back(chosen.other);
-        nodes_.codes.insert(nodes_.codes.end(), chosen.codes.begin(), chosen.codes.end());
+        nodes_.kind.push_back(info.kind);
+        nodes_.column.push_back(info.column);
+        nodes_.cut.push_back(info.cut);
+        nodes_.cut_int.push_back(info.cut_int);
+        nodes_.missing.push_back(info.missing);
+        nodes_.other.push_back(info.other);
+        nodes_.codes.insert(nodes_.codes.end(), info.codes.begin(), info.codes.end());
         nodes_.code_start.push_back(static_cast<int64_t>(nodes_.codes.size()));
         nodes_.stop.push_back(inner ? kInner : d.stop);
         nodes_.rows.push_back(d.segment.size());
-        nodes_.missing_rows.push_back(chosen.missing_rows);
-        nodes_.weight.push_back(scaled(static_cast<double>(d.weight), -target_.weight_scale));
+        nodes_.missing_rows.push_back(info.missing_rows);
+        nodes_.weight.push_back(scale_pow2(static_cast<double>(d.weight), -target_.weight_scale));
         nodes_.impurity.push_back(d.summary.impurity);
-        nodes_.gain.push_back(split.gain);
+        nodes_.gain.push_back(node_split.gain);
         const bool empty = d.stop == kNoRows;  // answers with what its parent or the root says
-        const Draft& said = !empty                      ? d
-                            : settings_.empty_from_root ? *root_
-                                                        : block.drafts[static_cast<size_t>(d.parent)];
+        const GrowingNode& source = !empty                      ? d
+                                    : settings_.empty_from_root ? *root_
+                                                                : subtree.nodes[static_cast<size_t>(d.parent)];
         if (target_.n_classes) {
-            nodes_.label.push_back(said.summary.label);
+            nodes_.label.push_back(source.summary.label);
             for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
-                const auto [cls, weight] = block.counts[static_cast<size_t>(i)];
+                const auto [cls, weight] = subtree.counts[static_cast<size_t>(i)];
                 nodes_.count_class.push_back(cls);
-                nodes_.count_weight.push_back(scaled(static_cast<double>(weight), -target_.weight_scale));
+                nodes_.count_weight.push_back(scale_pow2(static_cast<double>(weight), -target_.weight_scale));
             }
         } else {
-            nodes_.value.push_back(said.summary.value);
+            nodes_.value.push_back(source.summary.value);
             nodes_.spread.push_back(d.summary.spread);
         }
         nodes_.count_start.push_back(static_cast<int64_t>(nodes_.count_class.size()));
@@ -123,18 +123,23 @@ private:
 
     const Target& target_;
     const Settings& settings_;
-    const Draft* root_ = nullptr;
+    const GrowingNode* root_ = nullptr;
     Nodes nodes_;
 };
 
 // -- the engines ------------------------------------------------------------------------------------------------------
 
-class Fit {
+class TreeFit {
 public:
     // shared: what other trees read too, if there are any; rows: of the tree, none: all there are.
-    Fit(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
-        const Shared* shared = nullptr, std::span<const Row> rows = {})
-        : columns_(columns), target_(target), settings_(settings), monitor_(monitor), shared_(shared), rows_(rows) {
+    TreeFit(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+            const ProgressCallback& progress, const SharedTables* shared = nullptr, std::span<const Row> rows = {})
+        : columns_(columns),
+          target_(target),
+          settings_(settings),
+          progress_(progress),
+          shared_tables_(shared),
+          rows_(rows) {
         if (rows.empty()) {
             for (int64_t r = 0; r < target.n_rows; ++r) total_weight_ += target.weight[r];
         } else {
@@ -143,21 +148,23 @@ public:
     }
 
     // Whether an engine for nodes that look at some columns only grows this, or that for random cuts.
-    static bool draws_columns(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
-        const bool some = settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
-        return some && !settings.random_cuts && !exactly(columns, target, settings) && settings.tuning.drawn;
+    static bool uses_forest_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+        const bool samples_columns =
+            settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
+        return samples_columns && !settings.random_cuts && !needs_exact_engine(columns, target, settings) &&
+               settings.tuning.use_forest_engine;
     }
-    static bool draws_cuts(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
-        return settings.random_cuts && !exactly(columns, target, settings);
+    static bool uses_extra_trees(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+        return settings.random_cuts && !needs_exact_engine(columns, target, settings);
     }
 
-    Block run() {
-        return with_side(settings_.criterion, [&]<class Side>() { return grow<Side>(); });
+    Subtree run() {
+        return dispatch_criterion(settings_.criterion, [&]<class Stats>() { return grow<Stats>(); });
     }
     // On an engine of somebody else's.
-    Block run_on(Engine& engine) {
-        return with_side(settings_.criterion, [&]<class Side>() -> Block {
-            if constexpr (std::derived_from<Side, Counts>) return grow_alone<Side>(engine);
+    Subtree run_on(Engine& engine) {
+        return dispatch_criterion(settings_.criterion, [&]<class Stats>() -> Subtree {
+            if constexpr (std::derived_from<Stats, ClassStats>) return grow_alone<Stats>(engine);
             throw std::logic_error("an engine of classes");
         });
     }
@@ -166,96 +173,98 @@ public:
         if (!settings_.quartiles || !quartiles_.empty() || columns_.empty()) return std::move(quartiles_);
         bool unit = true;
         for (int64_t r = 0; r < target_.n_rows; ++r) unit = unit && target_.weight[r] == 1;
-        Crew crew(settings_.n_jobs);
-        return find_quartiles(columns_, target_.weight, target_.n_rows, unit, crew, [this] { monitor_(1.0); });
+        ThreadPool pool(settings_.n_jobs);
+        return find_quartiles(columns_, target_.weight, target_.n_rows, unit, pool, [this] { progress_(1.0); });
     }
 
 private:
-    static constexpr int64_t kMostClasses = 1 << 8;         // more cost less by the row: only those present count there
-    static constexpr int64_t kMostRows = int64_t{1} << 31;  // that coarse counts can hold
+    static constexpr int64_t kMaxClasses = 1 << 8;         // more cost less by the row: only those present count there
+    static constexpr int64_t kMaxRows = int64_t{1} << 31;  // that coarse counts can hold
 
-    static bool exactly(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+    static bool needs_exact_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
         const Tuning& tuning = settings.tuning;
-        return tuning.plain || !has_score(settings.criterion) || target.n_classes > kMostClasses || columns.empty() ||
-               target.n_rows >= kMostRows || (settings.random_cuts && !tuning.drawn);
+        return tuning.exact_only || !has_score(settings.criterion) || target.n_classes > kMaxClasses ||
+               columns.empty() || target.n_rows >= kMaxRows || (settings.random_cuts && !tuning.use_forest_engine);
     }
-    template <class Side>
-    Block grow() {
-        const bool exactly = Fit::exactly(columns_, target_, settings_);
-        if constexpr (std::derived_from<Side, Counts>) {
-            if (!exactly) return target_.n_classes == 2 ? fast<Side, Shape::two>() : fast<Side, Shape::many>();
-        } else if constexpr (std::derived_from<Side, Sums>) {
-            if (!exactly) return fast<Side, Shape::sums>();
+    template <class Stats>
+    Subtree grow() {
+        const bool needs_exact_engine = TreeFit::needs_exact_engine(columns_, target_, settings_);
+        if constexpr (std::derived_from<Stats, ClassStats>) {
+            if (!needs_exact_engine)
+                return target_.n_classes == 2 ? grow_fast<Stats, TargetKind::binary>()
+                                              : grow_fast<Stats, TargetKind::multiclass>();
+        } else if constexpr (std::derived_from<Stats, SumStats>) {
+            if (!needs_exact_engine) return grow_fast<Stats, TargetKind::regression>();
         }
-        const auto tick = ticker(nullptr);
-        const std::function<void()> still = [&] { tick(0); };
-        SortedLists lists(columns_, target_.n_rows, still);
-        return grow_alone<Side>(lists);
+        const CheckInterrupt check = check_interrupt();
+        ExactEngine engine(columns_, target_.n_rows, check);
+        return grow_alone<Stats>(engine);
     }
-    template <class Side>
-    Block grow_alone(Engine& engine) {
-        Desk desk(target_, shared_ && !shared_->nlogn.empty() ? &shared_->nlogn : nullptr);
-        const auto tick = ticker(nullptr);
-        return Grower<Side>(desk, engine, columns_, settings_, total_weight_, tick).run();
+    template <class Stats>
+    Subtree grow_alone(Engine& engine) {
+        NodeContext node_context(
+            target_, shared_tables_ && !shared_tables_->exact_nlogn.empty() ? &shared_tables_->exact_nlogn : nullptr);
+        const auto on_rows_done = count_rows(check_interrupt());
+        return Grower<Stats>(node_context, engine, columns_, settings_, total_weight_, on_rows_done).run();
     }
 
-    template <class Side, Shape S>
-    Block fast() {
-        const std::unique_ptr<const Shared> own =
-            shared_ ? nullptr
-                    : std::make_unique<Shared>(columns_, target_, settings_,
-                                               draws_columns(columns_, target_, settings_), monitor_);
-        const Shared& shared = shared_ ? *shared_ : *own;
-        const Frame frame(columns_, target_, settings_, shared.tables, rows_);
+    template <class Stats, TargetKind S>
+    Subtree grow_fast() {
+        const std::unique_ptr<const SharedTables> own_tables =
+            shared_tables_
+                ? nullptr
+                : std::make_unique<SharedTables>(columns_, target_, settings_,
+                                                 uses_forest_engine(columns_, target_, settings_), progress_);
+        const SharedTables& shared = shared_tables_ ? *shared_tables_ : *own_tables;
+        const FitContext context(columns_, target_, settings_, shared.tables, rows_);
         if (settings_.random_cuts) {
-            RandomCuts<S> cuts(frame, list_rows());
-            return grow_alone<Side>(cuts);
+            ExtraTreesEngine<S> extra_trees(context, list_rows());
+            return grow_alone<Stats>(extra_trees);
         }
         if (shared.ranks) {
-            const auto tick = ticker(nullptr);
-            Drawn<S> drawn(frame, *shared.ranks, list_rows(), tick);
-            return grow_alone<Side>(drawn);
+            ForestEngine<S> forest_engine(context, *shared.ranks, list_rows(), check_interrupt());
+            return grow_alone<Stats>(forest_engine);
         }
-        if (settings_.max_leaf_nodes <= 0 && fits_cluster(target_.n_rows, frame)) {
-            const auto tick = ticker(nullptr);
-            Cluster<S> cluster(frame, list_rows(), tick);
-            if (settings_.quartiles) quartiles_ = cluster.quartiles();
-            return grow_alone<Side>(cluster);
+        if (settings_.max_leaf_nodes <= 0 && fits_subtree_engine(target_.n_rows, context)) {
+            SubtreeEngine<S> subtree_engine(context, list_rows(), check_interrupt());
+            if (settings_.quartiles) quartiles_ = subtree_engine.quartiles();
+            return grow_alone<Stats>(subtree_engine);
         }
-        Desk desk(target_);
-        Crew crew(settings_.n_jobs);
-        const auto tick = ticker(nullptr);
-        const std::function<void()> still = [&] { tick(0); };
-        Histograms<S> histograms(frame, crew, still);
-        if (settings_.quartiles) quartiles_ = histograms.quartiles();
-        Grower<Side> top(desk, histograms, columns_, settings_, total_weight_, tick);
-        Block block = top.run();
-        histograms.retire();
-        grow_rest<Side, S>(frame, desk, crew, histograms, top.handed_over(), block);
-        return block;
+        NodeContext node_context(target_);
+        ThreadPool pool(settings_.n_jobs);
+        const CheckInterrupt check = check_interrupt();
+        const auto on_rows_done = count_rows(check);
+        HistogramEngine<S> top_engine(context, pool, check);
+        if (settings_.quartiles) quartiles_ = top_engine.quartiles();
+        Grower<Stats> grower(node_context, top_engine, columns_, settings_, total_weight_, on_rows_done);
+        Subtree subtree = grower.run();
+        top_engine.release();
+        grow_subtrees<Stats, S>(context, node_context, pool, top_engine, grower.handed_over(), subtree);
+        return subtree;
     }
 
     // The subtrees that were handed over, the largest first.
-    template <class Side, Shape S>
-    void grow_rest(const Frame& frame, Desk& desk, Crew& crew, const Histograms<S>& top, std::vector<int64_t> ids,
-                   Block& block) {
-        const auto size = [&](int64_t id) { return block.drafts[static_cast<size_t>(id)].segment.size(); };
-        std::sort(ids.begin(), ids.end(),
+    template <class Stats, TargetKind S>
+    void grow_subtrees(const FitContext& context, NodeContext& node_context, ThreadPool& pool,
+                       const HistogramEngine<S>& top, std::vector<int64_t> node_ids, Subtree& subtree) {
+        const auto size = [&](int64_t id) { return subtree.nodes[static_cast<size_t>(id)].segment.size(); };
+        std::sort(node_ids.begin(), node_ids.end(),
                   [&](int64_t a, int64_t b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
-        std::vector<std::unique_ptr<Desk>> desks;
-        for (int w = 1; w < crew.size(); ++w) desks.push_back(std::make_unique<Desk>(target_));
-        crew.share(
-            ids.size(),
+        std::vector<std::unique_ptr<NodeContext>> node_contexts;
+        for (int w = 1; w < pool.size(); ++w) node_contexts.push_back(std::make_unique<NodeContext>(target_));
+        pool.parallel_for(
+            node_ids.size(),
             [&](size_t i, int worker) {
-                Draft& begun = block.drafts[static_cast<size_t>(ids[i])];
-                const auto rows = top.list(begun.segment);
-                const auto tick = ticker(worker ? &crew : nullptr);
-                Cluster<S> cluster(frame, {rows.begin(), rows.end()}, tick);
-                Desk& mine = worker ? *desks[static_cast<size_t>(worker) - 1] : desk;
-                Grower<Side> grower(mine, cluster, columns_, settings_, total_weight_, tick);
-                begun.below = std::make_unique<Block>(grower.run(begun));
+                GrowingNode& start = subtree.nodes[static_cast<size_t>(node_ids[i])];
+                const auto rows = top.row_list(start.segment);
+                const CheckInterrupt check = pool.interrupt_check(worker, check_interrupt());
+                const auto on_rows_done = count_rows(check);
+                SubtreeEngine<S> subtree_engine(context, {rows.begin(), rows.end()}, check);
+                NodeContext& own_context = worker ? *node_contexts[static_cast<size_t>(worker) - 1] : node_context;
+                Grower<Stats> grower(own_context, subtree_engine, columns_, settings_, total_weight_, on_rows_done);
+                start.subtree = std::make_unique<Subtree>(grower.run(start));
             },
-            [&] { monitor_(share_done()); });
+            check_interrupt());
     }
 
     std::vector<Row> list_rows() const {
@@ -264,63 +273,68 @@ private:
         std::iota(all.begin(), all.end(), Row{0});
         return all;
     }
-    double share_done() const {
+    double fraction_done() const {
         const size_t n = rows_.empty() ? static_cast<size_t>(target_.n_rows) : rows_.size();
-        return static_cast<double>(finished_) / static_cast<double>(n);
+        return static_cast<double>(rows_done_) / static_cast<double>(n);
     }
-    // The calling thread asks Python whether to go on; the others ask the crew.
-    std::function<void(int64_t)> ticker(const Crew* crew) {
-        return [this, crew, waiting = int64_t{0}](int64_t rows) mutable {
-            constexpr int64_t kFew = 16;  // rows: to ask at every small leaf would take longer than to grow it
-            if ((waiting += rows) < kFew && rows > 0) return;
-            finished_ += std::exchange(waiting, 0);
-            if (!crew) return monitor_(share_done());
-            if (crew->stopped()) throw Cancelled{};
+    // For the calling thread; the others ask the pool (ThreadPool::interrupt_check).
+    CheckInterrupt check_interrupt() const {
+        return [this] { progress_(fraction_done()); };
+    }
+    // Counts the rows that have reached a leaf.
+    std::function<void(int64_t)> count_rows(CheckInterrupt check) {
+        return [this, check = std::move(check), pending = int64_t{0}](int64_t rows) mutable {
+            constexpr int64_t kRowsPerCheck = 16;  // a check costs more than growing a small leaf
+            if ((pending += rows) < kRowsPerCheck && rows > 0) return;
+            rows_done_ += std::exchange(pending, 0);
+            check();
         };
     }
 
     const std::vector<Column>& columns_;
     const Target& target_;
     const Settings& settings_;
-    const Monitor& monitor_;
-    const Shared* shared_;
+    const ProgressCallback& progress_;
+    const SharedTables* shared_tables_;
     std::span<const Row> rows_;
     int64_t total_weight_ = 0;
     std::vector<Quartiles> quartiles_;
-    std::atomic<int64_t> finished_ = 0;  // rows in leaves
+    std::atomic<int64_t> rows_done_ = 0;  // rows in leaves
 };
 
 }  // namespace
 
-Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor) {
-    Fit fit(columns, target, settings, monitor);
-    Nodes nodes = Writer(target, settings).number(fit.run());
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+           const ProgressCallback& progress) {
+    TreeFit fit(columns, target, settings, progress);
+    Nodes nodes = NodeWriter(target, settings).number_nodes(fit.run());
     nodes.quartiles = fit.quartiles();
     return nodes;
 }
 
-std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
-                                    const Monitor& monitor) {
-    const bool ranked = Fit::draws_columns(columns, target, settings);
-    auto shared = std::make_shared<Shared>(columns, target, settings, ranked, monitor);
-    if (settings.criterion == Criterion::entropy && (ranked || Fit::draws_cuts(columns, target, settings)))
-        shared->nlogn = Nlogn::up_to(static_cast<uint64_t>(target.n_rows));
+std::shared_ptr<const SharedTables> make_shared_tables(const std::vector<Column>& columns, const Target& target,
+                                                       const Settings& settings, const ProgressCallback& progress) {
+    const bool needs_ranks = TreeFit::uses_forest_engine(columns, target, settings);
+    auto shared = std::make_shared<SharedTables>(columns, target, settings, needs_ranks, progress);
+    if (settings.criterion == Criterion::entropy &&
+        (needs_ranks || TreeFit::uses_extra_trees(columns, target, settings)))
+        shared->exact_nlogn = NLogN::make_table(static_cast<uint64_t>(target.n_rows));
     return shared;
 }
 
-Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
-           std::span<const uint32_t> rows, const Shared& shared) {
-    if (!shared.ranks && !Fit::draws_cuts(columns, target, settings)) {  // the engines of whole tables
-        const Subset some(columns, target, rows);
-        return grow(some.columns(), some.target(), settings, monitor);
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+           const ProgressCallback& progress, std::span<const uint32_t> rows, const SharedTables& shared) {
+    if (!shared.ranks && !TreeFit::uses_extra_trees(columns, target, settings)) {  // the engines of whole tables
+        const RowSubset subset(columns, target, rows);
+        return grow(subset.columns(), subset.target(), settings, progress);
     }
-    Fit fit(columns, target, settings, monitor, &shared, rows);
-    return Writer(target, settings).number(fit.run());
+    TreeFit fit(columns, target, settings, progress, &shared, rows);
+    return NodeWriter(target, settings).number_nodes(fit.run());
 }
 
 Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
-              const Monitor& monitor) {
-    return Writer(target, settings).number(Fit(columns, target, settings, monitor).run_on(engine));
+              const ProgressCallback& progress) {
+    return NodeWriter(target, settings).number_nodes(TreeFit(columns, target, settings, progress).run_on(engine));
 }
 
 }  // namespace treewise

@@ -39,21 +39,22 @@ struct Nodes {
     std::vector<Quartiles> quartiles;  // of each column, if asked for
 };
 
-Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor);
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+           const ProgressCallback& progress);
 
 // What all trees of a forest read: made once, for their columns, criterion and number of classes, on settings.n_jobs
 // threads. Never changed after that.
-class Shared;
-std::shared_ptr<const Shared> share(const std::vector<Column>& columns, const Target& target, const Settings& settings,
-                                    const Monitor& monitor);
+class SharedTables;
+std::shared_ptr<const SharedTables> make_shared_tables(const std::vector<Column>& columns, const Target& target,
+                                                       const Settings& settings, const ProgressCallback& progress);
 
 // One tree on some rows of the table: each once, in ascending order. target.weight: of this tree's rows; those of
 // others are not looked at. Several threads may each grow one.
-Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings, const Monitor& monitor,
-           std::span<const uint32_t> rows, const Shared& shared);
+Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
+           const ProgressCallback& progress, std::span<const uint32_t> rows, const SharedTables& shared);
 
 // The same for classes, on an engine that is there already (forest/boosting.cpp); without quartiles.
 Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
-              const Monitor& monitor);
+              const ProgressCallback& progress);
 
 }  // namespace treewise

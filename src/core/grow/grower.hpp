@@ -39,176 +39,176 @@ struct Priority {
 };
 
 // The split of an inner node.
-struct Parted {
-    Chosen chosen;
+struct SplitNode {
+    SplitInfo info;
     double gain = 0.0;
     Priority priority;  // for best-first growth
 };
 
-struct Block;
+struct Subtree;
 
 // A node; half of them are leaves and large trees have many, so what only inner nodes have is kept apart.
-struct Draft {
+struct GrowingNode {
     int64_t parent = -1;
     int64_t first_child = -1;
     Segment segment;
     uint64_t key = 0;  // for what is drawn at random: depends on the seed and the path
     int64_t weight = 0;
-    Summary summary;
-    int64_t counts_begin = 0, counts_end = 0;  // in Block::counts
-    std::unique_ptr<Block> below;              // grown by someone else: the first draft there is this node again
-    int64_t split = -1;                        // in Block::splits, if one was found
+    NodeSummary summary;
+    int64_t counts_begin = 0, counts_end = 0;  // in Subtree::counts
+    std::unique_ptr<Subtree> subtree;          // grown by someone else: the first draft there is this node again
+    int64_t split = -1;                        // in Subtree::splits, if one was found
     int32_t depth = 0;
-    Stop stop = kInner;
+    StopReason stop = kInner;
 };
 
 // What one grower has drafted.
-struct Block {
-    Pieces<Draft> drafts;
-    Pieces<Parted> splits;
+struct Subtree {
+    ChunkedVector<GrowingNode> nodes;
+    ChunkedVector<SplitNode> splits;
     std::vector<std::pair<int32_t, int64_t>> counts;  // classes and their weights
 
-    const Chosen& chosen(const Draft& draft) const { return splits[static_cast<size_t>(draft.split)].chosen; }
+    const SplitInfo& split_info(const GrowingNode& node) const { return splits[static_cast<size_t>(node.split)].info; }
 };
 
-template <class Side>
+template <class Stats>
 class Grower {
 public:
     // tick: called now and then with the rows finished since the last call; may throw to stop.
-    Grower(Desk& desk, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
-           int64_t total_weight, const std::function<void(int64_t)>& tick)
-        : target_(desk.target),
+    Grower(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
+           int64_t total_weight, const std::function<void(int64_t)>& on_rows_done)
+        : target_(node_context.target),
           settings_(settings),
-          tick_(tick),
-          desk_(desk),
+          on_rows_done_(on_rows_done),
+          node_context_(node_context),
           engine_(engine),
-          finder_(desk, engine, columns, settings, total_weight) {
-        desk.pulse = still_;
+          splitter_(node_context, engine, columns, settings, total_weight) {
+        node_context.check_interrupt = check_interrupt_;
     }
 
-    Block run() {
-        Draft root;
+    Subtree run() {
+        GrowingNode root;
         root.segment = engine_.all();
-        root.key = stir(0, settings_.seed);
-        block_.drafts.push_back(std::move(root));
-        if (prepare(0)) search(0);
+        root.key = mix64(0, settings_.seed);
+        subtree_.nodes.push_back(std::move(root));
+        if (prepare_node(0)) find_split(0);
         return grow();
     }
     // Go on from a node that another grower has prepared; its rows are all of this engine's.
-    Block run(const Draft& begun) {
-        Draft root;
+    Subtree run(const GrowingNode& start) {
+        GrowingNode root;
         root.segment = engine_.all();
-        root.key = begun.key, root.depth = begun.depth;
-        block_.drafts.push_back(std::move(root));
-        if (prepare(0)) search(0);
+        root.key = start.key, root.depth = start.depth;
+        subtree_.nodes.push_back(std::move(root));
+        if (prepare_node(0)) find_split(0);
         return grow();
     }
     // Nodes that were left to others.
     const std::vector<int64_t>& handed_over() const { return handed_over_; }
 
 private:
-    Block grow() {
+    Subtree grow() {
         while (!frontier_.empty()) {
             const int64_t next = pop();
             if (settings_.max_leaf_nodes > 0) {
-                const int64_t more = block_.chosen(draft(next)).n_branches - 1;
-                if (leaves_ + more > settings_.max_leaf_nodes) {
+                const int64_t extra_leaves = subtree_.split_info(node(next)).n_branches - 1;
+                if (leaves_ + extra_leaves > settings_.max_leaf_nodes) {
                     stop_all(next);
                     break;
                 }
             }
-            split(next);
+            split_node(next);
         }
-        return std::move(block_);
+        return std::move(subtree_);
     }
-    Draft& draft(int64_t id) { return block_.drafts[static_cast<size_t>(id)]; }
-    const Draft& draft(int64_t id) const { return block_.drafts[static_cast<size_t>(id)]; }
+    GrowingNode& node(int64_t id) { return subtree_.nodes[static_cast<size_t>(id)]; }
+    const GrowingNode& node(int64_t id) const { return subtree_.nodes[static_cast<size_t>(id)]; }
 
     // Between two passes over many rows: Ctrl-C should not wait for both.
-    void breathe(Segment node) const {
+    void check_interrupt_if_large(Segment node) const {
         constexpr int64_t kMany = 1 << 16;
-        if (node.size() >= kMany) tick_(0);
+        if (node.size() >= kMany) on_rows_done_(0);
     }
 
     // -- one node -----------------------------------------------------------------------------------------------------
 
     // Says what the node predicts; returns whether it may be split.
-    bool prepare(int64_t id, const Stat* known = nullptr) {
-        Draft& d = draft(id);
+    bool prepare_node(int64_t id, const Stat* known = nullptr) {
+        GrowingNode& d = node(id);
         if (d.segment.size() == 0) {
             d.stop = kNoRows;
             return false;
         }
-        const auto rows = sit(d.segment, known);
-        breathe(d.segment);
+        const auto rows = load_node(d.segment, known);
+        check_interrupt_if_large(d.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool pure = same_targets(rows);
-        const Side& whole = finder_.whole;
-        d.weight = whole.weight;
-        d.summary = summarise(whole, desk_, first, last);
-        breathe(d.segment);
+        const Stats& node_total = splitter_.node_total;
+        d.weight = node_total.weight;
+        d.summary = summarise(node_total, node_context_, first, last);
+        check_interrupt_if_large(d.segment);
         if (target_.n_classes == 0 && pure) d.summary.value = target_.raw[*first];
         keep_counts(d);
         d.stop = leaf_condition(d, pure);
-        if (d.stop != kInner) tick_(d.segment.size());
+        if (d.stop != kInner) on_rows_done_(d.segment.size());
         return d.stop == kInner;
     }
     // Puts all rows of a node on the finder's side; returns them (of classes with statistics: none, they are not
     // needed).
-    std::span<const Row> sit(Segment node, const Stat* known) {
+    std::span<const Row> load_node(Segment node, const Stat* known) {
         std::span<const Row> rows;
-        if (target_.n_classes == 0 || !engine_.gives_stats()) rows = engine_.rows(node);
+        if (target_.n_classes == 0 || !engine_.has_stats()) rows = engine_.rows(node);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
-        Side& whole = finder_.whole;
-        desk_.sit(first, last);
-        breathe(node);
-        Side::open(desk_, first, last);
-        whole.clear();
-        if constexpr (requires { whole.add(whole_.data()); }) {
-            if (engine_.gives_stats()) {
-                engine_.targets(desk_.y);
+        Stats& node_total = splitter_.node_total;
+        node_context_.begin_node(first, last);
+        check_interrupt_if_large(node);
+        Stats::prepare_node(node_context_, first, last);
+        node_total.clear();
+        if constexpr (requires { node_total.add(node_total_.data()); }) {
+            if (engine_.has_stats()) {
+                engine_.set_targets(node_context_.y);
                 if (known)
-                    whole_ = *known;
+                    node_total_ = *known;
                 else
-                    engine_.whole(node, whole_);
-                whole.add(whole_.data());
-                whole.measure();
+                    engine_.node_total(node, node_total_);
+                node_total.add(node_total_.data());
+                node_total.set_tolerance();
                 return rows;
             }
         }
-        for (Row row : rows) whole.add(row);
-        whole.measure();
+        for (Row row : rows) node_total.add(row);
+        node_total.set_tolerance();
         return rows;
     }
 
     bool same_targets(std::span<const Row> rows) const {
-        if constexpr (std::derived_from<Side, Counts>) {
-            const auto& seen = finder_.whole.seen();
-            return std::count_if(seen.begin(), seen.end(), [&](int32_t c) { return finder_.whole.counts()[c] > 0; }) ==
-                   1;
+        if constexpr (std::derived_from<Stats, ClassStats>) {
+            const auto& classes = splitter_.node_total.classes();
+            return std::count_if(classes.begin(), classes.end(),
+                                 [&](int32_t c) { return splitter_.node_total.counts()[c] > 0; }) == 1;
         } else {
             return std::all_of(rows.begin(), rows.end(), [&](Row r) { return target_.raw[r] == target_.raw[rows[0]]; });
         }
     }
 
-    void keep_counts(Draft& d) {
-        if constexpr (std::derived_from<Side, Counts>) {
-            d.counts_begin = static_cast<int64_t>(block_.counts.size());
-            for (int32_t c : finder_.whole.seen()) {
-                if (finder_.whole.counts()[c]) block_.counts.push_back({c, finder_.whole.counts()[c]});
+    void keep_counts(GrowingNode& d) {
+        if constexpr (std::derived_from<Stats, ClassStats>) {
+            d.counts_begin = static_cast<int64_t>(subtree_.counts.size());
+            for (int32_t c : splitter_.node_total.classes()) {
+                if (splitter_.node_total.counts()[c]) subtree_.counts.push_back({c, splitter_.node_total.counts()[c]});
             }
-            std::sort(block_.counts.begin() + d.counts_begin, block_.counts.end());
-            d.counts_end = static_cast<int64_t>(block_.counts.size());
+            std::sort(subtree_.counts.begin() + d.counts_begin, subtree_.counts.end());
+            d.counts_end = static_cast<int64_t>(subtree_.counts.size());
         }
     }
 
-    Stop leaf_condition(const Draft& d, bool pure) const {
+    StopReason leaf_condition(const GrowingNode& d, bool pure) const {
         if (pure) return kPure;
-        if constexpr (std::derived_from<Side, Counts>) {
-            const auto most = static_cast<int128>(finder_.whole.counts()[d.summary.label]);
-            const bool asked = settings_.accuracy_over < settings_.accuracy_under;
-            const auto enough = static_cast<int128>(settings_.accuracy_over) * d.weight;
-            if (asked && most * settings_.accuracy_under >= enough) return kSufficientAccuracy;
+        if constexpr (std::derived_from<Stats, ClassStats>) {
+            const auto max_count = static_cast<int128>(splitter_.node_total.counts()[d.summary.label]);
+            const bool is_set = settings_.accuracy_numerator < settings_.accuracy_denominator;
+            const auto enough = static_cast<int128>(settings_.accuracy_numerator) * d.weight;
+            if (is_set && max_count * settings_.accuracy_denominator >= enough) return kSufficientAccuracy;
         }
         if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
         if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;
@@ -217,69 +217,70 @@ private:
 
     // Looks for the best split; with one, the node joins the frontier. The side of all its rows is made again, since
     // its siblings have been prepared meanwhile.
-    void search(int64_t id, const Stat* known = nullptr) {
-        Draft& d = draft(id);
-        sit(d.segment, known);
-        d.stop = finder_.find(d.segment, whole_, d.key, found_.chosen, still_);
-        if (d.stop != kInner) return tick_(d.segment.size());
-        const int128 gain = found_.chosen.gain;
-        found_.gain = desk_.in_users_units(gain, d.weight);
+    void find_split(int64_t id, const Stat* known = nullptr) {
+        GrowingNode& d = node(id);
+        load_node(d.segment, known);
+        d.stop = splitter_.find_best_split(d.segment, node_total_, d.key, split_.info, check_interrupt_);
+        if (d.stop != kInner) return on_rows_done_(d.segment.size());
+        const int128 gain = split_.info.gain;
+        split_.gain = node_context_.to_user_units(gain, d.weight);
         if (settings_.max_leaf_nodes > 0)
-            found_.priority = Priority::of(static_cast<double>(gain) * desk_.worth, -desk_.degree * desk_.scale);
-        d.split = static_cast<int64_t>(block_.splits.size());
-        block_.splits.push_back(std::move(found_));
+            split_.priority = Priority::of(static_cast<double>(gain) * node_context_.unit_value,
+                                           -node_context_.degree * node_context_.scale);
+        d.split = static_cast<int64_t>(subtree_.splits.size());
+        subtree_.splits.push_back(std::move(split_));
         push(id);
     }
 
-    void split(int64_t id) {
-        const Chosen& chosen = block_.chosen(draft(id));
-        const auto k = static_cast<size_t>(chosen.n_branches);
-        const Segment segment = draft(id).segment;
+    void split_node(int64_t id) {
+        const SplitInfo& info = subtree_.split_info(node(id));
+        const auto k = static_cast<size_t>(info.n_branches);
+        const Segment segment = node(id).segment;
         sizes_.assign(k, 0);
-        engine_.divide(segment, chosen, sizes_);
-        breathe(segment);
+        engine_.partition(segment, info, sizes_);
+        check_interrupt_if_large(segment);
 
-        const auto first_child = static_cast<int64_t>(block_.drafts.size());
-        draft(id).first_child = first_child;
+        const auto first_child = static_cast<int64_t>(subtree_.nodes.size());
+        node(id).first_child = first_child;
         leaves_ += static_cast<int64_t>(k) - 1;
         int64_t begin = segment.begin;
         for (size_t b = 0; b < k; ++b) {
-            Draft child;
+            GrowingNode child;
             child.parent = id;
-            child.depth = draft(id).depth + 1;
-            child.key = stir(draft(id).key, b);
+            child.depth = node(id).depth + 1;
+            child.key = mix64(node(id).key, b);
             child.segment = {begin, begin + sizes_[b]};
             begin += sizes_[b];
-            block_.drafts.push_back(std::move(child));
+            subtree_.nodes.push_back(std::move(child));
         }
-        open_.assign(k, 0);
-        if (wholes_.size() < k) wholes_.resize(k);
-        const bool counted = count_children(id), known = engine_.gives_stats();
+        is_open_.assign(k, 0);
+        if (child_totals_.size() < k) child_totals_.resize(k);
+        const bool counted = count_children(id), known = engine_.has_stats();
         for (size_t b = 0; b < k; ++b) {
             const int64_t child = first_child + static_cast<int64_t>(b);
-            open_[b] = prepare(child, counted ? &wholes_[b] : nullptr);
-            if (known && !counted && open_[b]) wholes_[b] = whole_;
-            if (open_[b] && settings_.max_leaf_nodes <= 0 &&
-                engine_.too_small(draft(child).segment, levels_left(child)))
-                handed_over_.push_back(child), open_[b] = 0;
+            is_open_[b] = prepare_node(child, counted ? &child_totals_[b] : nullptr);
+            if (known && !counted && is_open_[b]) child_totals_[b] = node_total_;
+            if (is_open_[b] && settings_.max_leaf_nodes <= 0 &&
+                engine_.is_too_small(node(child).segment, levels_left(child)))
+                handed_over_.push_back(child), is_open_[b] = 0;
         }
-        engine_.settle(segment, sizes_, open_);
+        engine_.on_children_known(segment, sizes_, is_open_);
         // The last branch first: depth-first growth then takes the first branch next.
         for (size_t b = k; b-- > 0;) {
-            if (open_[b]) search(first_child + static_cast<int64_t>(b), known ? &wholes_[b] : nullptr);
+            if (is_open_[b]) find_split(first_child + static_cast<int64_t>(b), known ? &child_totals_[b] : nullptr);
         }
     }
     // Statistics of a node's children, where the target has classes: the largest is the parent less the others, so its
-    // rows need not be counted. Returns whether wholes_ has them.
+    // rows need not be counted. Returns whether child_totals_ has them.
     bool count_children(int64_t id) {
-        if (target_.n_classes == 0 || !engine_.gives_stats()) return false;
-        const Draft& d = draft(id);
+        if (target_.n_classes == 0 || !engine_.has_stats()) return false;
+        const GrowingNode& d = node(id);
         const auto largest = static_cast<size_t>(std::max_element(sizes_.begin(), sizes_.end()) - sizes_.begin());
-        Stat& rest = wholes_[largest];
+        Stat& rest = child_totals_[largest];
         rest.assign(stat_width(target_.n_classes), 0);
         rest[kRows] = d.segment.size(), rest[kWeight] = d.weight;
         for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
-            const auto [cls, weight] = block_.counts[static_cast<size_t>(i)];
+            const auto [cls, weight] = subtree_.counts[static_cast<size_t>(i)];
             rest[kCounts + static_cast<size_t>(cls)] = weight;
         }
         int64_t begin = d.segment.begin;
@@ -287,28 +288,28 @@ private:
             const Segment child{begin, begin + sizes_[b]};
             begin = child.end;
             if (b == largest || child.size() == 0) continue;
-            engine_.whole(child, wholes_[b]);
-            sub(rest.data(), wholes_[b].data(), rest.size());
+            engine_.node_total(child, child_totals_[b]);
+            sub(rest.data(), child_totals_[b].data(), rest.size());
         }
         return true;
     }
     int64_t levels_left(int64_t id) const {
-        return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - draft(id).depth;
+        return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - node(id).depth;
     }
 
     // -- the frontier -------------------------------------------------------------------------------------------------
 
-    // Best-first: the larger gain, then the earlier place in pre-order. Depth-first: the last in.
-    bool later(int64_t a, int64_t b) const {
+    // BestSplit-first: the larger gain, then the earlier place in pre-order. Depth-first: the last in.
+    bool comes_later(int64_t a, int64_t b) const {
         if (priority(a) != priority(b)) return priority(a) < priority(b);
-        while (draft(a).depth > draft(b).depth) a = draft(a).parent;
-        while (draft(b).depth > draft(a).depth) b = draft(b).parent;
-        while (draft(a).parent != draft(b).parent) a = draft(a).parent, b = draft(b).parent;
+        while (node(a).depth > node(b).depth) a = node(a).parent;
+        while (node(b).depth > node(a).depth) b = node(b).parent;
+        while (node(a).parent != node(b).parent) a = node(a).parent, b = node(b).parent;
         return a > b;
     }
-    const Priority& priority(int64_t id) const { return block_.splits[static_cast<size_t>(draft(id).split)].priority; }
+    const Priority& priority(int64_t id) const { return subtree_.splits[static_cast<size_t>(node(id).split)].priority; }
     auto order() const {
-        return [this](int64_t a, int64_t b) { return later(a, b); };
+        return [this](int64_t a, int64_t b) { return comes_later(a, b); };
     }
     void push(int64_t id) {
         frontier_.push_back(id);
@@ -322,27 +323,27 @@ private:
     }
     void stop_all(int64_t id) {
         frontier_.push_back(id);
-        for (int64_t left : frontier_) draft(left).stop = kMaxLeafNodes;
+        for (int64_t remaining : frontier_) node(remaining).stop = kMaxLeafNodes;
         frontier_.clear();
     }
 
     const Target& target_;
     const Settings& settings_;
-    const std::function<void(int64_t)>& tick_;
-    const std::function<void()> still_ = [this] { tick_(0); };
-    Desk& desk_;
+    const std::function<void(int64_t)>& on_rows_done_;
+    const std::function<void()> check_interrupt_ = [this] { on_rows_done_(0); };
+    NodeContext& node_context_;
     Engine& engine_;
-    Finder<Side> finder_;
-    Block block_;
+    ExactSplitter<Stats> splitter_;
+    Subtree subtree_;
     std::vector<int64_t> frontier_, handed_over_;
     int64_t leaves_ = 1;
 
     // of the node at hand
-    Stat whole_;
-    Parted found_;
-    std::vector<int64_t> sizes_;  // of its children …
-    std::vector<uint8_t> open_;   // … which may be split further …
-    std::vector<Stat> wholes_;    // … and their statistics
+    Stat node_total_;
+    SplitNode split_;
+    std::vector<int64_t> sizes_;      // of its children …
+    std::vector<uint8_t> is_open_;    // … which may be split further …
+    std::vector<Stat> child_totals_;  // … and their statistics
 };
 
 }  // namespace treewise

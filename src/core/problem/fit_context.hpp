@@ -13,19 +13,20 @@
 namespace treewise {
 
 // Functions of whole numbers that scans need again and again.
-struct Tables {
-    Tables(int64_t n_rows, bool logarithms) : logs(logarithms ? n_rows : 1), inverses(std::min(n_rows, kMost)) {}
-    Logs logs;
-    Inverses inverses;
+struct LookupTables {
+    LookupTables(int64_t n_rows, bool logarithms)
+        : nlogn(logarithms ? n_rows : 1), reciprocals(std::min(n_rows, kMaxReciprocal)) {}
+    NLogNTable nlogn;
+    ReciprocalTable reciprocals;
 
 private:
-    static constexpr int64_t kMost = 1 << 17;
+    static constexpr int64_t kMaxReciprocal = 1 << 17;
 };
 
-struct Frame {
+struct FitContext {
     // rows: those of the fit; none: all there are.
-    Frame(const std::vector<Column>& c, const Target& t, const Settings& s, const Tables& shared,
-          std::span<const uint32_t> rows = {})
+    FitContext(const std::vector<Column>& c, const Target& t, const Settings& s, const LookupTables& shared,
+               std::span<const uint32_t> rows = {})
         : columns(c), target(t), settings(s), tables(shared) {
         int128 weights = 0;
         int64_t low = 0, high = 0;
@@ -33,7 +34,7 @@ struct Frame {
         for (size_t i = 0; i < n; ++i) {
             const size_t r = rows.empty() ? i : rows[i];
             weights += t.weight[r];
-            unit = unit && t.weight[r] == 1;
+            unit_weights = unit_weights && t.weight[r] == 1;
             if (t.n_classes) continue;
             low = i ? std::min(low, t.y[r]) : t.y[r], high = i ? std::max(high, t.y[r]) : t.y[r];
         }
@@ -43,9 +44,9 @@ struct Frame {
     const std::vector<Column>& columns;
     const Target& target;
     const Settings& settings;
-    const Tables& tables;
-    bool unit = true;     // every row weighs 1
-    Quantiser quantiser;  // of targets, for the engine of large nodes
+    const LookupTables& tables;
+    bool unit_weights = true;  // every row weighs 1
+    Quantiser quantiser;       // of targets, for the engine of large nodes
 
     int64_t n_classes() const { return target.n_classes; }
     size_t width() const { return stat_width(target.n_classes); }
@@ -59,13 +60,13 @@ struct Frame {
             stat[kCounts + static_cast<size_t>(target.label[row])] += w;
         } else {
             add_product(stat + kLimbs, w, y[row]);
-            stat[kLoad] += q(target.y[row], w);
+            stat[kQuantised] += q(target.y[row], w);
         }
     }
-    // Many rows' part; loads: what each adds to the scores of sums, by its number (below). Sums of all rows fit 128
+    // Many rows' part; loads: what each adds to the scores of sums, by its number (below). SumStats of all rows fit 128
     // bits.
     void add_rows(int64_t* stat, std::span<const uint32_t> rows, const int64_t* y,
-                  const std::vector<int64_t>& loads) const {
+                  const std::vector<int64_t>& quantised) const {
         stat[kRows] += static_cast<int64_t>(rows.size());
         int128 sum = 0;
         for (uint32_t row : rows) {
@@ -74,30 +75,30 @@ struct Frame {
             if (target.n_classes)
                 stat[kCounts + static_cast<size_t>(target.label[row])] += w;
             else
-                sum += static_cast<int128>(w) * y[row], stat[kLoad] += loads[row];
+                sum += static_cast<int128>(w) * y[row], stat[kQuantised] += quantised[row];
         }
         if (!target.n_classes) add_sum(stat + kLimbs, sum);
     }
-    std::vector<int64_t> loads(std::span<const uint32_t> rows) const {
+    std::vector<int64_t> quantise(std::span<const uint32_t> rows) const {
         std::vector<int64_t> all(static_cast<size_t>(target.n_rows));
         for (uint32_t r : rows) all[r] = quantiser(target.y[r], target.weight[r]);
         return all;
     }
     // Begins with a node: whole, its statistics; rows, which are asked for where the target is a number.
-    template <class Appraiser>
-    void open_scores(Appraiser& appraiser, const Stat& whole, std::span<const uint32_t> rows) const {
+    template <class ScoreBounds>
+    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
         double low = 0, high = 0;
         if (target.n_classes == 0) {
-            const auto [least, most] = std::minmax_element(
+            const auto [lower, upper] = std::minmax_element(
                 rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return target.y[a] < target.y[b]; });
-            low = quantiser.back(target.y[*least]), high = quantiser.back(target.y[*most]);
+            low = quantiser.to_double(target.y[*lower]), high = quantiser.to_double(target.y[*upper]);
         }
-        appraiser.open(whole.data(), low, high, quantiser.off(target.top != kAllFit));
+        score_bounds.begin_node(node_total.data(), low, high, quantiser.error(target.max_exponent != kNothingRounded));
     }
-    bool own_branch(const int64_t* gone) const {  // whether missing rows get a branch of their own
-        if (!settings.missing_branch || gone[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
-        if (gone[kWeight] < settings.min_leaf_weight) return false;
-        return settings.criterion != Criterion::poisson || sum_of(gone) > 0;
+    bool has_missing_branch(const int64_t* missing) const {  // whether missing rows get a branch of their own
+        if (!settings.missing_branch || missing[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
+        if (missing[kWeight] < settings.min_leaf_weight) return false;
+        return settings.criterion != Criterion::poisson || target_sum(missing) > 0;
     }
 };
 

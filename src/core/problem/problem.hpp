@@ -18,10 +18,10 @@ namespace treewise {
 
 // The numbers of the split kinds, in nodes.py too. The order is that in which equal gains are preferred; a test of mere
 // presence comes last in its column and is stored as one of the others.
-enum Kind : uint8_t { kLeaf, kThreshold, kOrdinal, kOneValue, kSubset, kMultiway, kPresence };
+enum SplitKind : uint8_t { kLeaf, kThreshold, kOrdinal, kOneValue, kSubset, kMultiway, kPresence };
 
 // Why a node is a leaf, in order of precedence; the names are in nodes.py (STOPS).
-enum Stop : uint8_t {
+enum StopReason : uint8_t {
     kInner,
     kNoRows,
     kPure,
@@ -35,7 +35,7 @@ enum Stop : uint8_t {
 };
 
 enum class Criterion { entropy, gini, error, squared_error, absolute_error, poisson };
-inline constexpr size_t kExhaustive = 10;  // with more than two classes, all subsets of up to so many levels
+inline constexpr size_t kMaxExhaustiveLevels = 10;  // with more than two classes, all subsets of up to so many levels
 
 enum class Rule { gain, ratio, c45 };  // what candidates compete by
 
@@ -75,7 +75,7 @@ struct Column {
     ValueType type = ValueType::f64;
     int64_t stride = 0;  // in bytes
     int64_t n_levels = 0;
-    std::vector<Kind> kinds;  // the split kinds it may be tested by, in order of preference
+    std::vector<SplitKind> kinds;  // the split kinds it may be tested by, in order of preference
 
     bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }
     bool is_code() const { return type == ValueType::code; }
@@ -98,7 +98,7 @@ struct Column {
     }
 };
 
-inline constexpr int kAllFit = std::numeric_limits<int>::min();
+inline constexpr int kNothingRounded = std::numeric_limits<int>::min();
 
 // The class number of each row: a byte where a byte will do.
 struct Labels {
@@ -117,25 +117,26 @@ struct Target {
     int64_t n_classes = 0;  // 0: regression
     int scale = 0;          // regression: y = raw·2^scale
     int weight_scale = 0;   // weight = given weight·2^weight_scale
-    int top = kAllFit;      // regression: the exponent of the largest |raw|, where some y had to be rounded
+    int max_exponent =
+        kNothingRounded;  // regression: the exponent of the largest |raw|, where some y had to be rounded
 };
 
 // How the work is done, never what comes out: tests turn these one by one and find the same tree.
 struct Tuning {
-    bool plain = false;               // judge every candidate exactly, from sorted lists
-    bool bounds = true;               // pass over what cannot win
-    bool drawn = true;                // where nodes look at some columns only, nothing is kept in order …
-    int64_t drawn_rows = 64;          // … and of two classes a node of so few rows (64 at most) becomes a word
-    bool subtract = true;             // the larger child's histogram is its parent's less the smaller's
-    int64_t cluster_cells = 1 << 20;  // a node of so many cells (which is also what random cuts read at a time) …
-    int64_t cluster_rows = 1 << 12;   // … or so few rows is sorted once for its whole subtree
-    int64_t counted_rows = 1 << 12;   // with fewer rows a node is sorted rather than counted
+    bool exact_only = false;           // judge every candidate exactly, from sorted lists
+    bool use_bounds = true;            // pass over what cannot win
+    bool use_forest_engine = true;     // where nodes look at some columns only, nothing is kept in order …
+    int64_t bitset_rows = 64;          // … and of two classes a node of so few rows (64 at most) becomes a word
+    bool subtract_histograms = true;   // the larger child's histogram is its parent's less the smaller's
+    int64_t subtree_cells = 1 << 20;   // a node of so many cells (which is also what random cuts read at a time) …
+    int64_t subtree_rows = 1 << 12;    // … or so few rows is sorted once for its whole subtree
+    int64_t histogram_rows = 1 << 12;  // with fewer rows a node is sorted rather than counted
 };
 
 struct Settings {
     Criterion criterion = Criterion::entropy;
     Rule rule = Rule::gain;
-    bool by_branches = false;      // kinds compete: gains are divided by (branches − 1)
+    bool gain_per_branch = false;  // kinds compete: gains are divided by (branches − 1)
     bool missing_branch = false;   // missing rows get a branch of their own where they are enough
     bool empty_from_root = false;  // a branch without rows answers with the root's distribution, not its parent's
     bool random_ties = false;
@@ -148,14 +149,14 @@ struct Settings {
     int64_t min_samples_leaf = 1;
     int64_t min_leaf_weight = 0;
     double min_impurity_decrease = 0.0;
-    int64_t accuracy_over = 1;  // sufficient accuracy as the fraction over/under; 1: never stops
-    int64_t accuracy_under = 1;
+    int64_t accuracy_numerator = 1;  // sufficient accuracy as the fraction over/under; 1: never stops
+    int64_t accuracy_denominator = 1;
     int n_jobs = 1;          // workers
     bool quartiles = false;  // whether those of the columns are asked for
     Tuning tuning;
 };
 
 // Called now and then with the share of work done; may throw to stop (Ctrl-C).
-using Monitor = std::function<void(double)>;
+using ProgressCallback = std::function<void(double)>;
 
 }  // namespace treewise

@@ -17,49 +17,49 @@
 namespace treewise {
 
 struct Quartiles {
-    int64_t low = kNoKey, high = kNoKey;  // keys; kNoKey: a category, or no row has a value
+    int64_t low = kMissingKey, high = kMissingKey;  // keys; kMissingKey: a category, or no row has a value
 
     // The weight that must be reached, of all that is present.
-    static int64_t least_low(int64_t weight) { return (weight + 3) / 4; }
-    static int64_t least_high(int64_t weight) { return (3 * weight + 3) / 4; }
+    static int64_t lower_weight(int64_t weight) { return (weight + 3) / 4; }
+    static int64_t upper_weight(int64_t weight) { return (3 * weight + 3) / 4; }
 };
 
 // Of rows that stand in order, so many with a value: weight(i) and key(i) of the one at place i. unit: all weigh 1.
-template <class Weight, class Key>
-Quartiles quartiles_in_order(int64_t present, bool unit, const Weight& weight, const Key& key) {
-    int64_t total = unit ? present : 0;
-    for (int64_t i = 0; !unit && i < present; ++i) total += weight(i);
-    const auto reaching = [&](int64_t wanted) {
-        int64_t i = unit ? wanted - 1 : 0;
-        for (int64_t sum = 0; !unit && (sum += weight(i)) < wanted;) ++i;
+template <class Weight, class CandidateKey>
+Quartiles quartiles_of_sorted(int64_t present, bool unit_weights, const Weight& weight, const CandidateKey& key) {
+    int64_t total = unit_weights ? present : 0;
+    for (int64_t i = 0; !unit_weights && i < present; ++i) total += weight(i);
+    const auto key_at_weight = [&](int64_t required) {
+        int64_t i = unit_weights ? required - 1 : 0;
+        for (int64_t sum = 0; !unit_weights && (sum += weight(i)) < required;) ++i;
         return key(i);
     };
-    return {reaching(Quartiles::least_low(total)), reaching(Quartiles::least_high(total))};
+    return {key_at_weight(Quartiles::lower_weight(total)), key_at_weight(Quartiles::upper_weight(total))};
 }
 
 // Some rows of a column, to be selected from by weight.
-class Selection {
+class WeightedSelector {
 public:
-    explicit Selection(View<int64_t> weight, bool unit) : weight_(weight), unit_(unit) {}
+    explicit WeightedSelector(View<int64_t> weight, bool unit_weights) : weight_(weight), unit_(unit_weights) {}
 
-    void clear() { keys_.clear(), parts_.clear(); }
-    void add(int64_t key, size_t row) { unit_ ? keys_.push_back(key) : parts_.push_back({key, weight_[row]}); }
+    void clear() { keys_.clear(), weighted_keys_.clear(); }
+    void add(int64_t key, size_t row) { unit_ ? keys_.push_back(key) : weighted_keys_.push_back({key, weight_[row]}); }
     int64_t weight() const;
     // The smallest key such that the rows with keys up to it have at least the weight wanted, which all have together.
-    int64_t reaching(int64_t wanted);
+    int64_t key_at_weight(int64_t required);
 
 private:
-    struct Part {
+    struct WeightedKey {
         int64_t key, weight;
     };
     View<int64_t> weight_;
     bool unit_;
     std::vector<int64_t> keys_;  // of rows of unit weight; or
-    std::vector<Part> parts_;
+    std::vector<WeightedKey> weighted_keys_;
 };
 
 // unit: every row weighs 1.
 std::vector<Quartiles> find_quartiles(const std::vector<Column>& columns, View<int64_t> weight, int64_t n_rows,
-                                      bool unit, Crew& crew, const Pulse& tick);
+                                      bool unit_weights, ThreadPool& pool, const CheckInterrupt& check_interrupt);
 
 }  // namespace treewise

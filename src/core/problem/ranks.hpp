@@ -1,7 +1,7 @@
 // The place of every cell among the values of its column: what the trees of a forest share. Made once, then only read.
 //
 //     row 0   7 0 31         the ranks of a row stand side by side, for a node looks at few columns of its rows;
-//     row 1   2 1 31         equal values share a rank, a category's is its code, a missing value's is kNoRank
+//     row 1   2 1 31         equal values share a rank, a category's is its code, a missing value's is kMissingRank
 //
 // A rank has as few bytes as its table allows, and where little is lost a row is made as long as a line of the cache,
 // or lines, or a part of one: of 100,000 rows with 20 columns, a node's visit to a row is one line.
@@ -20,66 +20,72 @@
 
 namespace treewise {
 
-class Ranks {
+class RankTable {
 public:
-    Ranks(const std::vector<Column>& columns, int64_t n_rows, Crew& crew, const Pulse& tick)
-        : width_(columns.size()), homes_(width_) {
-        lay_out(columns, n_rows);
+    RankTable(const std::vector<Column>& columns, int64_t n_rows, ThreadPool& pool,
+              const CheckInterrupt& check_interrupt)
+        : width_(columns.size()), key_slots_(width_) {
+        set_layout(columns, n_rows);
         std::vector<Row> all(static_cast<size_t>(n_rows));
         std::iota(all.begin(), all.end(), Row{0});
         std::vector<std::vector<int64_t>> keys(width_);
-        crew.share(
-            width_, [&](size_t c, int worker) { rank(columns[c], c, all, keys[c], crew.pulse(worker, tick)); }, tick);
-        keep(columns, keys);
+        pool.parallel_for(
+            width_,
+            [&](size_t c, int worker) {
+                rank(columns[c], c, all, keys[c], pool.interrupt_check(worker, check_interrupt));
+            },
+            check_interrupt);
+        store_keys(columns, keys);
     }
 
     // Where the ranks of a row are.
-    const std::byte* of(Row row) const { return cells_.data() + first_ + size_t{row} * stride_; }
+    const std::byte* row_ranks(Row row) const { return cells_.data() + first_ + size_t{row} * stride_; }
     // Reads the ranks of a column, by where their rows are: the upper bytes of four, so that a missing value's sign
     // fills the rest.
-    auto column(size_t c) const {
+    auto reader(size_t c) const {
         static_assert(std::endian::native == std::endian::little);
-        constexpr size_t kFour = sizeof(int32_t);
-        const auto offset = static_cast<ptrdiff_t>(c * size_) - static_cast<ptrdiff_t>(kFour - size_);
+        constexpr size_t kWordSize = sizeof(int32_t);
+        const auto offset = static_cast<ptrdiff_t>(c * size_) - static_cast<ptrdiff_t>(kWordSize - size_);
         return [offset, shift = shift_](const std::byte* row) {
-            int32_t four;
-            std::memcpy(&four, row + offset, kFour);
-            return static_cast<uint32_t>(four >> shift);
+            int32_t word;
+            std::memcpy(&word, row + offset, kWordSize);
+            return static_cast<uint32_t>(word >> shift);
         };
     }
-    bool same(Row a, Row b) const { return std::memcmp(of(a), of(b), width_ * size_) == 0; }
+    bool same_ranks(Row a, Row b) const { return std::memcmp(row_ranks(a), row_ranks(b), width_ * size_) == 0; }
     // The value of a rank.
     int64_t key(size_t column, int64_t rank) const {
-        switch (homes_[column].size) {
+        switch (key_slots_[column].size) {
             case 0: return rank;
             case sizeof(float): return key_of(read<float>(column, rank));
             default: return read<int64_t>(column, rank);
         }
     }
-    void prefetch(size_t column, int64_t rank) const { __builtin_prefetch(home(column, rank)); }
+    void prefetch(size_t column, int64_t rank) const { __builtin_prefetch(key_address(column, rank)); }
 
 private:
-    void lay_out(const std::vector<Column>& columns, int64_t n_rows) {
-        int64_t most = n_rows;
+    void set_layout(const std::vector<Column>& columns, int64_t n_rows) {
+        int64_t max_rank = n_rows;
         for (const Column& c : columns)
-            if (c.is_code()) most = std::max(most, c.n_levels);
-        while (size_ < 4 && most > int64_t{1} << (8 * size_ - 1)) ++size_;
+            if (c.is_code()) max_rank = std::max(max_rank, c.n_levels);
+        while (size_ < 4 && max_rank > int64_t{1} << (8 * size_ - 1)) ++size_;
         shift_ = 32 - 8 * static_cast<int>(size_);
         const size_t need = size_ * width_;
-        const size_t rounded = need > kLine ? (need + kLine - 1) / kLine * kLine : std::bit_ceil(need);
+        const size_t rounded =
+            need > kCacheLine ? (need + kCacheLine - 1) / kCacheLine * kCacheLine : std::bit_ceil(need);
         stride_ = rounded - need <= need / 8 ? rounded : need;
-        cells_.resize(static_cast<size_t>(n_rows) * stride_ + 2 * kLine);
+        cells_.resize(static_cast<size_t>(n_rows) * stride_ + 2 * kCacheLine);
         const auto begin = reinterpret_cast<uintptr_t>(cells_.data());
-        first_ = kLine - begin % kLine + (stride_ - need);  // what a row is longer by comes before its ranks
+        first_ = kCacheLine - begin % kCacheLine + (stride_ - need);  // what a row is longer by comes before its ranks
     }
     // Writes the ranks of a column, one after the other, rank(row) of each.
     template <class RankOf>
-    void put(size_t column, size_t n_rows, const RankOf& rank) {
+    void write_ranks(size_t column, size_t n_rows, const RankOf& rank) {
         std::byte* cell = cells_.data() + first_ + column * size_;
         const auto write = [&]<size_t kSize>() {
             for (size_t r = 0; r < n_rows; ++r, cell += stride_) {
-                const uint32_t here = rank(r);
-                std::memcpy(cell, &here, kSize);
+                const uint32_t value = rank(r);
+                std::memcpy(cell, &value, kSize);
             }
         };
         switch (size_) {
@@ -92,65 +98,66 @@ private:
 
     // distinct: the keys of its ranks.
     void rank(const Column& column, size_t c, const std::vector<Row>& all, std::vector<int64_t>& distinct,
-              const Pulse& pulse) {
+              const CheckInterrupt& check_interrupt) {
         std::vector<int64_t> keys(all.size());
         read_keys(column, all, keys.data());
-        pulse();
+        check_interrupt();
         if (column.is_code())
-            return put(c, keys.size(),
-                       [&](size_t r) { return keys[r] == kNoKey ? kNoRank : static_cast<uint32_t>(keys[r]); });
+            return write_ranks(c, keys.size(), [&](size_t r) {
+                return keys[r] == kMissingKey ? kMissingRank : static_cast<uint32_t>(keys[r]);
+            });
         std::vector<uint32_t> order(all);
-        Sorter().sort(keys, order, pulse);
+        KeySorter().sort(keys, order, check_interrupt);
         std::vector<uint32_t> ranks(order.size());
         for (uint32_t row : order) {
             const int64_t key = keys[row];
-            if (key != kNoKey && (distinct.empty() || distinct.back() != key)) distinct.push_back(key);
-            ranks[row] = key == kNoKey ? kNoRank : static_cast<uint32_t>(distinct.size() - 1);
+            if (key != kMissingKey && (distinct.empty() || distinct.back() != key)) distinct.push_back(key);
+            ranks[row] = key == kMissingKey ? kMissingRank : static_cast<uint32_t>(distinct.size() - 1);
         }
-        put(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // row by row, for the cache's sake
+        write_ranks(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // row by row, for the cache's sake
     }
 
     // Floats stay floats: a threshold is asked for at every node, and comes from far.
-    void keep(const std::vector<Column>& columns, std::vector<std::vector<int64_t>>& keys) {
+    void store_keys(const std::vector<Column>& columns, std::vector<std::vector<int64_t>>& keys) {
         size_t bytes = 0;
         for (size_t c = 0; c < width_; ++c) {
             const size_t size = columns[c].is_code() ? 0 : columns[c].type == ValueType::f32 ? sizeof(float) : 8;
-            homes_[c] = {bytes, size};
+            key_slots_[c] = {bytes, size};
             bytes += keys[c].size() * size;
         }
         keys_.resize(bytes);
         for (size_t c = 0; c < width_; ++c) {
-            std::byte* to = keys_.data() + homes_[c].begin;
+            std::byte* to = keys_.data() + key_slots_[c].begin;
             for (int64_t key : keys[c]) {
-                const auto number = static_cast<float>(number_of(key));
-                std::memcpy(to, homes_[c].size == sizeof(float) ? static_cast<const void*>(&number) : &key,
-                            homes_[c].size);
-                to += homes_[c].size;
+                const auto number = static_cast<float>(key_to_double(key));
+                std::memcpy(to, key_slots_[c].size == sizeof(float) ? static_cast<const void*>(&number) : &key,
+                            key_slots_[c].size);
+                to += key_slots_[c].size;
             }
             keys[c] = {};
         }
     }
-    const std::byte* home(size_t column, int64_t rank) const {
-        return keys_.data() + homes_[column].begin + static_cast<size_t>(rank) * homes_[column].size;
+    const std::byte* key_address(size_t column, int64_t rank) const {
+        return keys_.data() + key_slots_[column].begin + static_cast<size_t>(rank) * key_slots_[column].size;
     }
     template <class T>
     T read(size_t column, int64_t rank) const {
         T value;
-        std::memcpy(&value, home(column, rank), sizeof value);
+        std::memcpy(&value, key_address(column, rank), sizeof value);
         return value;
     }
 
-    static constexpr size_t kLine = 64;
+    static constexpr size_t kCacheLine = 64;
 
     size_t width_;
     size_t size_ = 1, stride_ = 0, first_ = 0;  // bytes: of a rank, from row to row, before the first
     int shift_ = 0;
-    LargeVector<std::byte> cells_;
-    LargeVector<std::byte> keys_;  // rank → key, or the float it is made of, column after column
-    struct Home {
+    HugePageVector<std::byte> cells_;
+    HugePageVector<std::byte> keys_;  // rank → key, or the float it is made of, column after column
+    struct KeySlot {
         size_t begin, size;  // from here, each of so many bytes; a category's ranks are its codes and have none
     };
-    std::vector<Home> homes_;
+    std::vector<KeySlot> key_slots_;
 };
 
 }  // namespace treewise

@@ -14,21 +14,21 @@
 
 namespace treewise {
 
-class RowLists {
+class RowPartition {
 public:
-    explicit RowLists(int64_t n_rows) : RowLists(std::vector<Row>(static_cast<size_t>(n_rows))) {
+    explicit RowPartition(int64_t n_rows) : RowPartition(std::vector<Row>(static_cast<size_t>(n_rows))) {
         std::iota(rows_.begin(), rows_.end(), Row{0});
     }
-    explicit RowLists(std::vector<Row> rows) : rows_(std::move(rows)), spare_(rows_.size()) {}
+    explicit RowPartition(std::vector<Row> rows) : rows_(std::move(rows)), buffer_(rows_.size()) {}
 
     Segment all() const { return {0, static_cast<int64_t>(rows_.size())}; }
-    std::span<const Row> of(Segment node) const {
+    std::span<const Row> rows(Segment node) const {
         return {rows_.data() + node.begin, static_cast<size_t>(node.size())};
     }
 
     // branch(row): the branch of a row of the node. sizes: one a branch, 0 before and the number of its rows after.
     template <class Branch>
-    void part(Segment node, std::vector<int64_t>& sizes, const Branch& branch) {
+    void partition(Segment node, std::vector<int64_t>& sizes, const Branch& branch) {
         Row* rows = rows_.data() + node.begin;
         const auto n = static_cast<size_t>(node.size());
         if (sizes.size() == 2) {  // the left side moves up in place, the right side waits
@@ -36,10 +36,10 @@ public:
             for (size_t i = 0; i < n; ++i) {
                 const Row row = rows[i];
                 const bool goes_right = branch(row);
-                rows[left] = spare_[right] = row;
+                rows[left] = buffer_[right] = row;
                 left += !goes_right, right += goes_right;
             }
-            std::copy_n(spare_.begin(), right, rows + left);
+            std::copy_n(buffer_.begin(), right, rows + left);
             sizes = {static_cast<int64_t>(left), static_cast<int64_t>(right)};
             return;
         }
@@ -47,14 +47,14 @@ public:
         for (size_t i = 0; i < n; ++i) ++sizes[branch_[i] = branch(rows[i])];
         std::vector<int64_t> start(sizes.size());
         std::exclusive_scan(sizes.begin(), sizes.end(), start.begin(), int64_t{0});
-        for (size_t i = 0; i < n; ++i) spare_[static_cast<size_t>(start[branch_[i]]++)] = rows[i];
-        std::copy_n(spare_.begin(), n, rows);
+        for (size_t i = 0; i < n; ++i) buffer_[static_cast<size_t>(start[branch_[i]]++)] = rows[i];
+        std::copy_n(buffer_.begin(), n, rows);
     }
 
-    void forget_scratch() { spare_ = {}, branch_ = {}; }
+    void release_scratch() { buffer_ = {}, branch_ = {}; }
 
 private:
-    std::vector<Row> rows_, spare_;
+    std::vector<Row> rows_, buffer_;
     std::vector<uint32_t> branch_;  // of more than two
 };
 

@@ -12,9 +12,9 @@
 
 namespace treewise {
 
-class Subset {
+class RowSubset {
 public:
-    Subset(const std::vector<Column>& columns, const Target& target, std::span<const uint32_t> rows)
+    RowSubset(const std::vector<Column>& columns, const Target& target, std::span<const uint32_t> rows)
         : columns_(columns), target_(target) {
         for (Column& column : columns_) {
             column.visit([&]<class T>(View<T> values) {
@@ -39,14 +39,14 @@ private:
     template <class Value>
     const std::invoke_result_t<Value, uint32_t>* copy(std::span<const uint32_t> rows, const Value& value) {
         using T = std::invoke_result_t<Value, uint32_t>;
-        held_.push_back(std::make_unique_for_overwrite<std::byte[]>(rows.size() * sizeof(T)));
-        T* out = reinterpret_cast<T*>(held_.back().get());
+        buffers_.push_back(std::make_unique_for_overwrite<std::byte[]>(rows.size() * sizeof(T)));
+        T* out = reinterpret_cast<T*>(buffers_.back().get());
         for (size_t i = 0; i < rows.size(); ++i) out[i] = value(rows[i]);
         return out;
     }
     std::vector<Column> columns_;
     Target target_;
-    std::vector<std::unique_ptr<std::byte[]>> held_;
+    std::vector<std::unique_ptr<std::byte[]>> buffers_;
 };
 
 }  // namespace treewise

@@ -9,18 +9,18 @@ int64_t key_of(const Column& column, uint32_t row) {
 }
 
 void read_keys(const Column& column, std::span<const uint32_t> rows, int64_t* out) {
-    constexpr size_t kAhead = 24;  // the cells lie far apart: ask for them before they are needed
+    constexpr size_t kPrefetchDistance = 24;  // the cells lie far apart: ask for them before they are needed
     column.visit([&](const auto& values) {
-        const size_t n = rows.size(), near = n - std::min(n, kAhead);
-        for (size_t i = 0; i < near; ++i) {
-            values.prefetch(rows[i + kAhead]);
+        const size_t n = rows.size(), last_prefetched = n - std::min(n, kPrefetchDistance);
+        for (size_t i = 0; i < last_prefetched; ++i) {
+            values.prefetch(rows[i + kPrefetchDistance]);
             out[i] = key_of(values[rows[i]]);
         }
-        for (size_t i = near; i < n; ++i) out[i] = key_of(values[rows[i]]);
+        for (size_t i = last_prefetched; i < n; ++i) out[i] = key_of(values[rows[i]]);
     });
 }
 
-bool tells_apart(const Column& column, std::span<const uint32_t> rows) {
+bool is_splittable(const Column& column, std::span<const uint32_t> rows) {
     return column.visit([&](const auto& values) {
         const int64_t first = key_of(values[rows[0]]);
         for (uint32_t row : rows) {

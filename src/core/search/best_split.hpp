@@ -17,71 +17,74 @@
 
 namespace treewise {
 
-struct Key {
+struct CandidateKey {
     int64_t column = 0;
     int64_t kind = 0;
     int64_t position = 0;
     int64_t placement = 0;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const CandidateKey&) const = default;
 };
 
 // The same draw for the same candidate, whoever asks and when.
-inline uint64_t draw(uint64_t node, const Key& key) {
+inline uint64_t tie_key(uint64_t node, const CandidateKey& key) {
     uint64_t h = node;
-    for (int64_t part : {key.column, key.kind, key.position, key.placement}) h = stir(h, static_cast<uint64_t>(part));
+    for (int64_t part : {key.column, key.kind, key.position, key.placement}) h = mix64(h, static_cast<uint64_t>(part));
     return h;
 }
 
-struct Offer {
-    int128 merit = 0;
+struct Candidate {
+    int128 score = 0;
     int128 gain = 0;  // decrease of total impurity; 0 where rounding alone may have made it
-    Key key;
-    int128 slack = 0;   // by how much rounding may have moved the merit
-    int filled = 0;     // branches with rows
-    int128 spread = 0;  // Σ m·log m of the branches, for the gain ratio
+    CandidateKey key;
+    int128 tolerance = 0;  // by how much rounding may have moved the merit
+    int n_filled = 0;      // branches with rows
+    int128 nlogn_sum = 0;  // Σ m·log m of the branches, for the gain ratio
 };
 
 // Keeps what may still win, whatever the order of offers: an offer that comes later in the order of ties than another
 // and reaches no higher never can, so few are kept.
-class Best {
+class BestSplit {
 public:
-    explicit Best(bool random) : random_(random) {}
+    explicit BestSplit(bool random) : random_ties_(random) {}
     // Forgets what was offered; node: the key of the node whose candidates come next.
-    void open(uint64_t node) { node_ = node, front_.clear(); }
+    void begin_node(uint64_t node) { node_ = node, contenders_.clear(); }
 
-    void offer(const Offer& o) {
-        const int128 reach = o.merit + o.slack;
-        if (!front_.empty() && reach < bar_) return;
-        bar_ = front_.empty() ? o.merit - o.slack : std::max(bar_, o.merit - o.slack);
-        const Entry mine{o, reach, random_ ? draw(node_, o.key) : 0};
-        for (const Entry& e : front_) {
-            if (e.reach >= reach && e.precedes(mine)) return;
+    void add(const Candidate& c) {
+        const int128 upper = c.score + c.tolerance;
+        if (!contenders_.empty() && upper < best_lower_bound_) return;
+        best_lower_bound_ =
+            contenders_.empty() ? c.score - c.tolerance : std::max(best_lower_bound_, c.score - c.tolerance);
+        const Entry entry{c, upper, random_ties_ ? tie_key(node_, c.key) : 0};
+        for (const Entry& e : contenders_) {
+            if (e.upper >= upper && e.precedes(entry)) return;
         }
-        std::erase_if(front_, [&](const Entry& e) { return e.reach < bar_ || (e.reach <= reach && mine.precedes(e)); });
-        front_.push_back(mine);
+        std::erase_if(contenders_, [&](const Entry& e) {
+            return e.upper < best_lower_bound_ || (e.upper <= upper && entry.precedes(e));
+        });
+        contenders_.push_back(entry);
     }
-    bool found() const { return !front_.empty(); }
-    const Offer& get() const {
+    bool has_candidate() const { return !contenders_.empty(); }
+    const Candidate& winner() const {
         const Entry* best = nullptr;
-        for (const Entry& e : front_) {
-            if (e.reach >= bar_ && (!best || e.precedes(*best))) best = &e;
+        for (const Entry& e : contenders_) {
+            if (e.upper >= best_lower_bound_ && (!best || e.precedes(*best))) best = &e;
         }
-        return best->offer;
+        return best->candidate;
     }
 
 private:
     struct Entry {
-        Offer offer;
-        int128 reach;  // the largest its merit may be
-        uint64_t drawn;
+        Candidate candidate;
+        int128 upper;  // the largest its merit may be
+        uint64_t tie_key;
         bool precedes(const Entry& other) const {  // in the order of ties
-            return drawn != other.drawn ? drawn < other.drawn : offer.key < other.offer.key;
+            return tie_key != other.tie_key ? tie_key < other.tie_key : candidate.key < other.candidate.key;
         }
     };
-    bool random_;
+    bool random_ties_;
     uint64_t node_ = 0;
-    int128 bar_ = 0;  // what the best is sure to reach
-    std::vector<Entry> front_;
+    int128 best_lower_bound_ = 0;  // what the best is sure to reach
+    std::vector<Entry> contenders_;
 };
 
 }  // namespace treewise

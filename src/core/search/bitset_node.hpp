@@ -24,59 +24,59 @@
 
 namespace treewise {
 
-class Words {
+class BitsetNode {
 public:
-    static constexpr size_t kMost = 64;  // rows
+    static constexpr size_t kMaxRows = 64;  // rows
 
-    struct Places {  // of some rows in a column
+    struct ColumnOrder {  // of some rows in a column
         uint64_t rows;
-        bool gone;  // some values are missing
-        std::array<uint64_t, kMost> up_to;
+        bool has_missing;  // some values are missing
+        std::array<uint64_t, kMaxRows> rows_up_to;
     };
 
     // The node that is the segment; weight(entry), and whether it is of class one(entry).
     template <class WeightOf, class IsOne>
-    void open(Segment segment, std::span<const uint32_t> entries, size_t n_columns, const WeightOf& weight,
-              const IsOne& one) {
+    void begin(Segment segment, std::span<const uint32_t> entries, size_t n_columns, const WeightOf& weight,
+               const IsOne& is_one) {
         segment_ = segment, entries_ = entries;
         bits_ = {}, ones_ = 0;
         for (size_t i = 0; i < entries.size(); ++i) {
             const auto w = static_cast<uint64_t>(weight(entries[i]));
-            ones_ |= uint64_t{one(entries[i])} << i;
+            ones_ |= uint64_t{is_one(entries[i])} << i;
             bits_.n = std::max(bits_.n, static_cast<int>(std::bit_width(w)));
             for (int k = 0; k < bits_.n; ++k) {
                 const uint64_t bit = (w >> k & 1) << i;
-                bits_.weight[k] |= bit, bits_.ones[k] |= one(entries[i]) ? bit : 0;
+                bits_.weight[k] |= bit, bits_.ones[k] |= is_one(entries[i]) ? bit : 0;
             }
         }
-        made_.assign(n_columns, kNone), n_made_ = 0;
-        sets_[0] = ~uint64_t{0} >> (kMost - entries.size());
+        column_slot_.assign(n_columns, kNone), n_column_orders_ = 0;
+        node_sets_[0] = ~uint64_t{0} >> (kMaxRows - entries.size());
     }
     bool holds(Segment node) const { return segment_.begin <= node.begin && node.end <= segment_.end; }
     Segment segment() const { return segment_; }
 
     // The rows of a node: the nodes that are open share no row, so the place of its first tells it apart.
-    uint64_t& operator[](Segment node) { return sets_[static_cast<size_t>(node.begin - segment_.begin)]; }
+    uint64_t& operator[](Segment node) { return node_sets_[static_cast<size_t>(node.begin - segment_.begin)]; }
     uint32_t entry(int row) const { return entries_[static_cast<size_t>(row)]; }
     template <class Work>
-    static void each(uint64_t set, const Work& work) {
+    static void for_each_row(uint64_t set, const Work& work) {
         for (; set; set &= set - 1) work(std::countr_zero(set));
     }
 
     // As a node sees it, and all nodes below that one. rank(entry): its place in the column.
     template <class RankOf>
-    const Places& column(size_t column, uint64_t node, Order& order, const RankOf& rank) {
-        if (made_[column] == kNone) {
-            if (places_.size() == n_made_) places_.emplace_back();
-            made_[column] = static_cast<uint32_t>(n_made_);
-            places_[n_made_++].rows = 0;
+    const ColumnOrder& column(size_t column, uint64_t node, RankSorter& sorter, const RankOf& rank) {
+        if (column_slot_[column] == kNone) {
+            if (column_orders_.size() == n_column_orders_) column_orders_.emplace_back();
+            column_slot_[column] = static_cast<uint32_t>(n_column_orders_);
+            column_orders_[n_column_orders_++].rows = 0;
         }
-        Places& p = places_[made_[column]];
-        if (node & ~p.rows) put_in_order(p, node, order, rank);
+        ColumnOrder& p = column_orders_[column_slot_[column]];
+        if (node & ~p.rows) sort_column(p, node, sorter, rank);
         return p;
     }
     // What lies left of cuts, of one column after the other.
-    struct Lefts {
+    struct LeftSets {
         size_t n = 0;
         std::vector<uint64_t> sets;                       // only ever grows
         std::vector<std::pair<size_t, int32_t>> columns;  // where each begins
@@ -93,30 +93,30 @@ public:
         }
     };
     // Adds the cuts of a node, in any order; one between equal values comes as often as they do.
-    static void cut(uint64_t node, const Places& places, int32_t column, Lefts& lefts) {
-        if (lefts.sets.size() < lefts.n + kMost) lefts.sets.resize(2 * (lefts.n + kMost));
-        lefts.columns.push_back({lefts.n, column});
-        uint64_t* next = lefts.sets.data() + lefts.n;
-        each(node, [&](int row) {
-            *next = node & places.up_to[static_cast<size_t>(row)];
+    static void add_cuts(uint64_t node, const ColumnOrder& sorter, int32_t column, LeftSets& left_sets) {
+        if (left_sets.sets.size() < left_sets.n + kMaxRows) left_sets.sets.resize(2 * (left_sets.n + kMaxRows));
+        left_sets.columns.push_back({left_sets.n, column});
+        uint64_t* next = left_sets.sets.data() + left_sets.n;
+        for_each_row(node, [&](int row) {
+            *next = node & sorter.rows_up_to[static_cast<size_t>(row)];
             next += *next != node;
         });
-        lefts.n = static_cast<size_t>(next - lefts.sets.data());
+        left_sets.n = static_cast<size_t>(next - left_sets.sets.data());
     }
     // Of the last column's cuts the one with a class on each side; 0 where there is none.
-    uint64_t clean_cut(uint64_t node, const Lefts& lefts) const {
-        const size_t from = lefts.columns.back().first, n = lefts.n - from;
-        const uint64_t* sets = lefts.sets.data() + from;
+    uint64_t pure_cut(uint64_t node, const LeftSets& left_sets) const {
+        const size_t from = left_sets.columns.back().first, n = left_sets.n - from;
+        const uint64_t* sets = left_sets.sets.data() + from;
         const size_t at = find_either(sets, n, node & ones_, node & ~ones_);
         return at < n ? sets[at] : 0;
     }
-    void count(const Lefts& lefts, Edges& out) const {
-        out.resize(lefts.n);
-        count_sets(lefts.sets.data(), lefts.n, bits_, out.rows.data(), out.weight.data(), out.ones.data());
+    void count(const LeftSets& left_sets, CutBatch& out) const {
+        out.resize(left_sets.n);
+        count_bits(left_sets.sets.data(), left_sets.n, bits_, out.rows.data(), out.weight.data(), out.ones.data());
     }
     void count(uint64_t set, int64_t* stat) const {
         double weight, ones;
-        count_sets(&set, 1, bits_, &stat[kRows], &weight, &ones);
+        count_bits(&set, 1, bits_, &stat[kRows], &weight, &ones);
         stat[kWeight] = static_cast<int64_t>(weight), stat[kCounts + 1] = static_cast<int64_t>(ones);
         stat[kCounts] = stat[kWeight] - stat[kCounts + 1];
     }
@@ -124,24 +124,25 @@ public:
     // The rows between these cuts of a node, for the exact decision (as search/cut_buckets.hpp). cuts: how many rows
     // lie left of each.
     template <class RankOf>
-    void buckets_between(uint64_t node, const Places& column, const std::vector<int64_t>& cuts, const RankOf& rank,
+    void buckets_between(uint64_t node, const ColumnOrder& column, const std::vector<int64_t>& cuts, const RankOf& rank,
                          size_t width, std::vector<Bucket>& out) {
-        std::array<int8_t, kMost + 1> row_of;  // how many are at most as large: a row of which that is true
+        std::array<int8_t, kMaxRows + 1> row_of;  // how many are at most as large: a row of which that is true
         row_of.fill(-1);
-        each(node,
-             [&](int row) { row_of[at(std::popcount(node & column.up_to[at(row)]))] = static_cast<int8_t>(row); });
+        for_each_row(node, [&](int row) {
+            row_of[at(std::popcount(node & column.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
+        });
         stats_.resize((cuts.size() + 1) * width);
         uint64_t below = 0;
         for (size_t k = 0; k <= cuts.size(); ++k) {
             int64_t first = std::popcount(below) + 1;
             const int64_t last = k < cuts.size() ? cuts[k] : std::popcount(node);
             while (row_of[at(first)] < 0) ++first;
-            const uint64_t up_to = node & column.up_to[at(row_of[at(last)])];
+            const uint64_t rows_up_to = node & column.rows_up_to[at(row_of[at(last)])];
             int64_t* stat = stats_.data() + k * width;
-            count(up_to & ~below, stat);
+            count(rows_up_to & ~below, stat);
             out.push_back(
                 {nullptr, nullptr, stat, rank(entry(row_of[at(first)])), rank(entry(row_of[at(last)])), last - 1});
-            below = up_to;
+            below = rows_up_to;
         }
     }
 
@@ -150,16 +151,16 @@ private:
     static constexpr uint32_t kNone = ~0u;
 
     template <class RankOf>
-    void put_in_order(Places& p, uint64_t node, Order& order, const RankOf& rank) {
+    void sort_column(ColumnOrder& p, uint64_t node, RankSorter& sorter, const RankOf& rank) {
         size_t n = 0;
-        each(node, [&](int row) { rows_[n] = static_cast<uint32_t>(row), ranks_[n++] = rank(entry(row)); });
-        const uint64_t* ordered = order.sort(rows_.data(), ranks_.data(), n);
-        p.rows = node, p.gone = ordered[n - 1] >> 32 == kNoRank;
+        for_each_row(node, [&](int row) { rows_[n] = static_cast<uint32_t>(row), ranks_[n++] = rank(entry(row)); });
+        const uint64_t* ordered = sorter.sort(rows_.data(), ranks_.data(), n);
+        p.rows = node, p.has_missing = ordered[n - 1] >> 32 == kMissingRank;
         uint64_t set = 0;
         for (size_t i = 0, first = 0; i < n; ++i) {
             set |= uint64_t{1} << static_cast<uint32_t>(ordered[i]);
             if (i + 1 < n && ordered[i] >> 32 == ordered[i + 1] >> 32) continue;
-            for (; first <= i; ++first) p.up_to[static_cast<uint32_t>(ordered[first])] = set;
+            for (; first <= i; ++first) p.rows_up_to[static_cast<uint32_t>(ordered[first])] = set;
         }
     }
 
@@ -167,31 +168,31 @@ private:
     std::span<const uint32_t> entries_;
     WeightBits bits_;
     uint64_t ones_ = 0;  // the rows of class 1
-    std::array<uint64_t, kMost> sets_;
-    std::vector<uint32_t> made_;  // a column: where its places are
-    std::vector<Places> places_;
-    size_t n_made_ = 0;
-    std::array<uint32_t, kMost> rows_{}, ranks_{};  // scratch
+    std::array<uint64_t, kMaxRows> node_sets_;
+    std::vector<uint32_t> column_slot_;  // a column: where its places are
+    std::vector<ColumnOrder> column_orders_;
+    size_t n_column_orders_ = 0;
+    std::array<uint32_t, kMaxRows> rows_{}, ranks_{};  // scratch
     Stat stats_;
 };
 
 // The nodes that have become words and are not grown to the end. Growth goes from left to right, deepest first, so what
 // waits lies to the right of what is at hand, and what lies to its left is done with.
-class WordStack {
+class BitsetNodeStack {
 public:
     // Growth has come to this node, which has rows: forgets what lies to its left.
-    void come_to(Segment node) {
-        while (n_ > 0 && blocks_[n_ - 1].segment().end <= node.begin) --n_;
+    void advance_to(Segment node) {
+        while (n_ > 0 && nodes_[n_ - 1].segment().end <= node.begin) --n_;
     }
     // The words a node with rows is of, or null.
-    Words* find(Segment node) { return n_ > 0 && blocks_[n_ - 1].holds(node) ? &blocks_[n_ - 1] : nullptr; }
-    Words& push() {
-        if (blocks_.size() == n_) blocks_.emplace_back();
-        return blocks_[n_++];
+    BitsetNode* find(Segment node) { return n_ > 0 && nodes_[n_ - 1].holds(node) ? &nodes_[n_ - 1] : nullptr; }
+    BitsetNode& push() {
+        if (nodes_.size() == n_) nodes_.emplace_back();
+        return nodes_[n_++];
     }
 
 private:
-    std::deque<Words> blocks_;  // those past n_ are kept for their memory
+    std::deque<BitsetNode> nodes_;  // those past n_ are kept for their memory
     size_t n_ = 0;
 };
 

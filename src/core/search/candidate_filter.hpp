@@ -16,123 +16,128 @@
 
 namespace treewise {
 
-// A cut of a column with `place` present rows on its left; all tests of its levels together are place 0.
-struct Hopeful {
+// A cut of a column with `position` present rows on its left; all tests of its levels together are place 0.
+struct Survivor {
     int32_t column;
-    int64_t place;
-    double most;
+    int64_t position;
+    double upper;
 };
 
-class Contest {
+class CandidateFilter {
 public:
-    void open(bool by_column, size_t n_columns) {
+    void begin_node(bool by_column, size_t n_columns) {
         by_column_ = by_column;
-        bars_.assign(by_column ? n_columns : 1, -std::numeric_limits<double>::infinity());
-        hopefuls_.clear();
-        crowded_ = 64;
+        best_lower_bounds_.assign(by_column ? n_columns : 1, -std::numeric_limits<double>::infinity());
+        survivors_.clear();
+        prune_size_ = 64;
     }
-    double bar(int32_t column) const { return bars_[by_column_ ? static_cast<size_t>(column) : 0]; }
-    void raise(int32_t column, double bar) {
-        double& mine = bars_[by_column_ ? static_cast<size_t>(column) : 0];
-        mine = std::max(mine, bar);
+    double best_lower_bound(int32_t column) const {
+        return best_lower_bounds_[by_column_ ? static_cast<size_t>(column) : 0];
     }
-    bool hopeless(int32_t column, double most) const { return most < bar(column); }
+    void raise_bound(int32_t column, double bound) {
+        double& own_bound = best_lower_bounds_[by_column_ ? static_cast<size_t>(column) : 0];
+        own_bound = std::max(own_bound, bound);
+    }
+    bool can_win(int32_t column, double upper) const { return !(upper < best_lower_bound(column)); }
 
-    void offer(int32_t column, int64_t place, double least, double most) {
-        if (hopeless(column, most) || most == -std::numeric_limits<double>::infinity()) return;
-        raise(column, least);
-        hopefuls_.push_back({column, place, most});
-        if (hopefuls_.size() > crowded_) {
-            weed();
-            crowded_ = 2 * hopefuls_.size() + 64;
+    void offer(int32_t column, int64_t position, double lower, double upper) {
+        if (!can_win(column, upper) || upper == -std::numeric_limits<double>::infinity()) return;
+        raise_bound(column, lower);
+        survivors_.push_back({column, position, upper});
+        if (survivors_.size() > prune_size_) {
+            prune();
+            prune_size_ = 2 * survivors_.size() + 64;
         }
     }
-    void join(const Contest& other) {
-        for (size_t i = 0; i < bars_.size(); ++i) bars_[i] = std::max(bars_[i], other.bars_[i]);
-        hopefuls_.insert(hopefuls_.end(), other.hopefuls_.begin(), other.hopefuls_.end());
+    void merge(const CandidateFilter& other) {
+        for (size_t i = 0; i < best_lower_bounds_.size(); ++i)
+            best_lower_bounds_[i] = std::max(best_lower_bounds_[i], other.best_lower_bounds_[i]);
+        survivors_.insert(survivors_.end(), other.survivors_.begin(), other.survivors_.end());
     }
     // Ends the contest: returns the columns that are left.
-    const std::vector<size_t>& close() {
-        weed();
-        std::sort(hopefuls_.begin(), hopefuls_.end(), [](const Hopeful& a, const Hopeful& b) {
-            return a.column != b.column ? a.column < b.column : a.place < b.place;
+    const std::vector<size_t>& finish() {
+        prune();
+        std::sort(survivors_.begin(), survivors_.end(), [](const Survivor& a, const Survivor& b) {
+            return a.column != b.column ? a.column < b.column : a.position < b.position;
         });
-        const auto same = [](const Hopeful& a, const Hopeful& b) { return a.column == b.column && a.place == b.place; };
-        hopefuls_.erase(std::unique(hopefuls_.begin(), hopefuls_.end(), same), hopefuls_.end());
+        const auto same = [](const Survivor& a, const Survivor& b) {
+            return a.column == b.column && a.position == b.position;
+        };
+        survivors_.erase(std::unique(survivors_.begin(), survivors_.end(), same), survivors_.end());
         columns_.clear();
-        for (const Hopeful& h : hopefuls_) {
+        for (const Survivor& h : survivors_) {
             if (columns_.empty() || columns_.back() != static_cast<size_t>(h.column))
                 columns_.push_back(static_cast<size_t>(h.column));
         }
         return columns_;
     }
     // Who is left, by column and place, each once.
-    const std::vector<Hopeful>& survivors() const { return hopefuls_; }
+    const std::vector<Survivor>& survivors() const { return survivors_; }
     // Those of a column of numbers.
-    void list_places(size_t column, std::vector<int64_t>& places) const {
-        places.clear();
-        for (const Hopeful& h : hopefuls_) {
-            if (h.column == static_cast<int32_t>(column) && h.place > 0) places.push_back(h.place);
+    void list_positions(size_t column, std::vector<int64_t>& positions) const {
+        positions.clear();
+        for (const Survivor& h : survivors_) {
+            if (h.column == static_cast<int32_t>(column) && h.position > 0) positions.push_back(h.position);
         }
     }
 
 private:
-    void weed() {
-        std::erase_if(hopefuls_, [this](const Hopeful& h) { return hopeless(h.column, h.most); });
+    void prune() {
+        std::erase_if(survivors_, [this](const Survivor& h) { return !can_win(h.column, h.upper); });
     }
     bool by_column_ = false;
-    std::vector<double> bars_;
-    std::vector<Hopeful> hopefuls_;
+    std::vector<double> best_lower_bounds_;
+    std::vector<Survivor> survivors_;
     std::vector<size_t> columns_;
-    size_t crowded_ = 64;
+    size_t prune_size_ = 64;
 };
 
 // Scores become merits: gains, or what the rule of the contest makes of them, with the least and most they can be.
-template <Shape S>
-class Appraiser {
+template <TargetKind S>
+class ScoreBounds {
 public:
-    Appraiser(const Settings& settings, const Logs& logs, int64_t n_classes)
-        : scorer(settings.criterion, logs, n_classes), settings_(settings), logs_(logs) {}
+    ScoreBounds(const Settings& settings, const NLogNTable& nlogn, int64_t n_classes)
+        : scorer(settings.criterion, nlogn, n_classes), settings_(settings), nlogn_(nlogn) {}
 
     Scorer<S> scorer;
 
-    void open(const int64_t* whole, double low, double high, Off off) {
-        scorer.open(whole, low, high, off);
-        weight_ = whole[kWeight];
+    void begin_node(const int64_t* node_total, double low, double high, QuantError off) {
+        scorer.begin_node(node_total, low, high, off);
+        weight_ = node_total[kWeight];
         if (settings_.rule != Rule::ratio) return;
         const auto w = static_cast<double>(weight_);
-        blur_ = std::ldexp(w * (2 + std::log2(w)), -48);
+        ratio_error_ = std::ldexp(w * (2 + std::log2(w)), -48);
     }
 
     struct Range {
-        double least, most;
+        double lower, upper;
     };
     // filled: branches with rows; spread: Σ m·log m of their weights (asked for only under the gain ratio's rule).
     template <class Spread>
-    Range merit(double score, int filled, const Spread& spread) const {
-        const double gain = score - scorer.whole(), delta = this->delta(filled);
-        if (settings_.rule == Rule::ratio) return ratio(gain, delta, logs_(weight_) - spread());
-        return {merit_of_gain(gain - delta, filled), merit_of_gain(gain + delta, filled)};
+    Range bounds(double score, int n_filled, const Spread& nlogn_sum) const {
+        const double gain = score - scorer.parent_score(), error = this->error_bound(n_filled);
+        if (settings_.rule == Rule::ratio) return ratio(gain, error, nlogn_(weight_) - nlogn_sum());
+        return {score_of_gain(gain - error, n_filled), score_of_gain(gain + error, n_filled)};
     }
     // The exact merit is rounded too, by a little for each branch (search/exact_splitter.hpp): far less than this.
-    double delta(int filled) const { return scorer.delta() * (1 + filled / 64.0); }
-    double merit_of_gain(double gain, int filled) const {
-        return settings_.by_branches && settings_.rule == Rule::gain ? gain / (filled - 1) : gain;
+    double error_bound(int n_filled) const { return scorer.error_bound() * (1 + n_filled / 64.0); }
+    double score_of_gain(double gain, int n_filled) const {
+        return settings_.gain_per_branch && settings_.rule == Rule::gain ? gain / (n_filled - 1) : gain;
     }
-    double log(int64_t weight) const { return logs_(weight); }
+    double nlogn(int64_t weight) const { return nlogn_(weight); }
 
 private:
-    Range ratio(double gain, double delta, double information) const {
+    Range ratio(double gain, double error, double split_info) const {
         constexpr double kInf = std::numeric_limits<double>::infinity();
-        if (information <= 4 * blur_) return {-kInf, kInf};
-        const double a = (gain - delta) / (information - blur_), b = (gain - delta) / (information + blur_);
-        const double c = (gain + delta) / (information - blur_), d = (gain + delta) / (information + blur_);
+        if (split_info <= 4 * ratio_error_) return {-kInf, kInf};
+        const double a = (gain - error) / (split_info - ratio_error_), b = (gain - error) / (split_info + ratio_error_);
+        const double c = (gain + error) / (split_info - ratio_error_), d = (gain + error) / (split_info + ratio_error_);
         return {std::min(a, b) - 0x1p-42, std::max(c, d) + 0x1p-42};
     }
     const Settings& settings_;
-    const Logs& logs_;
+    const NLogNTable& nlogn_;
     int64_t weight_ = 0;
-    double blur_ = 0;
+    double ratio_error_ = 0;
 };
 
 }  // namespace treewise

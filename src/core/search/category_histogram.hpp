@@ -15,12 +15,12 @@
 
 namespace treewise {
 
-class Census {
+class CategoryHistogram {
 public:
-    static constexpr size_t kMost = 255;  // levels, beside the missing values
+    static constexpr size_t kMaxLevels = 255;  // levels, beside the missing values
 
     // n_levels: of each column that is counted here, without the missing.
-    void prepare(size_t n_rows, const std::vector<size_t>& n_levels) {
+    void reset(size_t n_rows, const std::vector<size_t>& n_levels) {
         start_.assign(1, 0);
         for (size_t n : n_levels) start_.push_back(start_.back() + static_cast<uint32_t>(n) + 1);
         cells_.resize(n_rows * n_levels.size());
@@ -39,12 +39,12 @@ public:
         int64_t* counts = counts_.data();
         for (size_t i = begin; i < end; ++i) {
             const uint8_t* levels = cells_.data() + row(i) * columns;
-            const int64_t one = 1 + (static_cast<int64_t>(cls(i)) << 32);
-            for (size_t c = 0; c < columns; ++c) counts[start[c] + levels[c]] += one;
+            const int64_t increment = 1 + (static_cast<int64_t>(cls(i)) << 32);
+            for (size_t c = 0; c < columns; ++c) counts[start[c] + levels[c]] += increment;
         }
     }
     // What count found for a column: one word a level, then that of the missing.
-    std::span<const int64_t> of(size_t column) const {
+    std::span<const int64_t> counts(size_t column) const {
         return {counts_.data() + start_[column], counts_.data() + start_[column + 1]};
     }
 

@@ -20,116 +20,118 @@
 namespace treewise {
 
 inline constexpr int kRatioBits = 60;
-inline constexpr int128 kRatioSlack = 1 << 15;
+inline constexpr int128 kRatioTolerance = 1 << 15;
 
-template <class Side>
-class Finder {
+template <class Stats>
+class ExactSplitter {
 public:
-    Finder(Desk& desk, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
-           int64_t total_weight)
-        : whole(desk),
-          desk_(desk),
+    ExactSplitter(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns,
+                  const Settings& settings, int64_t total_weight)
+        : node_total(node_context),
+          node_context_(node_context),
           engine_(engine),
           columns_(columns),
           settings_(settings),
           total_weight_(total_weight),
-          left_(desk),
-          right_(desk),
-          part_(desk),
-          draw_(columns.size()),
-          wanted_(columns.size()),
+          left_(node_context),
+          right_(node_context),
+          missing_stats_(node_context),
+          column_sampler_(columns.size()),
+          columns_to_try_(columns.size()),
           best_(settings.random_ties) {
-        std::iota(wanted_.begin(), wanted_.end(), size_t{0});
+        std::iota(columns_to_try_.begin(), columns_to_try_.end(), size_t{0});
     }
 
-    Side whole;  // the node's rows; the caller fills it
+    Stats node_total;  // the node's rows; the caller fills it
 
-    // Returns why there is no split, or kInner with the winner in `chosen`. stat: all rows of the node, where the
-    // engine gives statistics. Calls `tick` now and then, in long scans too.
-    Stop find(Segment node, const Stat& stat, uint64_t node_key, Chosen& chosen, const std::function<void()>& tick) {
+    // Returns why there is no split, or kInner with the winner in `split`. stat: all rows of the node, where the
+    // engine gives statistics. Calls `check_interrupt` now and then, in long scans too.
+    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, SplitInfo& split,
+                               const std::function<void()>& check_interrupt) {
         node_key_ = node_key;
-        tick_ = &tick;
-        whole_total_ = whole.total();
-        bests_.clear();
-        best_.open(node_key_);
-        seen_ = false;
-        bool more = draw_columns(true);
-        size_t looked_at = 0;
-        for (;; more = draw_columns(false)) {
-            const std::vector<size_t>& columns = engine_.survey(node, stat, wanted_, node_key);
-            looked_at = columns.size();
+        check_interrupt_ = &check_interrupt;
+        node_impurity_ = node_total.total();
+        column_bests_.clear();
+        best_.begin_node(node_key_);
+        any_candidate_ = false;
+        bool has_more = sample_columns(true);
+        size_t n_tried = 0;
+        for (;; has_more = sample_columns(false)) {
+            const std::vector<size_t>& columns = engine_.find_candidates(node, stat, columns_to_try_, node_key);
+            n_tried = columns.size();
             for (size_t c : columns) {
-                look(c, node);
+                load_column(c, node);
                 scan_column();
-                if (settings_.rule == Rule::c45) keep_best_of_column(node);
-                if (node.size() >= kManyRows) tick();
+                if (settings_.rule == Rule::c45) c45_keep_column_best(node);
+                if (node.size() >= kManyRows) check_interrupt();
             }
-            if (!more || best_.found() || !bests_.empty()) break;
+            if (!has_more || best_.has_candidate() || !column_bests_.empty()) break;
         }
-        if (settings_.rule == Rule::c45) quinlan();
-        if (!best_.found()) return any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
-        const Offer winner = best_.get();
-        if (too_little(winner)) return kMinImpurityDecrease;
-        if (looked_at > 1) look(winner.key.column, node);  // else it is the one still at hand
-        describe(winner, chosen);
+        if (settings_.rule == Rule::c45) c45_second_step();
+        if (!best_.has_candidate()) return has_any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
+        const Candidate winner = best_.winner();
+        if (gain_too_small(winner)) return kMinImpurityDecrease;
+        if (n_tried > 1) load_column(winner.key.column, node);  // else it is the one still at hand
+        fill_split_info(winner, split);
         return kInner;
     }
 
 private:
     struct ColumnBest {
-        Offer offer;
+        Candidate candidate;
         int64_t cuts;  // thresholds tried
     };
     // What one way of splitting adds up to.
-    struct Tally {
-        int128 total = 0, spread = 0;
-        int filled = 0;
+    struct SplitTotals {
+        int128 total = 0, nlogn_sum = 0;
+        int n_filled = 0;
         bool fits = true, valid = true;
     };
 
     // The columns to look at next: all, or as many as are asked for and then one at a time, until one of them can be
     // used. Returns whether there are more.
-    bool draw_columns(bool first) {
-        if (!limited()) return false;
-        if (first) draw_.open(node_key_);
-        wanted_.clear();
-        const auto enough = first ? static_cast<size_t>(settings_.max_features) : 1;
-        while (wanted_.size() < enough && !draw_.empty()) wanted_.push_back(draw_.next());
-        return !draw_.empty();
+    bool sample_columns(bool first) {
+        if (!samples_columns()) return false;
+        if (first) column_sampler_.begin_node(node_key_);
+        columns_to_try_.clear();
+        const auto n_wanted = first ? static_cast<size_t>(settings_.max_features) : 1;
+        while (columns_to_try_.size() < n_wanted && !column_sampler_.empty())
+            columns_to_try_.push_back(column_sampler_.next());
+        return !column_sampler_.empty();
     }
-    bool limited() const {
+    bool samples_columns() const {
         return settings_.max_features > 0 && static_cast<size_t>(settings_.max_features) < columns_.size();
     }
 
     // -- one column at one node ---------------------------------------------------------------------------------------
 
-    void look(size_t column, Segment node) {
+    void load_column(size_t column, Segment node) {
         column_ = column;
-        gone_ = engine_.buckets(column, node, buckets_);
-        part_.clear();
-        add(gone_, part_);
-        own_ = settings_.missing_branch && gone_rows() && part_.valid() && fits(part_);
+        missing_ = engine_.buckets(column, node, buckets_);
+        missing_stats_.clear();
+        add(missing_, missing_stats_);
+        missing_branch_ = settings_.missing_branch && n_missing() && missing_stats_.valid() && fits(missing_stats_);
     }
     // Whether there was any candidate, if only one that breaks a limit. Engines that send only what may win do not show
     // those, but for random ones. For Poisson it is not enough that a column tells rows apart: both branches must have
     // a sum.
-    bool any_candidate(Segment node) {
-        if (seen_ || !engine_.gives_stats() || settings_.random_cuts) return seen_;
-        if (settings_.criterion != Criterion::poisson) return engine_.tells_apart(node);
-        engine_.everything();
-        for (size_t c = 0; c < columns_.size() && !seen_; ++c) look(c, node), scan_column();
-        return seen_;
+    bool has_any_candidate(Segment node) {
+        if (any_candidate_ || !engine_.has_stats() || settings_.random_cuts) return any_candidate_;
+        if (settings_.criterion != Criterion::poisson) return engine_.is_splittable(node);
+        engine_.disable_filter();
+        for (size_t c = 0; c < columns_.size() && !any_candidate_; ++c) load_column(c, node), scan_column();
+        return any_candidate_;
     }
 
-    int64_t gone_rows() const { return part_.rows; }
+    int64_t n_missing() const { return missing_stats_.rows; }
 
-    static void add(const Bucket& bucket, Side& side) {
+    static void add(const Bucket& bucket, Stats& side) {
         if constexpr (requires { side.add(bucket.stat); }) {
             if (bucket.stat) return side.add(bucket.stat);
         }
         for (const Row* r = bucket.first; r != bucket.last; ++r) side.add(*r);
     }
-    static void sub(const Bucket& bucket, Side& side) {
+    static void sub(const Bucket& bucket, Stats& side) {
         if constexpr (requires { side.sub(bucket.stat); }) {
             if (bucket.stat) return side.sub(bucket.stat);
         }
@@ -138,7 +140,7 @@ private:
 
     void scan_column() {
         if (buckets_.empty()) return;
-        for (Kind kind : columns_[column_].kinds) {
+        for (SplitKind kind : columns_[column_].kinds) {
             if (settings_.random_cuts && kind != kMultiway) {
                 scan_random(kind);
                 continue;
@@ -152,37 +154,38 @@ private:
                 default: break;
             }
         }
-        if (gone_rows()) scan_presence();
+        if (n_missing()) scan_presence();
     }
 
     // Put all rows on the right, the missing ones where this placement wants them: 0 left, 1 right, own: apart.
-    int placements() const { return gone_rows() && !own_ ? 2 : 1; }
-    void gather(int placement) {
+    int placements() const { return n_missing() && !missing_branch_ ? 2 : 1; }
+    void start_placement(int placement) {
         left_.clear();
-        right_.assign(whole);
-        if (!gone_rows() || (placement == 1 && !own_)) return;
-        sub(gone_, right_);
-        if (!own_) add(gone_, left_);
+        right_.assign(node_total);
+        if (!n_missing() || (placement == 1 && !missing_branch_)) return;
+        sub(missing_, right_);
+        if (!missing_branch_) add(missing_, left_);
     }
-    void move(const Bucket& bucket, Side& from, Side& to) {
-        count(bucket);
+    void move(const Bucket& bucket, Stats& from, Stats& to) {
+        count_moved(bucket);
         sub(bucket, from);
         add(bucket, to);
     }
 
-    void count(const Bucket& bucket) {
-        if ((moved_ += 1 + (bucket.last - bucket.first)) < kManyRows) return;
-        moved_ = 0;
-        (*tick_)();
+    void count_moved(const Bucket& bucket) {
+        if ((rows_since_check_ += 1 + (bucket.last - bucket.first)) < kManyRows) return;
+        rows_since_check_ = 0;
+        (*check_interrupt_)();
     }
 
     // Cut the row of buckets in two at every place:   a | b c d      a b | c d      a b c | d
-    void scan_prefixes(Kind kind, int64_t position) {
+    void scan_prefixes(SplitKind kind, int64_t position) {
         for (int placement = 0; placement < placements(); ++placement) {
-            gather(placement);
+            start_placement(placement);
             for (size_t i = 0; i + 1 < buckets_.size(); ++i) {
                 move(buckets_[i], right_, left_);
-                offer_two(kind, position + (kind == kSubset ? static_cast<int64_t>(i) : buckets_[i].place), placement);
+                offer_two(kind, position + (kind == kSubset ? static_cast<int64_t>(i) : buckets_[i].position),
+                          placement);
             }
         }
     }
@@ -190,7 +193,7 @@ private:
     void scan_one_values() {
         if (buckets_.size() < 2) return;
         for (int placement = 0; placement < placements(); ++placement) {
-            gather(placement);
+            start_placement(placement);
             for (size_t i = 0; i < buckets_.size(); ++i) {
                 move(buckets_[i], right_, left_);
                 offer_two(kOneValue, static_cast<int64_t>(i), placement);
@@ -202,24 +205,24 @@ private:
     // For two classes and for numbers some prefix of the levels in order of rate or mean is best (Breiman et al. 1984,
     // theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's order.
     void scan_subsets() {
-        if (exhaustive()) {
+        if (is_exhaustive()) {
             scan_all_subsets();
             return;
         }
-        for (int64_t cls : orders()) {
+        for (int64_t cls : rate_classes()) {
             order_by_rate(cls);
-            scan_prefixes(kSubset, cls_position(cls) + 1);
+            scan_prefixes(kSubset, class_offset(cls) + 1);
         }
-        restore_order();
+        sort_by_level();
     }
 
     // The first bucket stays on its side; bit j of the mask sends bucket j + 1 to the other.
     void scan_all_subsets() {
         for (int placement = 0; placement < placements(); ++placement) {
-            gather(placement);
+            start_placement(placement);
             for (const Bucket& b : buckets_) move(b, right_, left_);
             for (uint32_t mask = 1; mask < (1u << (buckets_.size() - 1)); ++mask) {
-                for (uint32_t turned = mask ^ (mask - 1), j = 0; turned; turned >>= 1, ++j) {
+                for (uint32_t changed = mask ^ (mask - 1), j = 0; changed; changed >>= 1, ++j) {
                     if (mask >> j & 1)
                         move(buckets_[j + 1], left_, right_);
                     else
@@ -231,357 +234,357 @@ private:
     }
 
     void scan_multiway() {
-        Tally all;
+        SplitTotals all;
         int unfit = 0, invalid = 0;
-        std::vector<Tally> alone(buckets_.size());
+        std::vector<SplitTotals> separate(buckets_.size());
         for (size_t i = 0; i < buckets_.size(); ++i) {
-            fill(buckets_[i]);
-            take(alone[i], left_);
-            all.total += alone[i].total;
-            all.spread += alone[i].spread;
-            unfit += !alone[i].fits;
-            invalid += !alone[i].valid;
+            load_bucket(buckets_[i]);
+            add_branch(separate[i], left_);
+            all.total += separate[i].total;
+            all.nlogn_sum += separate[i].nlogn_sum;
+            unfit += !separate[i].fits;
+            invalid += !separate[i].valid;
         }
-        all.filled = static_cast<int>(buckets_.size());
-        if (!gone_rows() || own_) {
+        all.n_filled = static_cast<int>(buckets_.size());
+        if (!n_missing() || missing_branch_) {
             all.fits = unfit == 0;
             all.valid = invalid == 0;
-            if (own_) take(all, part_);
+            if (missing_branch_) add_branch(all, missing_stats_);
             offer(all, {0, kMultiway, 0, 0});
             return;
         }
         for (size_t i = 0; i < buckets_.size(); ++i) {  // the missing rows join branch i
-            fill(buckets_[i]);
-            join(left_);
-            Tally joined;
-            take(joined, left_);
-            Tally t = all;
-            t.total += joined.total - alone[i].total;
-            t.spread += joined.spread - alone[i].spread;
-            t.fits = joined.fits && unfit - !alone[i].fits == 0;
-            t.valid = joined.valid && invalid - !alone[i].valid == 0;
+            load_bucket(buckets_[i]);
+            add_missing(left_);
+            SplitTotals joined;
+            add_branch(joined, left_);
+            SplitTotals t = all;
+            t.total += joined.total - separate[i].total;
+            t.nlogn_sum += joined.nlogn_sum - separate[i].nlogn_sum;
+            t.fits = joined.fits && unfit - !separate[i].fits == 0;
+            t.valid = joined.valid && invalid - !separate[i].valid == 0;
             offer(t, {0, kMultiway, 0, static_cast<int64_t>(i)});
         }
     }
 
-    // Add the missing rows, which are on part_, to a side: by their sums where a criterion has such.
-    void join(Side& side) {
-        if constexpr (requires { side.merge(part_); }) {
-            side.merge(part_);
+    // Add the missing rows, which are on missing_stats_, to a side: by their sums where a criterion has such.
+    void add_missing(Stats& side) {
+        if constexpr (requires { side.merge(missing_stats_); }) {
+            side.merge(missing_stats_);
         } else {
-            count(gone_);
-            add(gone_, side);
+            count_moved(missing_);
+            add(missing_, side);
         }
     }
 
     // One test of the kind, drawn at random: which buckets go to the left.
-    void scan_random(Kind kind) {
+    void scan_random(SplitKind kind) {
         if (buckets_.size() < 2) return;
-        const int64_t position = draw_test(kind);
+        const int64_t position = draw_random_split(kind);
         for (int placement = 0; placement < placements(); ++placement) {
-            gather(placement);
+            start_placement(placement);
             for (size_t i = 0; i < buckets_.size(); ++i) {
-                if (lefts_[i]) move(buckets_[i], right_, left_);
+                if (goes_left_[i]) move(buckets_[i], right_, left_);
             }
             offer_two(kind, position, placement);
         }
     }
-    // Fills lefts_; returns the position of the test: its place among those of its kind where these are listed.
-    int64_t draw_test(Kind kind) {
-        const uint64_t random = cut_key(node_key_, column_, kind);
+    // Fills goes_left_; returns the position of the test: its place among those of its kind where these are listed.
+    int64_t draw_random_split(SplitKind kind) {
+        const uint64_t random = split_key(node_key_, column_, kind);
         const size_t n = buckets_.size();
         if (kind == kSubset) {
-            random_subset(random, n, lefts_);
+            random_subset(random, n, goes_left_);
             return 0;
         }
-        size_t at = below(random, kind == kOrdinal ? n - 1 : n);
+        size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n);
         if (kind == kThreshold) {
-            at = 0;
-            while (under_random_cut(random, buckets_[at + 1].low)) ++at;
+            index = 0;
+            while (is_under_random_threshold(random, buckets_[index + 1].low)) ++index;
         }
-        lefts_.assign(n, 0);
-        std::fill(lefts_.begin() + (kind == kOneValue ? static_cast<int64_t>(at) : 0),
-                  lefts_.begin() + static_cast<int64_t>(at) + 1, 1);
-        return kind == kThreshold ? 0 : static_cast<int64_t>(at);
+        goes_left_.assign(n, 0);
+        std::fill(goes_left_.begin() + (kind == kOneValue ? static_cast<int64_t>(index) : 0),
+                  goes_left_.begin() + static_cast<int64_t>(index) + 1, 1);
+        return kind == kThreshold ? 0 : static_cast<int64_t>(index);
     }
-    bool under_random_cut(uint64_t random, int64_t rank) const {
-        return columns_[column_].is_number() ? engine_.number(column_, rank) <= random_number(random)
-                                             : engine_.integer(column_, rank) <= random_integer(random);
+    bool is_under_random_threshold(uint64_t random, int64_t rank) const {
+        return columns_[column_].is_number() ? engine_.to_double(column_, rank) <= random_double(random)
+                                             : engine_.to_int(column_, rank) <= random_int(random);
     }
-    double random_number(uint64_t random) const {
-        return random_cut(random, engine_.number(column_, buckets_.front().low),
-                          engine_.number(column_, buckets_.back().high));
+    double random_double(uint64_t random) const {
+        return random_threshold(random, engine_.to_double(column_, buckets_.front().low),
+                                engine_.to_double(column_, buckets_.back().high));
     }
-    int64_t random_integer(uint64_t random) const {
-        return random_cut(random, engine_.integer(column_, buckets_.front().low),
-                          engine_.integer(column_, buckets_.back().high));
+    int64_t random_int(uint64_t random) const {
+        return random_threshold(random, engine_.to_int(column_, buckets_.front().low),
+                                engine_.to_int(column_, buckets_.back().high));
     }
 
     void scan_presence() {
         left_.clear();
-        right_.assign(whole);
-        move(gone_, right_, left_);
-        Tally t;
-        take(t, left_);
-        take(t, right_);
+        right_.assign(node_total);
+        move(missing_, right_, left_);
+        SplitTotals t;
+        add_branch(t, left_);
+        add_branch(t, right_);
         offer(t, {0, kPresence, 0, 0});
     }
 
     // -- subsets ------------------------------------------------------------------------------------------------------
 
-    bool exhaustive() const { return desk_.target.n_classes > 2 && buckets_.size() <= kExhaustive; }
+    bool is_exhaustive() const { return node_context_.target.n_classes > 2 && buckets_.size() <= kMaxExhaustiveLevels; }
 
-    std::vector<int64_t> orders() const {  // the classes by whose rate the levels are ordered
-        if (desk_.target.n_classes == 0) return {0};
-        if (desk_.target.n_classes == 2) return {1};
-        if constexpr (requires { whole.seen(); }) {
-            std::vector<int64_t> present(whole.seen().begin(), whole.seen().end());
+    std::vector<int64_t> rate_classes() const {  // the classes by whose rate the levels are ordered
+        if (node_context_.target.n_classes == 0) return {0};
+        if (node_context_.target.n_classes == 2) return {1};
+        if constexpr (requires { node_total.classes(); }) {
+            std::vector<int64_t> present(node_total.classes().begin(), node_total.classes().end());
             std::sort(present.begin(), present.end());
             return present;
         }
         return {};
     }
-    int64_t cls_position(int64_t cls) const {
-        return desk_.target.n_classes > 2 ? cls * static_cast<int64_t>(buckets_.size()) : 0;
+    int64_t class_offset(int64_t cls) const {
+        return node_context_.target.n_classes > 2 ? cls * static_cast<int64_t>(buckets_.size()) : 0;
     }
     void order_by_rate(int64_t cls) {
-        restore_order();
+        sort_by_level();
         std::vector<std::pair<Rate, Bucket>> rated;
         rated.reserve(buckets_.size());
         for (const Bucket& b : buckets_) {
-            fill(b);
+            load_bucket(b);
             rated.push_back({rate(left_, cls), b});
         }
         std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (size_t i = 0; i < rated.size(); ++i) buckets_[i] = rated[i].second;
     }
-    void restore_order() {
+    void sort_by_level() {
         std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.low < b.low; });
     }
-    void fill(const Bucket& bucket) {
-        count(bucket);
+    void load_bucket(const Bucket& bucket) {
+        count_moved(bucket);
         left_.clear();
         add(bucket, left_);
     }
 
     // -- offers -------------------------------------------------------------------------------------------------------
 
-    void take(Tally& t, const Side& side) const {
+    void add_branch(SplitTotals& t, const Stats& side) const {
         if (side.rows == 0) return;
-        ++t.filled;
+        ++t.n_filled;
         if (!side.valid()) {
             t.valid = false;
             return;
         }
         t.total += side.total();
         t.fits = t.fits && fits(side);
-        if (settings_.rule != Rule::gain) t.spread += desk_.nlogn(side.weight);
+        if (settings_.rule != Rule::gain) t.nlogn_sum += node_context_.nlogn(side.weight);
     }
-    bool fits(const Side& side) const {
+    bool fits(const Stats& side) const {
         return side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
     }
-    void offer_two(Kind kind, int64_t position, int placement) {
-        Tally t;
-        take(t, left_);
-        take(t, right_);
-        if (own_) take(t, part_);
+    void offer_two(SplitKind kind, int64_t position, int placement) {
+        SplitTotals t;
+        add_branch(t, left_);
+        add_branch(t, right_);
+        if (missing_branch_) add_branch(t, missing_stats_);
         offer(t, {0, kind, position, placement});
     }
-    void offer(const Tally& t, Key key) {
-        if (t.filled < 2 || !t.valid) return;
-        seen_ = true;
+    void offer(const SplitTotals& t, CandidateKey key) {
+        if (t.n_filled < 2 || !t.valid) return;
+        any_candidate_ = true;
         if (!t.fits) return;
         key.column = static_cast<int64_t>(column_);
-        Offer o;
+        Candidate o;
         o.key = key;
-        o.filled = t.filled;
-        o.spread = t.spread;
-        o.merit = whole_total_ - t.total;
-        o.slack = desk_.slack(t.filled);
-        o.gain = desk_.settled(o.merit, t.filled);
+        o.n_filled = t.n_filled;
+        o.nlogn_sum = t.nlogn_sum;
+        o.score = node_impurity_ - t.total;
+        o.tolerance = node_context_.tolerance(t.n_filled);
+        o.gain = node_context_.zero_if_rounding(o.score, t.n_filled);
         if (settings_.rule == Rule::ratio)
-            o.merit = ratio(o.merit, o.spread), o.slack = ratio(o.slack, o.spread) + kRatioSlack;
-        else if (settings_.by_branches && settings_.rule == Rule::gain)
-            o.merit = floor_div(o.merit, t.filled - 1), o.slack = o.slack / (t.filled - 1) + (o.slack > 0);
-        best_.offer(o);
+            o.score = ratio(o.score, o.nlogn_sum), o.tolerance = ratio(o.tolerance, o.nlogn_sum) + kRatioTolerance;
+        else if (settings_.gain_per_branch && settings_.rule == Rule::gain)
+            o.score = floor_div(o.score, t.n_filled - 1),
+            o.tolerance = o.tolerance / (t.n_filled - 1) + (o.tolerance > 0);
+        best_.add(o);
     }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
-    int128 ratio(int128 gain, int128 spread) const {
-        const int128 information = desk_.nlogn(whole.weight) - spread;
-        return static_cast<int128>(
-            std::ldexp(static_cast<double>(gain) / static_cast<double>(information), kRatioBits));
+    int128 ratio(int128 gain, int128 nlogn_sum) const {
+        const int128 split_info = node_context_.nlogn(node_total.weight) - nlogn_sum;
+        return static_cast<int128>(std::ldexp(static_cast<double>(gain) / static_cast<double>(split_info), kRatioBits));
     }
 
     // C4.5's first step: each column sends its best test.
-    void keep_best_of_column(Segment node) {
-        if (best_.found()) {
-            const bool one = columns_[column_].is_code() || settings_.random_cuts;
-            const int64_t cuts = one ? 1 : engine_.n_cuts(column_, node);
-            bests_.push_back({best_.get(), cuts});
+    void c45_keep_column_best(Segment node) {
+        if (best_.has_candidate()) {
+            const bool is_single = columns_[column_].is_code() || settings_.random_cuts;
+            const int64_t cuts = is_single ? 1 : engine_.n_cuts(column_, node);
+            column_bests_.push_back({best_.winner(), cuts});
         }
-        best_.open(node_key_);
+        best_.begin_node(node_key_);
     }
 
     // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts) a row of n,
     // at the mean weight of a row), compare the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
-    void quinlan() {
-        const auto n = static_cast<int128>(bests_.size());
+    void c45_second_step() {
+        const auto n = static_cast<int128>(column_bests_.size());
         int128 average = 0;
-        for (ColumnBest& b : bests_) {
-            int128 price = b.offer.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
-            price = price * whole.weight / whole.rows;
-            b.offer.merit -= price;
-            average += floor_div(b.offer.merit, n);
+        for (ColumnBest& b : column_bests_) {
+            int128 penalty = b.candidate.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
+            penalty = penalty * node_total.weight / node_total.rows;
+            b.candidate.score -= penalty;
+            average += floor_div(b.candidate.score, n);
         }
-        for (ColumnBest& b : bests_) {
-            if (b.offer.merit + 2 * b.offer.slack + n < average) continue;
-            b.offer.merit = ratio(b.offer.merit, b.offer.spread);
-            b.offer.slack = ratio(b.offer.slack, b.offer.spread) + kRatioSlack;
-            best_.offer(b.offer);
+        for (ColumnBest& b : column_bests_) {
+            if (b.candidate.score + 2 * b.candidate.tolerance + n < average) continue;
+            b.candidate.score = ratio(b.candidate.score, b.candidate.nlogn_sum);
+            b.candidate.tolerance = ratio(b.candidate.tolerance, b.candidate.nlogn_sum) + kRatioTolerance;
+            best_.add(b.candidate);
         }
     }
 
-    bool too_little(const Offer& winner) const {
-        const int128 at_most = winner.gain ? winner.gain + desk_.slack(winner.filled) : 0;
-        return desk_.in_users_units(at_most, total_weight_) <
+    bool gain_too_small(const Candidate& winner) const {
+        const int128 at_most = winner.gain ? winner.gain + node_context_.tolerance(winner.n_filled) : 0;
+        return node_context_.to_user_units(at_most, total_weight_) <
                settings_.min_impurity_decrease * (1 - 0x1p-40);  // met to twelve digits is met
     }
 
     // -- the winner ---------------------------------------------------------------------------------------------------
 
-    void describe(const Offer& winner, Chosen& chosen) {
-        chosen = Chosen{};
-        chosen.gain = winner.gain;
-        chosen.column = static_cast<int32_t>(column_);
-        chosen.missing_rows = gone_rows();
-        const auto at = static_cast<size_t>(winner.key.position);
-        const Kind kind = static_cast<Kind>(winner.key.kind);
-        chosen.kind = kind;
-        chosen.n_branches = 2;
+    void fill_split_info(const Candidate& winner, SplitInfo& split) {
+        split = SplitInfo{};
+        split.gain = winner.gain;
+        split.column = static_cast<int32_t>(column_);
+        split.missing_rows = n_missing();
+        const auto index = static_cast<size_t>(winner.key.position);
+        const SplitKind kind = static_cast<SplitKind>(winner.key.kind);
+        split.kind = kind;
+        split.n_branches = 2;
         bool swapped = false;
         switch (kind) {
             case kThreshold:
-            case kOrdinal: cut(winner.key.position, chosen); break;
-            case kOneValue: chosen.codes = {static_cast<int32_t>(buckets_[at].low)}; break;
-            case kSubset: swapped = list_subset(at, chosen); break;
+            case kOrdinal: set_threshold(winner.key.position, split); break;
+            case kOneValue: split.codes = {static_cast<int32_t>(buckets_[index].low)}; break;
+            case kSubset: swapped = list_subset(index, split); break;
             case kMultiway:
-                for (const Bucket& b : buckets_) chosen.codes.push_back(static_cast<int32_t>(b.low));
-                chosen.n_branches = static_cast<int32_t>(buckets_.size());
-                if (chosen.n_branches < columns_[column_].n_levels) chosen.other = chosen.n_branches++;
+                for (const Bucket& b : buckets_) split.codes.push_back(static_cast<int32_t>(b.low));
+                split.n_branches = static_cast<int32_t>(buckets_.size());
+                if (split.n_branches < columns_[column_].n_levels) split.other = split.n_branches++;
                 break;
-            default: presence(chosen); return;
+            default: set_presence(split); return;
         }
-        if (own_)
-            chosen.missing = chosen.n_branches++;
-        else if (gone_rows())
-            chosen.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
+        if (missing_branch_)
+            split.missing = split.n_branches++;
+        else if (n_missing())
+            split.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
         else
-            chosen.missing = heaviest(chosen);
+            split.missing = heaviest_branch(split);
     }
 
-    void cut(int64_t place, Chosen& chosen) {
-        if (settings_.random_cuts && chosen.kind == kThreshold) return cut_at_random(chosen);
-        size_t at = 0;
-        while (buckets_[at].place != place) ++at;
-        const int64_t a = buckets_[at].high, b = buckets_[at + 1].low;
-        chosen.last_left = a;
-        if (chosen.kind == kOrdinal)
-            chosen.codes = {static_cast<int32_t>(a)};
+    void set_threshold(int64_t position, SplitInfo& split) {
+        if (settings_.random_cuts && split.kind == kThreshold) return set_random_threshold(split);
+        size_t index = 0;
+        while (buckets_[index].position != position) ++index;
+        const int64_t a = buckets_[index].high, b = buckets_[index + 1].low;
+        split.max_left_rank = a;
+        if (split.kind == kOrdinal)
+            split.codes = {static_cast<int32_t>(a)};
         else if (columns_[column_].is_number())
-            chosen.cut = midpoint(engine_.number(column_, a), engine_.number(column_, b));
+            split.cut = midpoint(engine_.to_double(column_, a), engine_.to_double(column_, b));
         else
-            chosen.cut_int = midpoint(engine_.integer(column_, a), engine_.integer(column_, b));
+            split.cut_int = midpoint(engine_.to_int(column_, a), engine_.to_int(column_, b));
     }
 
-    void cut_at_random(Chosen& chosen) {
-        draw_test(kThreshold);
-        const auto right = std::find(lefts_.begin(), lefts_.end(), 0);
-        chosen.last_left = buckets_[static_cast<size_t>(right - lefts_.begin()) - 1].high;
-        const uint64_t random = cut_key(node_key_, column_, kThreshold);
+    void set_random_threshold(SplitInfo& split) {
+        draw_random_split(kThreshold);
+        const auto right = std::find(goes_left_.begin(), goes_left_.end(), 0);
+        split.max_left_rank = buckets_[static_cast<size_t>(right - goes_left_.begin()) - 1].high;
+        const uint64_t random = split_key(node_key_, column_, kThreshold);
         if (columns_[column_].is_number())
-            chosen.cut = random_number(random);
+            split.cut = random_double(random);
         else
-            chosen.cut_int = random_integer(random);
+            split.cut_int = random_int(random);
     }
 
     // Lists the lighter side (the near one of equals); returns whether that is the far side.
-    bool list_subset(size_t position, Chosen& chosen) {
+    bool list_subset(size_t position, SplitInfo& split) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
         if (settings_.random_cuts)
-            draw_test(kSubset);
-        else if (!exhaustive() && desk_.target.n_classes > 2)
+            draw_random_split(kSubset);
+        else if (!is_exhaustive() && node_context_.target.n_classes > 2)
             order_by_rate(static_cast<int64_t>(position / buckets_.size()));
-        else if (!exhaustive())
-            order_by_rate(desk_.target.n_classes == 2 ? 1 : 0);
-        const size_t prefix = desk_.target.n_classes > 2 ? position % buckets_.size() : position;
+        else if (!is_exhaustive())
+            order_by_rate(node_context_.target.n_classes == 2 ? 1 : 0);
+        const size_t prefix = node_context_.target.n_classes > 2 ? position % buckets_.size() : position;
         for (size_t i = 0; i < buckets_.size(); ++i) {
-            const bool far = settings_.random_cuts ? !lefts_[i]
-                             : exhaustive()        ? i > 0 && (position >> (i - 1) & 1)
-                                                   : i >= prefix;
-            sides[far].push_back(static_cast<int32_t>(buckets_[i].low));
-            weight[far] += weigh(buckets_[i]);
+            const bool in_far = settings_.random_cuts ? !goes_left_[i]
+                                : is_exhaustive()     ? i > 0 && (position >> (i - 1) & 1)
+                                                      : i >= prefix;
+            sides[in_far].push_back(static_cast<int32_t>(buckets_[i].low));
+            weight[in_far] += bucket_weight(buckets_[i]);
         }
-        restore_order();
+        sort_by_level();
         const bool swap = weight[1] < weight[0];
-        chosen.codes = sides[swap];
-        std::sort(chosen.codes.begin(), chosen.codes.end());
+        split.codes = sides[swap];
+        std::sort(split.codes.begin(), split.codes.end());
         return swap;
     }
 
     // A test of mere presence is stored in the form of the column's first kind: a cut above every value, or a subset
     // that lists nothing.
-    void presence(Chosen& chosen) const {
+    void set_presence(SplitInfo& split) const {
         const Column& column = columns_[column_];
-        const Kind first = column.kinds.front();
-        chosen.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
-        chosen.missing = chosen.kind == kSubset ? 0 : 1;
-        chosen.last_left = std::numeric_limits<int64_t>::max() - 1;
-        if (chosen.kind == kOrdinal) chosen.codes = {static_cast<int32_t>(column.n_levels - 1)};
-        if (column.is_number()) chosen.cut = std::numeric_limits<double>::infinity();
-        if (column.type == ValueType::i64) chosen.cut_int = std::numeric_limits<int64_t>::max();
+        const SplitKind first = column.kinds.front();
+        split.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
+        split.missing = split.kind == kSubset ? 0 : 1;
+        split.max_left_rank = std::numeric_limits<int64_t>::max() - 1;
+        if (split.kind == kOrdinal) split.codes = {static_cast<int32_t>(column.n_levels - 1)};
+        if (column.is_number()) split.cut = std::numeric_limits<double>::infinity();
+        if (column.type == ValueType::i64) split.cut_int = std::numeric_limits<int64_t>::max();
     }
 
-    int32_t heaviest(const Chosen& chosen) {
-        weights_.assign(static_cast<size_t>(chosen.n_branches), 0);
-        for (const Bucket& b : buckets_) weights_[chosen.branch(b.low)] += weigh(b);
+    int32_t heaviest_branch(const SplitInfo& split) {
+        weights_.assign(static_cast<size_t>(split.n_branches), 0);
+        for (const Bucket& b : buckets_) weights_[split.branch(b.low)] += bucket_weight(b);
         return static_cast<int32_t>(std::max_element(weights_.begin(), weights_.end()) - weights_.begin());
     }
-    int64_t weigh(const Bucket& bucket) const {
+    int64_t bucket_weight(const Bucket& bucket) const {
         if (bucket.stat) return bucket.stat[kWeight];
         int64_t w = 0;
-        for (const Row* r = bucket.first; r != bucket.last; ++r) w += desk_.target.weight[*r];
+        for (const Row* r = bucket.first; r != bucket.last; ++r) w += node_context_.target.weight[*r];
         return w;
     }
 
     static constexpr int64_t kManyRows = 1 << 16;  // it takes a moment to go through them
 
-    Desk& desk_;
+    NodeContext& node_context_;
     Engine& engine_;
     const std::vector<Column>& columns_;
     const Settings& settings_;
     int64_t total_weight_;
-    Side left_, right_, part_;
-    ColumnDraw draw_;
-    std::vector<size_t> wanted_;  // the columns at hand
+    Stats left_, right_, missing_stats_;
+    ColumnSampler column_sampler_;
+    std::vector<size_t> columns_to_try_;  // the columns at hand
 
-    int64_t moved_ = 0;  // rows since the last tick
+    int64_t rows_since_check_ = 0;  // rows since the last tick
 
     // of the node at hand
-    const std::function<void()>* tick_ = nullptr;
+    const std::function<void()>* check_interrupt_ = nullptr;
     uint64_t node_key_ = 0;
-    int128 whole_total_ = 0;
-    Best best_;                      // of the node; under C4.5's rule of the column, until all have been seen
-    std::vector<ColumnBest> bests_;  // C4.5: of each column
-    bool seen_ = false;              // whether there was any candidate
+    int128 node_impurity_ = 0;
+    BestSplit best_;                        // of the node; under C4.5's rule of the column, until all have been seen
+    std::vector<ColumnBest> column_bests_;  // C4.5: of each column
+    bool any_candidate_ = false;            // whether there was any candidate
     // of the column at hand
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    std::vector<int64_t> weights_;  // of the branches
-    std::vector<uint8_t> lefts_;    // which of them a random test sends to the left
-    Bucket gone_;                   // its missing rows, which are also in part_
-    bool own_ = false;              // they get a branch of their own
+    std::vector<int64_t> weights_;    // of the branches
+    std::vector<uint8_t> goes_left_;  // which of them a random test sends to the left
+    Bucket missing_;                  // its missing rows, which are also in missing_stats_
+    bool missing_branch_ = false;     // they get a branch of their own
 };
 
 }  // namespace treewise

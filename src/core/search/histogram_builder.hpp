@@ -18,188 +18,196 @@
 
 namespace treewise {
 
-template <Shape S>
-class BinCounts {
+template <TargetKind S>
+class HistogramBuilder {
 public:
-    BinCounts(const Frame& frame, Crew& crew, const std::function<void()>& tick)
-        : frame_(frame), crew_(crew), tick_(tick), codes_(frame.columns.size()), offsets_(frame.columns.size() + 1, 0) {
-        const auto n_rows = static_cast<size_t>(frame.target.n_rows);
-        make_codes(n_rows);
-        for (size_t c = 0; c < codes_.size(); ++c) offsets_[c + 1] = offsets_[c] + (countable(c) ? kBins * cell(c) : 0);
-        if constexpr (S == Shape::sums) {
+    HistogramBuilder(const FitContext& context, ThreadPool& pool, const std::function<void()>& check_interrupt)
+        : context_(context),
+          pool_(pool),
+          check_interrupt_(check_interrupt),
+          mappers_(context.columns.size()),
+          offsets_(context.columns.size() + 1, 0) {
+        const auto n_rows = static_cast<size_t>(context.target.n_rows);
+        make_bins(n_rows);
+        for (size_t c = 0; c < mappers_.size(); ++c)
+            offsets_[c + 1] = offsets_[c] + (is_binned(c) ? kBins * bin_words(c) : 0);
+        if constexpr (S == TargetKind::regression) {
             const int bits = 62 - bit_length(static_cast<uint128>(n_rows));
-            coarse_ = std::max(0, bits - bits / 2);
+            square_shift_ = std::max(0, bits - bits / 2);
         }
     }
 
-    const std::vector<Codes>& codes() const { return codes_; }
+    const std::vector<BinMapper>& mappers() const { return mappers_; }
     // Nothing is counted any more.
-    void forget() {
-        bytes_.reset();
-        held_.clear();
+    void release() {
+        bin_storage_.reset();
+        cache_.clear();
     }
-    bool countable(size_t column) const { return !codes_[column].none(); }
+    bool is_binned(size_t column) const { return !mappers_[column].is_empty(); }
 
     // The array of a node; it is counted unless it is held.
-    const std::vector<int64_t>& of(Segment node, std::span<const Row> rows) {
-        const auto found = held_.find(node.begin);
-        if (found != held_.end()) return found->second;
-        if (!room()) held_.clear();
-        return held_[node.begin] = count(rows);
+    const std::vector<int64_t>& get(Segment node, std::span<const Row> node_rows) {
+        const auto found = cache_.find(node.begin);
+        if (found != cache_.end()) return found->second;
+        if (!has_room()) cache_.clear();
+        return cache_[node.begin] = count(node_rows);
     }
-    bool holds(Segment node) const { return held_.contains(node.begin); }
-    const std::vector<int64_t>& held(Segment node) const { return held_.at(node.begin); }
-    void hold(Segment node, std::vector<int64_t>&& counts) {
-        if (room()) held_[node.begin] = std::move(counts);
+    bool is_cached(Segment node) const { return cache_.contains(node.begin); }
+    const std::vector<int64_t>& cached(Segment node) const { return cache_.at(node.begin); }
+    void cache(Segment node, std::vector<int64_t>&& counts) {
+        if (has_room()) cache_[node.begin] = std::move(counts);
     }
-    void drop(Segment node) { held_.erase(node.begin); }
-    std::vector<int64_t> take(Segment node) { return std::move(held_.extract(node.begin).mapped()); }
-    const int64_t* cells(const std::vector<int64_t>& array, size_t column) const {
+    void evict(Segment node) { cache_.erase(node.begin); }
+    std::vector<int64_t> take(Segment node) { return std::move(cache_.extract(node.begin).mapped()); }
+    const int64_t* bins(const std::vector<int64_t>& array, size_t column) const {
         return array.data() + offsets_[column];
     }
 
-    std::vector<int64_t> count(std::span<const Row> rows) {
+    std::vector<int64_t> count(std::span<const Row> node_rows) {
         std::vector<int64_t> counts(offsets_.back(), 0);
-        crew_.share(
-            codes_.size(),
+        pool_.parallel_for(
+            mappers_.size(),
             [&](size_t c, int) {
-                if (countable(c)) count_column(c, rows, counts.data() + offsets_[c]);
+                if (is_binned(c)) count_column(c, node_rows, counts.data() + offsets_[c]);
             },
-            tick_);
+            check_interrupt_);
         return counts;
     }
     // A bin's statistics (of numbers: as far as scores go).
-    void read(const int64_t* cells, size_t column, size_t bin, Stat& out) const {
-        const size_t words = cell(column);
-        const int64_t* c = cells + bin * words;
+    void read_bin(const int64_t* bins, size_t column, size_t bin, Stat& out) const {
+        const size_t words = bin_words(column);
+        const int64_t* c = bins + bin * words;
         if (words == 1) {
-            const int64_t rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
-            out[kRows] = out[kWeight] = rows, out[kCounts] = rows - ones, out[kCounts + 1] = ones;
-        } else if (S == Shape::sums && words == 4) {
+            const int64_t n_rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
+            out[kRows] = out[kWeight] = n_rows, out[kCounts] = n_rows - ones, out[kCounts + 1] = ones;
+        } else if (S == TargetKind::regression && words == 4) {
             std::fill(out.begin(), out.end(), 0);
-            out[kRows] = c[0], out[kWeight] = c[1], out[kLoad] = c[2];
+            out[kRows] = c[0], out[kWeight] = c[1], out[kQuantised] = c[2];
         } else {
             std::copy_n(c, words, out.begin());
         }
     }
-    size_t rows(const int64_t* cells, size_t column, size_t bin) const {
-        const size_t words = cell(column);
-        return static_cast<size_t>(words == 1 ? cells[bin] & 0xFFFFFFFF : cells[bin * words + kRows]);
+    size_t bin_rows(const int64_t* bins, size_t column, size_t bin) const {
+        const size_t words = bin_words(column);
+        return static_cast<size_t>(words == 1 ? bins[bin] & 0xFFFFFFFF : bins[bin * words + kRows]);
     }
-    double squares(const int64_t* cells, size_t bin) const {
-        return std::ldexp(static_cast<double>(cells[bin * 4 + 3]), 2 * coarse_);
+    double bin_squares(const int64_t* bins, size_t bin) const {
+        return std::ldexp(static_cast<double>(bins[bin * 4 + 3]), 2 * square_shift_);
     }
 
     // Of each column of numbers, over all rows: selected in the bin where the rows below reach a quarter, or three.
-    std::vector<Quartiles> quartiles(Segment all, std::span<const Row> rows) {
-        const std::vector<int64_t>& held = of(all, rows);
-        std::vector<Quartiles> found(codes_.size());
-        crew_.share(
+    std::vector<Quartiles> quartiles(Segment all, std::span<const Row> node_rows) {
+        const std::vector<int64_t>& histogram = get(all, node_rows);
+        std::vector<Quartiles> found(mappers_.size());
+        pool_.parallel_for(
             found.size(),
             [&](size_t c, int) {
-                if (!frame_.columns[c].is_code()) found[c] = quartiles_of(c, cells(held, c));
+                if (!context_.columns[c].is_code()) found[c] = quartiles_of(c, bins(histogram, c));
             },
-            tick_);
+            check_interrupt_);
         return found;
     }
 
 private:
-    bool room() const {
+    bool has_room() const {
         constexpr size_t kWords = size_t{1} << 22;
-        return (held_.size() + 1) * offsets_.back() <= kWords;
+        return (cache_.size() + 1) * offsets_.back() <= kWords;
     }
-    // Words a bin: two classes of unit weight share one (rows below, ones above); numbers need no exact sums here.
-    size_t cell(size_t column) const {
-        if (S == Shape::two && frame_.unit) return 1;
-        if (S == Shape::sums && !frame_.columns[column].is_code()) return 4;
-        return frame_.width();
+    // BitsetNode a bin: two classes of unit weight share one (rows below, ones above); numbers need no exact sums here.
+    size_t bin_words(size_t column) const {
+        if (S == TargetKind::binary && context_.unit_weights) return 1;
+        if (S == TargetKind::regression && !context_.columns[column].is_code()) return 4;
+        return context_.width();
     }
-    void make_codes(size_t n) {
+    void make_bins(size_t n) {
         constexpr size_t kBlock = 1 << 12;
-        size_t coded = 0;
-        for (const Column& column : frame_.columns) coded += Codes::can_hold(column);
-        bytes_ = std::make_unique_for_overwrite<uint8_t[]>(coded * n);
-        uint8_t* next = bytes_.get();
-        for (size_t c = 0; c < codes_.size(); ++c) {
-            if (Codes::can_hold(frame_.columns[c])) codes_[c].of_row = std::exchange(next, next + n);
+        size_t n_binned = 0;
+        for (const Column& column : context_.columns) n_binned += BinMapper::can_bin(column);
+        bin_storage_ = std::make_unique_for_overwrite<uint8_t[]>(n_binned * n);
+        uint8_t* next = bin_storage_.get();
+        for (size_t c = 0; c < mappers_.size(); ++c) {
+            if (BinMapper::can_bin(context_.columns[c])) mappers_[c].bin_of_row = std::exchange(next, next + n);
         }
-        crew_.share(
-            codes_.size(), [&](size_t c, int) { codes_[c].prepare(frame_.columns[c], frame_.target.n_rows); }, tick_);
-        crew_.share((n + kBlock - 1) / kBlock,
-                    [&](size_t block, int) {
-                        const size_t begin = block * kBlock, end = std::min(n, begin + kBlock);
-                        for (size_t c = 0; c < codes_.size(); ++c) codes_[c].fill(frame_.columns[c], begin, end);
-                    },
-                    tick_);
+        pool_.parallel_for(
+            mappers_.size(), [&](size_t c, int) { mappers_[c].fit(context_.columns[c], context_.target.n_rows); },
+            check_interrupt_);
+        pool_.parallel_for((n + kBlock - 1) / kBlock,
+                           [&](size_t block, int) {
+                               const size_t begin = block * kBlock, end = std::min(n, begin + kBlock);
+                               for (size_t c = 0; c < mappers_.size(); ++c)
+                                   mappers_[c].transform(context_.columns[c], begin, end);
+                           },
+                           check_interrupt_);
     }
-    void count_column(size_t column, std::span<const Row> rows, int64_t* cells) const {
-        const uint8_t* code = codes_[column].of_row;
-        const Target& target = frame_.target;
-        if constexpr (S == Shape::two) {
-            if (frame_.unit) {
+    void count_column(size_t column, std::span<const Row> node_rows, int64_t* bins) const {
+        const uint8_t* bin_of_row = mappers_[column].bin_of_row;
+        const Target& target = context_.target;
+        if constexpr (S == TargetKind::binary) {
+            if (context_.unit_weights) {
                 const uint8_t* label = target.label.bytes;
-                for (Row r : rows) cells[code[r]] += 1 + (static_cast<int64_t>(label[r]) << 32);
+                for (Row r : node_rows) bins[bin_of_row[r]] += 1 + (static_cast<int64_t>(label[r]) << 32);
                 return;
             }
         }
-        if constexpr (S == Shape::sums) {
-            if (!frame_.columns[column].is_code()) {
-                for (Row r : rows) {
-                    const int64_t w = target.weight[r], v = frame_.quantiser(target.y[r], w);
-                    int64_t* cell = cells + 4 * size_t{code[r]};
-                    ++cell[0], cell[1] += w, cell[2] += v, cell[3] += squared(v, w);
+        if constexpr (S == TargetKind::regression) {
+            if (!context_.columns[column].is_code()) {
+                for (Row r : node_rows) {
+                    const int64_t w = target.weight[r], v = context_.quantiser(target.y[r], w);
+                    int64_t* bin = bins + 4 * size_t{bin_of_row[r]};
+                    ++bin[0], bin[1] += w, bin[2] += v, bin[3] += squared_target(v, w);
                 }
                 return;
             }
         }
-        for (Row r : rows) frame_.add_row(cells + frame_.width() * size_t{code[r]}, r, target.y, frame_.quantiser);
+        for (Row r : node_rows)
+            context_.add_row(bins + context_.width() * size_t{bin_of_row[r]}, r, target.y, context_.quantiser);
     }
     // v²/w without its last bits, rounded up.
-    int64_t squared(int64_t v, int64_t w) const {
-        const int64_t u = std::abs(v) >> coarse_;
+    int64_t squared_target(int64_t v, int64_t w) const {
+        const int64_t u = std::abs(v) >> square_shift_;
         if (w == 1) return u * u + 2 * u + 1;
         const double exact = static_cast<double>(v) * static_cast<double>(v) / static_cast<double>(w);
-        return static_cast<int64_t>(std::ldexp(exact * (1 + 0x1p-48), -2 * coarse_)) + 2;
+        return static_cast<int64_t>(std::ldexp(exact * (1 + 0x1p-48), -2 * square_shift_)) + 2;
     }
 
-    Quartiles quartiles_of(size_t column, const int64_t* cells) const {
-        Stat bin(frame_.width());
+    Quartiles quartiles_of(size_t column, const int64_t* bins) const {
+        Stat bin(context_.width());
         int64_t present = 0;
         const auto weight_in = [&](size_t b) {
-            read(cells, column, b, bin);
+            read_bin(bins, column, b, bin);
             return bin[kWeight];
         };
-        for (size_t b = 0; b < kGone; ++b) present += weight_in(b);
+        for (size_t b = 0; b < kMissingBin; ++b) present += weight_in(b);
         if (present == 0) return {};
-        const auto reaching = [&](int64_t wanted) {
+        const auto key_at_weight = [&](int64_t required) {
             size_t b = 0;
-            for (int64_t here; (here = weight_in(b)) < wanted; ++b) wanted -= here;
-            return select_in_bin(column, b, wanted);
+            for (int64_t weight; (weight = weight_in(b)) < required; ++b) required -= weight;
+            return select_in_bin(column, b, required);
         };
-        return {reaching(Quartiles::least_low(present)), reaching(Quartiles::least_high(present))};
+        return {key_at_weight(Quartiles::lower_weight(present)), key_at_weight(Quartiles::upper_weight(present))};
     }
-    int64_t select_in_bin(size_t column, size_t bin, int64_t wanted) const {
-        const Codes& codes = codes_[column];
-        if (!codes.mixed[bin]) return codes.edges[bin];  // its one value
-        std::vector<Row> rows;
-        const uint8_t* end = codes.of_row + frame_.target.n_rows;
-        for (const uint8_t* at = codes.of_row; (at = std::find(at, end, bin)) != end; ++at)
-            rows.push_back(static_cast<Row>(at - codes.of_row));
-        std::vector<int64_t> keys(rows.size());
-        read_keys(frame_.columns[column], rows, keys.data());
-        Selection some(frame_.target.weight, frame_.unit);
-        for (size_t i = 0; i < rows.size(); ++i) some.add(keys[i], rows[i]);
-        return some.reaching(wanted);
+    int64_t select_in_bin(size_t column, size_t bin, int64_t required) const {
+        const BinMapper& mapper = mappers_[column];
+        if (!mapper.mixed[bin]) return mapper.edges[bin];  // its one value
+        std::vector<Row> bin_members;
+        const uint8_t* end = mapper.bin_of_row + context_.target.n_rows;
+        for (const uint8_t* at = mapper.bin_of_row; (at = std::find(at, end, bin)) != end; ++at)
+            bin_members.push_back(static_cast<Row>(at - mapper.bin_of_row));
+        std::vector<int64_t> keys(bin_members.size());
+        read_keys(context_.columns[column], bin_members, keys.data());
+        WeightedSelector selector(context_.target.weight, context_.unit_weights);
+        for (size_t i = 0; i < bin_members.size(); ++i) selector.add(keys[i], bin_members[i]);
+        return selector.key_at_weight(required);
     }
 
-    const Frame& frame_;
-    Crew& crew_;
-    const std::function<void()>& tick_;
-    std::unique_ptr<uint8_t[]> bytes_;  // the codes of all columns
-    std::vector<Codes> codes_;
-    std::vector<size_t> offsets_;                   // where a column's cells begin
-    int coarse_ = 0;                                // bits cut from v before squaring
-    std::map<int64_t, std::vector<int64_t>> held_;  // arrays of nodes that wait, by where they begin
+    const FitContext& context_;
+    ThreadPool& pool_;
+    const std::function<void()>& check_interrupt_;
+    std::unique_ptr<uint8_t[]> bin_storage_;  // the codes of all columns
+    std::vector<BinMapper> mappers_;
+    std::vector<size_t> offsets_;                    // where a column's cells begin
+    int square_shift_ = 0;                           // bits cut from v before squaring
+    std::map<int64_t, std::vector<int64_t>> cache_;  // arrays of nodes that wait, by where they begin
 };
 
 }  // namespace treewise

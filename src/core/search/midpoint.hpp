@@ -17,17 +17,18 @@ inline constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 inline double shorten(double t) {
     const double size = std::abs(t);
     if (size >= 1e-7 && size < 1e15) {  // as a fraction of whole numbers: below 2^53 over a power of ten, rounded once
-        int places = 0;
-        while (size * kTens[places] < 1e14) ++places;
+        int positions = 0;
+        while (size * kTens[positions] < 1e14) ++positions;
         int exponent = 0;
         const auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(size, &exponent), 53));
         const int down = 53 - exponent;  // 3 … 76 bits after the point
-        const auto scaled = static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[places]);
+        const auto scale_pow2 =
+            static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[positions]);
         const auto half = static_cast<unsigned __int128>(1) << (down - 1);
-        const auto rest = scaled & ((half << 1) - 1);
-        auto digits = static_cast<uint64_t>(scaled >> down);
+        const auto rest = scale_pow2 & ((half << 1) - 1);
+        auto digits = static_cast<uint64_t>(scale_pow2 >> down);
         digits += rest > half || (rest == half && (digits & 1));
-        return std::copysign(static_cast<double>(digits) / kTens[places], t);
+        return std::copysign(static_cast<double>(digits) / kTens[positions], t);
     }
     char text[64];  // independent of the locale
     const auto written = std::to_chars(text, text + sizeof text, t, std::chars_format::general, 15);

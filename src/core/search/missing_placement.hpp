@@ -9,39 +9,41 @@
 
 namespace treewise {
 
-template <Shape S>
-class Missing {
+template <TargetKind S>
+class MissingPlacement {
 public:
-    explicit Missing(const Frame& frame)
-        : gone(frame.width()), left(frame.width()), right(frame.width()), frame_(frame) {}
+    explicit MissingPlacement(const FitContext& context)
+        : missing(context.width()), left(context.width()), right(context.width()), context_(context) {}
 
-    Stat gone;         // statistics of the missing rows: the caller fills them
+    Stat missing;      // statistics of the missing rows: the caller fills them
     Stat left, right;  // what lies below a run of rows, and the run with what lies above it: work may move rows
 
     // Offers the test of presence, then calls work(around) for each place of the missing rows; whole: of the node.
     template <class Work>
-    void each_placement(size_t column, const Stat& whole, LevelScan<S>& levels, Contest& contest, const Work& work) {
-        const bool own = frame_.own_branch(gone.data());
-        const auto number = static_cast<int32_t>(column);
-        if (gone[kRows] == whole[kRows]) return;
-        if (gone[kRows]) {
+    void for_each_placement(size_t column, const Stat& node_total, CategoryScan<S>& categories, CandidateFilter& filter,
+                            const Work& work) {
+        const bool missing_branch = context_.has_missing_branch(missing.data());
+        const auto column_index = static_cast<int32_t>(column);
+        if (missing[kRows] == node_total[kRows]) return;
+        if (missing[kRows]) {
             static const Column presence_only{};
-            levels.scan(presence_only, number, nullptr, 0, whole.data(), gone.data(), own, contest);
+            categories.scan(presence_only, column_index, nullptr, 0, node_total.data(), missing.data(), missing_branch,
+                            filter);
         }
-        const int placements = gone[kRows] && !own ? 2 : 1;
+        const int placements = missing[kRows] && !missing_branch ? 2 : 1;
         for (int placement = 0; placement < placements; ++placement) {
             std::fill(left.begin(), left.end(), 0);
-            right = whole;
-            if (gone[kRows] && (placement == 0 || own)) {
-                sub(right.data(), gone.data(), gone.size());
-                if (!own) add(left.data(), gone.data(), gone.size());
+            right = node_total;
+            if (missing[kRows] && (placement == 0 || missing_branch)) {
+                sub(right.data(), missing.data(), missing.size());
+                if (!missing_branch) add(left.data(), missing.data(), missing.size());
             }
-            work(Around{number, left.data(), right.data(), own ? gone.data() : nullptr, 0});
+            work(RunContext{column_index, left.data(), right.data(), missing_branch ? missing.data() : nullptr, 0});
         }
     }
 
 private:
-    const Frame& frame_;
+    const FitContext& context_;
 };
 
 }  // namespace treewise

@@ -22,154 +22,157 @@
 namespace treewise {
 
 // Rows, weight, and weight of class 1, each in a third of a word: added up in one go.
-struct Trio {
-    static constexpr int kField = 21;
-    static constexpr uint64_t kMask = (uint64_t{1} << kField) - 1;
+struct PackedCounts {
+    static constexpr int kFieldBits = 21;
+    static constexpr uint64_t kMask = (uint64_t{1} << kFieldBits) - 1;
 
     uint64_t word = 0;
-    static Trio of_row(uint64_t weight, bool one) {
-        return {uint64_t{1} << (2 * kField) | weight << kField | (one ? weight : 0)};
+    static PackedCounts of_row(uint64_t weight, bool one) {
+        return {uint64_t{1} << (2 * kFieldBits) | weight << kFieldBits | (one ? weight : 0)};
     }
-    static bool hold(int64_t weight) { return weight <= static_cast<int64_t>(kMask); }
+    static bool fits(int64_t weight) { return weight <= static_cast<int64_t>(kMask); }
 
-    int64_t rows() const { return static_cast<int64_t>(word >> (2 * kField)); }
-    int64_t weight() const { return static_cast<int64_t>(word >> kField & kMask); }
+    int64_t rows() const { return static_cast<int64_t>(word >> (2 * kFieldBits)); }
+    int64_t weight() const { return static_cast<int64_t>(word >> kFieldBits & kMask); }
     int64_t ones() const { return static_cast<int64_t>(word & kMask); }
-    Trio& operator+=(Trio other) { return word += other.word, *this; }
+    PackedCounts& operator+=(PackedCounts other) { return word += other.word, *this; }
     void write(int64_t* stat) const {
         stat[kRows] = rows(), stat[kWeight] = weight();
         stat[kCounts] = weight() - ones(), stat[kCounts + 1] = ones();
     }
 };
 
-class Coarse {
+class RankHistogram {
 public:
     // share(entry): a row's part in the sums. Returns false, with nothing counted, where values are missing.
-    template <class Share>
-    bool count(std::span<const uint32_t> entries, const uint32_t* ranks, const Share& share) {
+    template <class RowCounts>
+    bool count(std::span<const uint32_t> entries, const uint32_t* ranks, const RowCounts& row_counts) {
         const size_t n = entries.size();
         const auto [low, high] = range_of(ranks, n);
-        if (high == kNoRank) return false;
-        const int bits = std::bit_width(high - low), shift = std::max<int>(0, bits - std::bit_width(n / kRowsEach));
+        if (high == kMissingRank) return false;
+        const int bits = std::bit_width(high - low), shift = std::max<int>(0, bits - std::bit_width(n / kRowsPerBin));
         entries_ = entries, ranks_ = ranks, low_ = low, high_ = high, shift_ = shift;
-        sums_.assign(bucket(high) + 1, Trio{});
-        Trio* sums = sums_.data();
+        sums_.assign(bin(high) + 1, PackedCounts{});
+        PackedCounts* sums = sums_.data();
         const uint32_t first = low >> shift;
 #pragma GCC unroll 4
-        for (size_t i = 0; i < n; ++i) sums[(ranks[i] >> shift) - first] += share(entries[i]);
+        for (size_t i = 0; i < n; ++i) sums[(ranks[i] >> shift) - first] += row_counts(entries[i]);
         return true;
     }
     int32_t column() const { return column_; }
-    double best() const { return best_; }  // score of its edges
+    double best_score() const { return best_score_; }  // score of its edges
 
     // Scores all edges, and offers those that may win.
-    void survey(int32_t column, const Stat& whole, SortedScan<Shape::two>& scan, Contest& contest) {
+    void score_edges(int32_t column, const Stat& node_total, SortedScan<TargetKind::binary>& scan,
+                     CandidateFilter& filter) {
         column_ = column;
-        edges_.resize(sums_.size() - 1);
-        Trio sum;
+        cuts_.resize(sums_.size() - 1);
+        PackedCounts sum;
         for (size_t b = 0; b + 1 < sums_.size(); ++b) {
             sum += sums_[b];
-            edges_.put(b, sum.rows(), sum.weight(), sum.ones());
+            cuts_.put(b, sum.rows(), sum.weight(), sum.ones());
         }
-        best_ = scan.edges(whole, edges_, [column](size_t) { return column; }, contest);
+        best_score_ = scan.score_cuts(node_total, cuts_, [column](size_t) { return column; }, filter);
     }
     // Looks into the buckets that may hide a better cut than the contest knows. load(entry), weight(entry).
     template <class Load, class Weight>
-    void open(const Stat& whole, SortedScan<Shape::two>& scan, const Load& load, const Weight& weight,
-              Contest& contest) {
-        const double enough = scan.enough(contest);
-        find_boxes(whole, scan, enough);
-        scan.within(whole, boxes_);
-        wanted_.assign(sums_.size(), 0);
+    void open_bins(const Stat& node_total, SortedScan<TargetKind::binary>& scan, const Load& value,
+                   const Weight& weight, CandidateFilter& filter) {
+        const double required_score = scan.required_score(filter);
+        find_bounds(node_total, scan, required_score);
+        scan.bound_bins(node_total, bin_bounds_);
+        is_open_.assign(sums_.size(), 0);
         bool any = false;
-        for (size_t i = 0; i < boxes_.size(); ++i) any |= wanted_[boxes_.all[i].bucket] = boxes_.bounds[i] >= enough;
+        for (size_t i = 0; i < bin_bounds_.size(); ++i)
+            any |= is_open_[bin_bounds_.bins[i].bucket] = bin_bounds_.bounds[i] >= required_score;
         if (!any) return;
-        pick();
-        left_.resize(whole.size());
-        const uint64_t* rows = picked_.data();
-        each_wanted([&](size_t b, Trio before) {
+        gather_open_rows();
+        left_.resize(node_total.size());
+        const uint64_t* rows = gathered_.data();
+        for_each_open([&](size_t b, PackedCounts before) {
             before.write(left_.data());
-            right_ = whole;
+            right_ = node_total;
             sub(right_.data(), left_.data(), left_.size());
             const auto entry = [rows](int64_t i) { return static_cast<uint32_t>(rows[i]); };
             scan.scan(
-                Around{column_, left_.data(), right_.data(), nullptr, before.rows()}, sums_[b].rows() - 1,
-                [&](int64_t i) { return load(entry(i)); }, [&](int64_t i) { return weight(entry(i)); },
-                [rows](int64_t i) { return rows[i - 1] >> 32 != rows[i] >> 32; }, contest);
+                RunContext{column_, left_.data(), right_.data(), nullptr, before.rows()}, sums_[b].rows() - 1,
+                [&](int64_t i) { return value(entry(i)); }, [&](int64_t i) { return weight(entry(i)); },
+                [rows](int64_t i) { return rows[i - 1] >> 32 != rows[i] >> 32; }, filter);
             rows += sums_[b].rows();
         });
     }
     // The rows between the cuts that are left, for the exact decision (as search/cut_buckets.hpp): only those beside a
     // cut are put in order.
-    template <class Share>
-    void buckets_between(const std::vector<int64_t>& places, const Stat& whole, const Share& share,
+    template <class RowCounts>
+    void buckets_between(const std::vector<int64_t>& positions, const Stat& node_total, const RowCounts& row_counts,
                          std::vector<Bucket>& out) {
-        if (want_neighbours(places)) pick();
-        stats_.assign((places.size() + 1) * whole.size(), 0);
-        Trio last, all;
-        uint32_t lowest = low_;
-        const auto add = [&](Trio sum, uint32_t highest) {
-            int64_t* stat = stats_.data() + out.size() * whole.size();
-            Trio{sum.word - last.word}.write(stat);
-            out.push_back({nullptr, nullptr, stat, lowest, highest, sum.rows() - 1});
+        if (open_neighbours(positions)) gather_open_rows();
+        stats_.assign((positions.size() + 1) * node_total.size(), 0);
+        PackedCounts last, all;
+        uint32_t lowest_rank = low_;
+        const auto add = [&](PackedCounts sum, uint32_t highest_rank) {
+            int64_t* stat = stats_.data() + out.size() * node_total.size();
+            PackedCounts{sum.word - last.word}.write(stat);
+            out.push_back({nullptr, nullptr, stat, lowest_rank, highest_rank, sum.rows() - 1});
             last = sum;
         };
-        const uint64_t* rows = picked_.data();
-        auto place = places.begin();
-        each_wanted([&](size_t b, Trio sum) {
+        const uint64_t* rows = gathered_.data();
+        auto position = positions.begin();
+        for_each_open([&](size_t b, PackedCounts sum) {
             const uint64_t *row = rows, *end = rows += sums_[b].rows();
-            while (row < end && place != places.end()) {
-                sum += share(static_cast<uint32_t>(*row++));
-                if (sum.rows() != *place) continue;
+            while (row < end && position != positions.end()) {
+                sum += row_counts(static_cast<uint32_t>(*row++));
+                if (sum.rows() != *position) continue;
                 add(sum, static_cast<uint32_t>(row[-1] >> 32));
-                lowest = static_cast<uint32_t>(*row >> 32), ++place;  // of this bucket, or of the next one with rows
+                lowest_rank = static_cast<uint32_t>(*row >> 32),
+                ++position;  // of this bucket, or of the next one with rows
             }
         });
-        for (Trio sum : sums_) all += sum;
+        for (PackedCounts sum : sums_) all += sum;
         add(all, high_);
     }
 
 private:
-    size_t bucket(uint32_t rank) const { return (rank >> shift_) - (low_ >> shift_); }
+    size_t bin(uint32_t rank) const { return (rank >> shift_) - (low_ >> shift_); }
 
-    static constexpr size_t kRowsEach = 8;
+    static constexpr size_t kRowsPerBin = 8;
 
     // Buckets where a cut might be enough, going by the scores at both ends.
-    void find_boxes(const Stat& whole, const SortedScan<Shape::two>& scan, double enough) {
-        boxes_.all.clear();
-        const auto rise = scan.rise();
+    void find_bounds(const Stat& node_total, const SortedScan<TargetKind::binary>& scan, double required_score) {
+        bin_bounds_.bins.clear();
+        const auto max_rise = scan.rise_bound();
         const size_t n = sums_.size();
-        edges_.resize(n);
-        edges_.put(n - 1, whole[kRows], whole[kWeight], whole[kCounts + 1]);
-        edges_.scores[n - 1] = scan.whole();
-        double weight = 0, ones = 0, score = scan.whole();
+        cuts_.resize(n);
+        cuts_.put(n - 1, node_total[kRows], node_total[kWeight], node_total[kCounts + 1]);
+        cuts_.scores[n - 1] = scan.parent_score();
+        double weight = 0, ones = 0, score = scan.parent_score();
         for (size_t b = 0; b < n; ++b) {
-            const double more = edges_.weight[b] - weight, ends = score + edges_.scores[b];
-            if (ends + 2 * rise(more) >= 2 * enough && sums_[b].rows() > 1)
-                boxes_.all.push_back({b, weight, ones, more, edges_.ones[b] - ones});
-            weight = edges_.weight[b], ones = edges_.ones[b], score = edges_.scores[b];
+            const double bin_weight = cuts_.weight[b] - weight, ends = score + cuts_.scores[b];
+            if (ends + 2 * max_rise(bin_weight) >= 2 * required_score && sums_[b].rows() > 1)
+                bin_bounds_.bins.push_back({b, weight, ones, bin_weight, cuts_.ones[b] - ones});
+            weight = cuts_.weight[b], ones = cuts_.ones[b], score = cuts_.scores[b];
         }
     }
     // Those that have the rows on both sides of a place, beside what is wanted. Returns whether any is new.
-    bool want_neighbours(const std::vector<int64_t>& places) {
+    bool open_neighbours(const std::vector<int64_t>& positions) {
         bool any = false;
-        auto place = places.begin();
+        auto position = positions.begin();
         int64_t rows = 0;
-        for (size_t b = 0; b < sums_.size() && place != places.end(); ++b) {
+        for (size_t b = 0; b < sums_.size() && position != positions.end(); ++b) {
             if (sums_[b].rows() == 0) continue;
             rows += sums_[b].rows();
-            if (*place <= rows) any |= !wanted_[b], wanted_[b] = 1;
-            while (place != places.end() && *place < rows) ++place;
+            if (*position <= rows) any |= !is_open_[b], is_open_[b] = 1;
+            while (position != positions.end() && *position < rows) ++position;
         }
         return any;
     }
     // The rows of the buckets that are wanted, in order.
-    void pick() {
+    void gather_open_rows() {
         size_t n = 0;
-        for (size_t b = 0; b < sums_.size(); ++b) n += wanted_[b] ? static_cast<size_t>(sums_[b].rows()) : 0;
-        if (picked_.size() <= n) picked_.resize(2 * n + 1);  // one more: what is not wanted is overwritten
-        uint64_t* next = picked_.data();
-        const uint8_t* wanted = wanted_.data();
+        for (size_t b = 0; b < sums_.size(); ++b) n += is_open_[b] ? static_cast<size_t>(sums_[b].rows()) : 0;
+        if (gathered_.size() <= n) gathered_.resize(2 * n + 1);  // one more: what is not wanted is overwritten
+        uint64_t* next = gathered_.data();
+        const uint8_t* is_open = is_open_.data();
         const uint32_t first = low_ >> shift_;
         const uint32_t *entries = entries_.data(), *ranks = ranks_;
         const size_t n_rows = entries_.size();
@@ -177,30 +180,30 @@ private:
 #pragma GCC unroll 4
         for (size_t i = 0; i < n_rows; ++i) {
             *next = uint64_t{ranks[i]} << 32 | entries[i];
-            next += wanted[(ranks[i] >> shift) - first];
+            next += is_open[(ranks[i] >> shift) - first];
         }
-        std::sort(picked_.data(), next);
+        std::sort(gathered_.data(), next);
     }
     // work(bucket, what lies below it)
     template <class Work>
-    void each_wanted(const Work& work) const {
-        Trio before;
+    void for_each_open(const Work& work) const {
+        PackedCounts before;
         for (size_t b = 0; b < sums_.size(); before += sums_[b++]) {
-            if (wanted_[b]) work(b, before);
+            if (is_open_[b]) work(b, before);
         }
     }
 
     int32_t column_ = 0;
-    double best_ = 0;
+    double best_score_ = 0;
     std::span<const uint32_t> entries_;
     const uint32_t* ranks_ = nullptr;
     uint32_t low_ = 0, high_ = 0;
     int shift_ = 0;
-    std::vector<Trio> sums_;
-    Edges edges_;
-    Boxes boxes_;
-    std::vector<uint8_t> wanted_;
-    std::vector<uint64_t> picked_;
+    std::vector<PackedCounts> sums_;
+    CutBatch cuts_;
+    BinBounds bin_bounds_;
+    std::vector<uint8_t> is_open_;
+    std::vector<uint64_t> gathered_;
     Stat left_, right_, stats_;
 };
 

@@ -1,8 +1,8 @@
 // Rows in order of a number: which cuts between them could be the best?
 //
 // Serves both engines: a whole column of a small node, or the few bins of a large one that may hide a better cut
-// (engines/histogram.hpp). A cut with i rows of the run on its left scores what Run says after i steps. Whether the
-// values on both sides of it differ at all is asked only of cuts that would be good enough.
+// (engines/histogram.hpp). A cut with i rows of the run on its left scores what RunningSplit says after i steps.
+// Whether the values on both sides of it differ at all is asked only of cuts that would be good enough.
 //
 // Two classes of small weights are by far the most common, and there a block of 64 rows can be passed over at once:
 // among all ways to order a block's rows, the score is convex in (weight, ones) moved to the left, so that none does
@@ -27,61 +27,67 @@
 namespace treewise {
 
 // What a run of rows is a part of.
-struct Around {
+struct RunContext {
     int32_t column;
-    const int64_t* left;   // statistics of what lies below the run …
-    const int64_t* right;  // … and of the run with what lies above it
-    const int64_t* own;    // of a third branch, that of the missing rows; or null
-    int64_t below;         // present rows below the run
+    const int64_t* left;            // statistics of what lies below the run …
+    const int64_t* right;           // … and of the run with what lies above it
+    const int64_t* missing_branch;  // of a third branch, that of the missing rows; or null
+    int64_t rows_below;             // present rows below the run
 };
 
 // What lies left of each of several cuts.
-struct Edges {
+struct CutBatch {
     size_t n = 0;
     std::vector<int64_t> rows;  // these only ever grow
     std::vector<double> weight, ones, scores;
 
-    void resize(size_t how_many) {
-        n = how_many;
+    void resize(size_t count) {
+        n = count;
         if (rows.size() >= n) return;
         rows.resize(2 * n), weight.resize(2 * n), ones.resize(2 * n), scores.resize(2 * n);
     }
-    void put(size_t k, int64_t its_rows, int64_t its_weight, int64_t its_ones) {
-        rows[k] = its_rows, weight[k] = static_cast<double>(its_weight), ones[k] = static_cast<double>(its_ones);
+    void put(size_t k, int64_t cut_rows, int64_t cut_weight, int64_t cut_ones) {
+        rows[k] = cut_rows, weight[k] = static_cast<double>(cut_weight), ones[k] = static_cast<double>(cut_ones);
     }
 };
 
 // The rows between two neighbouring cuts that may hide a better one.
-struct Box {
+struct BinBound {
     size_t bucket;
-    double weight, ones;     // left of it
-    double more, more_ones;  // in it
+    double weight, ones;          // left of it
+    double bin_weight, bin_ones;  // in it
 };
-struct Boxes {
-    std::vector<Box> all;
+struct BinBounds {
+    std::vector<BinBound> bins;
     std::vector<double> bounds;                // the best score a cut inside could have
     std::vector<double> weight, ones, scores;  // scratch
 
-    size_t size() const { return all.size(); }
+    size_t size() const { return bins.size(); }
     void resize_scratch() {
         if (bounds.size() >= size()) return;
         for (auto* scratch : {&bounds, &weight, &ones, &scores}) scratch->resize(2 * size());
     }
 };
 
-template <Shape S>
+template <TargetKind S>
 class SortedScan {
 public:
-    SortedScan(const Settings& settings, const Tables& tables, const Appraiser<S>& appraiser, Pulse pulse)
-        : settings_(settings), tables_(tables), appraiser_(appraiser), pulse_(std::move(pulse)) {}
+    SortedScan(const Settings& settings, const LookupTables& tables, const ScoreBounds<S>& score_bounds,
+               CheckInterrupt check_interrupt)
+        : settings_(settings),
+          tables_(tables),
+          score_bounds_(score_bounds),
+          check_interrupt_(std::move(check_interrupt)) {}
 
     // load(i), weight(i): of row i; differs(i): whether the values of rows i − 1 and i do. Cuts after row 1 … n_cuts.
     template <class Load, class Weight, class Differs>
-    void scan(const Around& around, int64_t n_cuts, const Load& load, const Weight& weight, const Differs& differs,
-              Contest& contest) {
-        const auto with = [&]<Criterion C>() { Pass<C>{*this, around, contest}.scan(n_cuts, load, weight, differs); };
+    void scan(const RunContext& run_context, int64_t n_cuts, const Load& value, const Weight& weight,
+              const Differs& differs, CandidateFilter& filter) {
+        const auto with = [&]<Criterion C>() {
+            Scan<C>{*this, run_context, filter}.scan(n_cuts, value, weight, differs);
+        };
         const Criterion criterion = settings_.criterion;
-        if constexpr (S == Shape::sums) {
+        if constexpr (S == TargetKind::regression) {
             if (criterion == Criterion::poisson) return with.template operator()<Criterion::poisson>();
             with.template operator()<Criterion::squared_error>();
         } else {
@@ -94,252 +100,256 @@ public:
     // -- cuts whose sums are known, of a node of two classes whose rows are all present -------------------------------
 
     // What a score must reach to be worth a look: merit = (score − whole + delta)·share.
-    double enough(const Contest& contest) const {
-        return contest.bar(0) / appraiser_.merit_of_gain(1.0, 2) - appraiser_.delta(2) + appraiser_.scorer.whole();
+    double required_score(const CandidateFilter& filter) const {
+        return filter.best_lower_bound(0) / score_bounds_.score_of_gain(1.0, 2) - score_bounds_.error_bound(2) +
+               score_bounds_.scorer.parent_score();
     }
-    double whole() const { return appraiser_.scorer.whole(); }
+    double parent_score() const { return score_bounds_.scorer.parent_score(); }
     // Scores these cuts and offers those that may win, the best of them first; column(k): whose cut k is. Returns the
     // best score.
     template <class ColumnOf>
-    double edges(const Stat& whole, Edges& at, const ColumnOf& column, Contest& contest) const {
+    double score_cuts(const Stat& node_total, CutBatch& cuts, const ColumnOf& column, CandidateFilter& filter) const {
         constexpr double kInf = std::numeric_limits<double>::infinity();
-        const double* scores = at.scores.data();
-        score(whole, at.weight.data(), at.ones.data(), at.n, at.scores.data());
-        const bool all_fit = settings_.min_samples_leaf <= 1 && settings_.min_leaf_weight <= 1;
-        const size_t best = all_fit ? first_largest(scores, at.n) : best_that_fits(whole, at);
-        if (best >= at.n || scores[best] < enough(contest)) return best < at.n ? scores[best] : -kInf;
+        const double* scores = cuts.scores.data();
+        score(node_total, cuts.weight.data(), cuts.ones.data(), cuts.n, cuts.scores.data());
+        const bool any_cut_fits = settings_.min_samples_leaf <= 1 && settings_.min_leaf_weight <= 1;
+        const size_t best = any_cut_fits ? argmax(scores, cuts.n) : best_fitting(node_total, cuts);
+        if (best >= cuts.n || scores[best] < required_score(filter)) return best < cuts.n ? scores[best] : -kInf;
         const auto offer = [&](size_t k) {
-            const auto [low, high] = appraiser_.merit(scores[k], 2, [] { return 0.0; });
-            contest.offer(column(k), at.rows[k], low, high);
+            const auto [low, high] = score_bounds_.bounds(scores[k], 2, [] { return 0.0; });
+            filter.offer(column(k), cuts.rows[k], low, high);
         };
         offer(best);
-        const double bar = enough(contest);
-        for (size_t k = 0; k < at.n; ++k) {
-            if (scores[k] >= bar && k != best && (all_fit || fits(whole, at, k))) offer(k);
+        const double threshold = required_score(filter);
+        for (size_t k = 0; k < cuts.n; ++k) {
+            if (scores[k] >= threshold && k != best && (any_cut_fits || fits(node_total, cuts, k))) offer(k);
         }
         return scores[best];
     }
     // How much more than the mean of two neighbouring cuts' scores one between them can have, with `weight` between
     // them: to move one unit of weight, of whatever class, changes the score of a side by one at most. Entropy knows
     // no such limit.
-    struct Rise {
+    struct RiseBound {
         double steepness, rounding;
         double operator()(double weight) const { return steepness * weight + rounding; }
     };
-    Rise rise() const {
+    RiseBound rise_bound() const {
         constexpr double kInf = std::numeric_limits<double>::infinity();
-        return {settings_.criterion == Criterion::entropy ? kInf : 1.0, 2 * appraiser_.delta(2)};
+        return {settings_.criterion == Criterion::entropy ? kInf : 1.0, 2 * score_bounds_.error_bound(2)};
     }
     // The best score any order of the rows between two neighbouring cuts could give: all ones first, or all others. The
     // other corners of the box are the two cuts themselves, which have been offered.
-    void within(const Stat& whole, Boxes& boxes) const {
-        boxes.resize_scratch();
+    void bound_bins(const Stat& node_total, BinBounds& bin_bounds) const {
+        bin_bounds.resize_scratch();
         for (const bool ones_first : {true, false}) {
-            for (size_t b = 0; b < boxes.size(); ++b) {
-                const auto& [bucket, weight, ones, more, more_ones] = boxes.all[b];
-                boxes.weight[b] = weight + (ones_first ? more_ones : more - more_ones);
-                boxes.ones[b] = ones + (ones_first ? more_ones : 0);
+            for (size_t b = 0; b < bin_bounds.size(); ++b) {
+                const auto& [bucket, weight, ones, bin_weight, bin_ones] = bin_bounds.bins[b];
+                bin_bounds.weight[b] = weight + (ones_first ? bin_ones : bin_weight - bin_ones);
+                bin_bounds.ones[b] = ones + (ones_first ? bin_ones : 0);
             }
-            score(whole, boxes.weight.data(), boxes.ones.data(), boxes.size(),
-                  ones_first ? boxes.bounds.data() : boxes.scores.data());
+            score(node_total, bin_bounds.weight.data(), bin_bounds.ones.data(), bin_bounds.size(),
+                  ones_first ? bin_bounds.bounds.data() : bin_bounds.scores.data());
         }
-        for (size_t b = 0; b < boxes.size(); ++b) boxes.bounds[b] = std::max(boxes.bounds[b], boxes.scores[b]);
+        for (size_t b = 0; b < bin_bounds.size(); ++b)
+            bin_bounds.bounds[b] = std::max(bin_bounds.bounds[b], bin_bounds.scores[b]);
     }
 
 private:
     static constexpr int64_t kBlock = 64;
-    static constexpr size_t kBlocks = kBetweenPulses / kBlock;
+    static constexpr size_t kBlocksBetweenChecks = kRowsBetweenChecks / kBlock;
 
     // Whether a cut leaves enough on both sides.
-    bool fits(const Stat& whole, const Edges& at, size_t k) const {
-        const auto enough = [&](int64_t rows, int64_t weight) {
+    bool fits(const Stat& node_total, const CutBatch& cuts, size_t k) const {
+        const auto is_large_enough = [&](int64_t rows, int64_t weight) {
             return rows >= settings_.min_samples_leaf && weight >= settings_.min_leaf_weight;
         };
-        const auto weight = static_cast<int64_t>(at.weight[k]);
-        return enough(at.rows[k], weight) && enough(whole[kRows] - at.rows[k], whole[kWeight] - weight);
+        const auto weight = static_cast<int64_t>(cuts.weight[k]);
+        return is_large_enough(cuts.rows[k], weight) &&
+               is_large_enough(node_total[kRows] - cuts.rows[k], node_total[kWeight] - weight);
     }
-    size_t best_that_fits(const Stat& whole, const Edges& at) const {
-        size_t best = at.n;
-        for (size_t k = 0; k < at.n; ++k) {
-            if ((best == at.n || at.scores[k] > at.scores[best]) && fits(whole, at, k)) best = k;
+    size_t best_fitting(const Stat& node_total, const CutBatch& cuts) const {
+        size_t best = cuts.n;
+        for (size_t k = 0; k < cuts.n; ++k) {
+            if ((best == cuts.n || cuts.scores[k] > cuts.scores[best]) && fits(node_total, cuts, k)) best = k;
         }
         return best;
     }
-    void score(const Stat& whole, const double* weight, const double* ones, size_t n, double* out) const {
-        const double sum = static_cast<double>(whole[kCounts + 1]);
-        const Sweep all{static_cast<int64_t>(n), 0, whole[kWeight], sum, ones, weight, out};
-        if (settings_.criterion == Criterion::gini) sweep_gini(all, tables_.inverses.data());
-        if (settings_.criterion == Criterion::entropy) sweep_entropy(all, tables_.logs.data());
-        if (settings_.criterion == Criterion::error) sweep_error(all);
+    void score(const Stat& node_total, const double* weight, const double* ones, size_t n, double* out) const {
+        const double sum = static_cast<double>(node_total[kCounts + 1]);
+        const CutSweep all{static_cast<int64_t>(n), 0, node_total[kWeight], sum, ones, weight, out};
+        if (settings_.criterion == Criterion::gini) score_cuts_gini(all, tables_.reciprocals.data());
+        if (settings_.criterion == Criterion::entropy) score_cuts_entropy(all, tables_.nlogn.data());
+        if (settings_.criterion == Criterion::error) score_cuts_error(all);
     }
 
     template <Criterion C>
-    struct Pass {
-        Pass(const SortedScan& s, const Around& a, Contest& c)
+    struct Scan {
+        Scan(const SortedScan& s, const RunContext& a, CandidateFilter& c)
             : settings(s.settings_),
-              appraiser(s.appraiser_),
+              score_bounds(s.score_bounds_),
               tables(s.tables_),
-              pulse(s.pulse_),
-              around(a),
-              contest(c),
-              run(s.appraiser_.scorer) {
-            own = around.own ? appraiser.scorer.side(around.own) : 0.0;
-            filled = 2 + (around.own != nullptr);
+              check_interrupt(s.check_interrupt_),
+              run_context(a),
+              filter(c),
+              run(s.score_bounds_.scorer) {
+            missing_score = run_context.missing_branch ? score_bounds.scorer.score(run_context.missing_branch) : 0.0;
+            n_filled = 2 + (run_context.missing_branch != nullptr);
         }
 
         template <class Load, class Weight, class Differs>
-        void scan(int64_t n_cuts, const Load& load, const Weight& weight, const Differs& differs) {
-            const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - around.left[kRows]);
+        void scan(int64_t n_cuts, const Load& value, const Weight& weight, const Differs& differs) {
+            const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - run_context.left[kRows]);
             const int64_t last =
-                std::min(n_cuts, around.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
-            run.start(around.left, around.right);
+                std::min(n_cuts, run_context.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
+            run.start(run_context.left, run_context.right);
             int64_t i = 0;
-            for (; i < first - 1 && i < last; ++i) run.step(load(i), weight(i));
-            if constexpr (S == Shape::two || C == Criterion::squared_error) {
-                if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.inverses.most())
-                    return sweep(i, last, load, weight, differs);
+            for (; i < first - 1 && i < last; ++i) run.move_row(value(i), weight(i));
+            if constexpr (S == TargetKind::binary || C == Criterion::squared_error) {
+                if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.reciprocals.max())
+                    return scan_blocks(i, last, value, weight, differs);
             }
             for (size_t blocks = 1; i < last; ++blocks) {
-                if (blocks % kBlocks == 0) pulse();
+                if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t stop = std::min(last, i + kBlock);
                 for (; i < stop; ++i) {
-                    run.step(load(i), weight(i));
-                    look(i + 1, differs);
+                    run.move_row(value(i), weight(i));
+                    offer_current_cut(i + 1, differs);
                 }
             }
         }
 
         // Blocks of rows of small weights: first whether any cut of the block could win, then all of them at once.
         template <class Load, class Weight, class Differs>
-        void sweep(int64_t i, int64_t last, const Load& load, const Weight& weight, const Differs& differs) {
-            const double mean = appraiser.scorer.mean(), share = appraiser.merit_of_gain(1.0, filled);
+        void scan_blocks(int64_t i, int64_t last, const Load& value, const Weight& weight, const Differs& differs) {
+            const double mean = score_bounds.scorer.mean(), share = score_bounds.score_of_gain(1.0, n_filled);
             const int64_t all = run.left_weight() + run.right_weight();
-            const double sum =
-                static_cast<double>(run.left_load() + run.right_load()) - mean * static_cast<double>(all);
-            constexpr bool kUnit = requires { Weight::unit; };
+            const double sum = static_cast<double>(run.left_sum() + run.right_sum()) - mean * static_cast<double>(all);
+            constexpr bool kUnit = requires { Weight::unit_weights; };
             double prefix[kBlock], weights[kBlock], scores[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
-                if (blocks % kBlocks == 0) pulse();
+                if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t n = std::min(kBlock, last - i);
                 // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
-                const double enough =
-                    contest.bar(around.column) / share - appraiser.delta(filled) + appraiser.scorer.whole() - own;
-                if constexpr (S == Shape::two) {
-                    if (settings.tuning.bounds && n == kBlock) {
+                const double required_score = filter.best_lower_bound(run_context.column) / share -
+                                              score_bounds.error_bound(n_filled) + score_bounds.scorer.parent_score() -
+                                              missing_score;
+                if constexpr (S == TargetKind::binary) {
+                    if (settings.tuning.use_bounds && n == kBlock) {
                         int64_t rows = 0, ones = 0;  // by weight
                         for (int64_t k = 0; k < n; ++k)
-                            rows += weight(i + k), ones += moved(load(i + k), weight(i + k));
-                        if (most_within(rows, ones) < enough) {
-                            run.skip(rows, ones), i += n;
+                            rows += weight(i + k), ones += moved(value(i + k), weight(i + k));
+                        if (bound_block(rows, ones) < required_score) {
+                            run.move_rows(rows, ones), i += n;
                             continue;
                         }
                     }
                 }
-                int64_t sum_here = run.left_load(), weight_here = run.left_weight();
+                int64_t left_sum = run.left_sum(), left_weight = run.left_weight();
                 for (int64_t k = 0; k < n; ++k) {
-                    weight_here += weight(i + k);
-                    sum_here += moved(load(i + k), weight(i + k));
-                    weights[k] = static_cast<double>(weight_here);
-                    prefix[k] = static_cast<double>(sum_here) - (S == Shape::sums ? mean * weights[k] : 0.0);
+                    left_weight += weight(i + k);
+                    left_sum += moved(value(i + k), weight(i + k));
+                    weights[k] = static_cast<double>(left_weight);
+                    prefix[k] = static_cast<double>(left_sum) - (S == TargetKind::regression ? mean * weights[k] : 0.0);
                 }
-                const Sweep block{n, run.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
-                if constexpr (C == Criterion::gini) sweep_gini(block, tables.inverses.data());
-                if constexpr (C == Criterion::entropy) sweep_entropy(block, tables.logs.data());
-                if constexpr (C == Criterion::error) sweep_error(block);
-                if constexpr (C == Criterion::squared_error) sweep_squares(block, tables.inverses.data());
-                double most = scores[0];
-                for (int64_t k = 1; k < n; ++k) most = std::max(most, scores[k]);
-                for (int64_t k = 0; most >= enough && k < n; ++k) {
-                    if (scores[k] >= enough)
+                const CutSweep block{n, run.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
+                if constexpr (C == Criterion::gini) score_cuts_gini(block, tables.reciprocals.data());
+                if constexpr (C == Criterion::entropy) score_cuts_entropy(block, tables.nlogn.data());
+                if constexpr (C == Criterion::error) score_cuts_error(block);
+                if constexpr (C == Criterion::squared_error) score_cuts_squared_error(block, tables.reciprocals.data());
+                double upper = scores[0];
+                for (int64_t k = 1; k < n; ++k) upper = std::max(upper, scores[k]);
+                for (int64_t k = 0; upper >= required_score && k < n; ++k) {
+                    if (scores[k] >= required_score)
                         offer(i + k + 1, scores[k], static_cast<int64_t>(weights[k]), all, differs);
                 }
-                run.skip(weight_here - run.left_weight(), sum_here - run.left_load()), i += n;
+                run.move_rows(left_weight - run.left_weight(), left_sum - run.left_sum()), i += n;
             }
         }
-        static int64_t moved(int64_t load, int64_t weight) { return S == Shape::two ? load * weight : load; }
+        static int64_t moved(int64_t value, int64_t weight) { return S == TargetKind::binary ? value * weight : value; }
         template <class Differs>
         void offer(int64_t i, double score, int64_t left_weight, int64_t all, const Differs& differs) {
-            const auto [least, most] = appraiser.merit(score + own, filled, [] { return 0.0; });
-            if (contest.hopeless(around.column, most) || !differs(i)) return;
+            const auto [lower, upper] = score_bounds.bounds(score + missing_score, n_filled, [] { return 0.0; });
+            if (!filter.can_win(run_context.column, upper) || !differs(i)) return;
             const auto least_weight = settings.min_leaf_weight;
             if (left_weight < least_weight || all - left_weight < least_weight) return;
-            contest.offer(around.column, around.below + i, least, most);
+            filter.offer(run_context.column, run_context.rows_below + i, lower, upper);
         }
         // The best score any order of a block's rows could give.
-        double most_within(int64_t rows, int64_t ones) const {
-            const int64_t m = run.left_weight(), a = run.left_load(), n = run.right_weight(), b = run.right_load();
-            const auto side = [&](int64_t weight, int64_t of_them) {
-                const auto x = static_cast<double>(of_them), y = static_cast<double>(weight - of_them);
-                if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.inverses.data()[weight];
-                return appraiser.scorer.template two<C>(weight, of_them);
+        double bound_block(int64_t rows, int64_t ones) const {
+            const int64_t m = run.left_weight(), a = run.left_sum(), n = run.right_weight(), b = run.right_sum();
+            const auto side = [&](int64_t weight, int64_t moved_ones) {
+                const auto x = static_cast<double>(moved_ones), y = static_cast<double>(weight - moved_ones);
+                if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.reciprocals.data()[weight];
+                return score_bounds.scorer.template score_binary<C>(weight, moved_ones);
             };
-            const auto at = [&](int64_t moved, int64_t of_them) {
-                return side(m + moved, a + of_them) + side(n - moved, b - of_them);
+            const auto score_at = [&](int64_t moved, int64_t moved_ones) {
+                return side(m + moved, a + moved_ones) + side(n - moved, b - moved_ones);
             };
-            return std::max({at(ones, ones), at(rows - ones, 0), at(rows, ones)});
+            return std::max({score_at(ones, ones), score_at(rows - ones, 0), score_at(rows, ones)});
         }
 
         template <class Differs>
-        void look(int64_t i, const Differs& differs) {
-            const auto [least, most] = appraiser.merit(run.score() + own, filled, [&] {
-                return appraiser.log(run.left_weight()) + appraiser.log(run.right_weight()) +
-                       (around.own ? appraiser.log(around.own[kWeight]) : 0.0);
+        void offer_current_cut(int64_t i, const Differs& differs) {
+            const auto [lower, upper] = score_bounds.bounds(run.score() + missing_score, n_filled, [&] {
+                return score_bounds.nlogn(run.left_weight()) + score_bounds.nlogn(run.right_weight()) +
+                       (run_context.missing_branch ? score_bounds.nlogn(run_context.missing_branch[kWeight]) : 0.0);
             });
-            if (contest.hopeless(around.column, most) || !differs(i)) return;
+            if (!filter.can_win(run_context.column, upper) || !differs(i)) return;
             if (run.left_weight() < settings.min_leaf_weight || run.right_weight() < settings.min_leaf_weight) return;
             // Poisson: a branch whose targets are all 0 is no candidate; one whose cut sum is 0 may still be one.
-            const bool sure = C != Criterion::poisson || (run.left_load() > 0 && run.right_load() > 0);
-            contest.offer(around.column, around.below + i, sure ? least : -std::numeric_limits<double>::infinity(),
-                          most);
+            const bool sure = C != Criterion::poisson || (run.left_sum() > 0 && run.right_sum() > 0);
+            filter.offer(run_context.column, run_context.rows_below + i,
+                         sure ? lower : -std::numeric_limits<double>::infinity(), upper);
         }
 
         const Settings& settings;
-        const Appraiser<S>& appraiser;
-        const Tables& tables;
-        const Pulse& pulse;
-        const Around& around;
-        Contest& contest;
-        Run<C, S> run;
-        double own;
-        int filled;
+        const ScoreBounds<S>& score_bounds;
+        const LookupTables& tables;
+        const CheckInterrupt& check_interrupt;
+        const RunContext& run_context;
+        CandidateFilter& filter;
+        RunningSplit<C, S> run;
+        double missing_score;
+        int n_filled;
     };
 
     const Settings& settings_;
-    const Tables& tables_;
-    const Appraiser<S>& appraiser_;
-    Pulse pulse_;
+    const LookupTables& tables_;
+    const ScoreBounds<S>& score_bounds_;
+    CheckInterrupt check_interrupt_;
 };
 
 struct UnitWeight {
-    static constexpr bool unit = true;
+    static constexpr bool unit_weights = true;
     int64_t operator()(int64_t) const { return 1; }
 };
 
 // Sorts rows by key without comparing them two by two: a radix sort on the highest bits that differ, then what is still
 // unsorted (values that agree in those) by comparison. `rows` are indices into `keys`, in any order.
-class Sorter {
+class KeySorter {
 public:
-    void sort(const std::vector<int64_t>& keys, std::vector<uint32_t>& rows, const Pulse& pulse) {
+    void sort(const std::vector<int64_t>& keys, std::vector<uint32_t>& rows, const CheckInterrupt& check_interrupt) {
         const size_t n = rows.size();
-        if (n < 64) return by_comparison(keys, rows.begin(), rows.end());
+        if (n < 64) return comparison_sort(keys, rows.begin(), rows.end());
         uint64_t low = ~uint64_t{0}, high = 0;
-        in_pieces(n, pulse, [&](size_t i) {
-            const uint64_t key = flat(keys[rows[i]]);
+        in_chunks(n, check_interrupt, [&](size_t i) {
+            const uint64_t key = to_unsigned(keys[rows[i]]);
             low = std::min(low, key), high = std::max(high, key);
         });
         const int bits = 64 - std::countl_zero((high - low) | 1), shift = std::max(0, bits - 32);
         a_.resize(n), b_.resize(n);
         for (auto& digit : starts_) digit.fill(0);
-        in_pieces(n, pulse, [&](size_t i) {
-            const auto key = static_cast<uint32_t>((flat(keys[rows[i]]) - low) >> shift);
+        in_chunks(n, check_interrupt, [&](size_t i) {
+            const auto key = static_cast<uint32_t>((to_unsigned(keys[rows[i]]) - low) >> shift);
             a_[i] = {key, rows[i]};
-            for (int d = 0; d < kDigits; ++d) ++starts_[d][key >> (d * kDigit) & kMask];
+            for (int d = 0; d < kPasses; ++d) ++starts_[d][key >> (d * kDigitBits) & kMask];
         });
-        for (int d = 0; d < kDigits; ++d) {
+        for (int d = 0; d < kPasses; ++d) {
             auto& start = starts_[d];
-            if (start[a_[0].key >> (d * kDigit) & kMask] == n) continue;  // all the same
+            if (start[a_[0].key >> (d * kDigitBits) & kMask] == n) continue;  // all the same
             std::exclusive_scan(start.begin(), start.end(), start.begin(), 0u);
-            in_pieces(n, pulse, [&](size_t i) { b_[start[a_[i].key >> (d * kDigit) & kMask]++] = a_[i]; });
+            in_chunks(n, check_interrupt,
+                      [&](size_t i) { b_[start[a_[i].key >> (d * kDigitBits) & kMask]++] = a_[i]; });
             std::swap(a_, b_);
         }
         for (size_t i = 0; i < n; ++i) rows[i] = a_[i].row;
@@ -348,32 +358,32 @@ public:
             size_t j = i + 1;
             while (j < n && a_[j].key == a_[i].key) ++j;
             if (j - i > 1)
-                by_comparison(keys, rows.begin() + static_cast<int64_t>(i), rows.begin() + static_cast<int64_t>(j));
-            if (j / kBetweenPulses != i / kBetweenPulses) pulse();
+                comparison_sort(keys, rows.begin() + static_cast<int64_t>(i), rows.begin() + static_cast<int64_t>(j));
+            if (j / kRowsBetweenChecks != i / kRowsBetweenChecks) check_interrupt();
             i = j;
         }
     }
 
 private:
-    static constexpr int kDigit = 11, kDigits = 3;
-    static constexpr uint32_t kSlots = 1u << kDigit, kMask = kSlots - 1;
+    static constexpr int kDigitBits = 11, kPasses = 3;
+    static constexpr uint32_t kBuckets = 1u << kDigitBits, kMask = kBuckets - 1;
     struct Entry {
         uint32_t key, row;
     };
     template <class Work>
-    static void in_pieces(size_t n, const Pulse& pulse, const Work& work) {
-        for (size_t begin = 0; begin < n; begin += kBetweenPulses) {
-            if (begin) pulse();
-            for (size_t i = begin; i < std::min(n, begin + kBetweenPulses); ++i) work(i);
+    static void in_chunks(size_t n, const CheckInterrupt& check_interrupt, const Work& work) {
+        for (size_t begin = 0; begin < n; begin += kRowsBetweenChecks) {
+            if (begin) check_interrupt();
+            for (size_t i = begin; i < std::min(n, begin + kRowsBetweenChecks); ++i) work(i);
         }
     }
-    static uint64_t flat(int64_t key) { return static_cast<uint64_t>(key) ^ (uint64_t{1} << 63); }
+    static uint64_t to_unsigned(int64_t key) { return static_cast<uint64_t>(key) ^ (uint64_t{1} << 63); }
     template <class It>
-    static void by_comparison(const std::vector<int64_t>& keys, It first, It last) {
+    static void comparison_sort(const std::vector<int64_t>& keys, It first, It last) {
         std::sort(first, last, [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
     }
     std::vector<Entry> a_, b_;
-    std::array<std::array<uint32_t, kSlots>, kDigits> starts_;
+    std::array<std::array<uint32_t, kBuckets>, kPasses> starts_;
 };
 
 }  // namespace treewise

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int32_t kStay = -1;
 
-int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
+int32_t branch_of_code(const TreeView& tree, int64_t node, int32_t code) {
     const int32_t* first = tree.codes.data() + tree.code_start[node];
     const int32_t* last = tree.codes.data() + tree.code_start[node + 1];
     if (tree.kind[node] == kOrdinal) {
@@ -30,7 +30,7 @@ int32_t branch_of_code(const Paths& tree, int64_t node, int32_t code) {
 
 }  // namespace
 
-int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row) {
+int32_t branch(const TreeView& tree, int64_t node, const Column& column, int64_t row) {
     return column.visit([&]<class T>(View<T> values) -> int32_t {
         const T x = values[row];
         if (is_missing(x)) return tree.missing[node];
@@ -48,7 +48,7 @@ namespace {
 
 // What most tests are, a number of type T against a cut, as small as it gets: the tree then fits a near cache.
 template <class T>
-struct Step {
+struct ThresholdStep {
     T cut;
     uint32_t column;
     uint32_t to[3];  // where missing values go, what is at most the cut, what is above it
@@ -56,28 +56,29 @@ struct Step {
 
 // The largest T that is not above the cut: the same values lie on either side of it.
 template <class T>
-T narrowed(double cut) {
-    const T near = static_cast<T>(cut);
-    return near > cut ? std::nextafter(near, -std::numeric_limits<T>::infinity()) : near;
+T round_down(double cut) {
+    const T rounded = static_cast<T>(cut);
+    return rounded > cut ? std::nextafter(rounded, -std::numeric_limits<T>::infinity()) : rounded;
 }
 
 // Steps are numbered anew, in the tree's order: first those that move a row on; then the tests of another kind, and
 // then where a row ends: the leaves, and each node that has no branch for missing values a second time. From all but
 // the first a step leads to itself.
 template <class T>
-class Walk {
+class LeafFinder {
 public:
-    Walk(const Paths& tree, const std::vector<Column>& columns) : tree_(tree), columns_(columns) {
+    LeafFinder(const TreeView& tree, const std::vector<Column>& columns) : tree_(tree), columns_(columns) {
         for (const Column& c : columns) {
             bases_.push_back(static_cast<const std::byte*>(c.data));
             strides_.push_back(c.stride);
         }
         number_steps();
         for (uint32_t s = 0; s < steps_.size(); ++s) steps_[s] = {T{0}, 0, {s, s, s}};
-        for (uint32_t s = 0; s < n_moving_; ++s) write_step(s);
+        for (uint32_t s = 0; s < n_threshold_steps_; ++s) write_step(s);
         // A row that waits reads a value too, and any will do that is of the type.
-        for (uint32_t s = n_moving_; n_moving_ && s < steps_.size(); ++s) steps_[s].column = steps_[0].column;
-        for (uint32_t s = 0; s < n_moving_; ++s)
+        for (uint32_t s = n_threshold_steps_; n_threshold_steps_ && s < steps_.size(); ++s)
+            steps_[s].column = steps_[0].column;
+        for (uint32_t s = 0; s < n_threshold_steps_; ++s)
             same_stride_ = same_stride_ && strides_[steps_[s].column] == strides_[steps_[0].column];
     }
 
@@ -86,10 +87,10 @@ public:
     }
 
 private:
-    static constexpr int64_t kTogether = 8;
-    static constexpr int kAtOnce = 3;  // steps, before it is asked who has arrived
+    static constexpr int64_t kLanes = 8;
+    static constexpr int kStepsPerCheck = 3;  // steps, before it is asked who has arrived
 
-    bool moves(size_t node) const {
+    bool is_threshold_step(size_t node) const {
         constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
         return tree_.kind[node] == kThreshold && columns_[static_cast<size_t>(tree_.column[node])].type == type;
     }
@@ -104,19 +105,19 @@ private:
             }
             return static_cast<uint32_t>(node_of_.size());
         };
-        n_moving_ = number([&](size_t node) { return moves(node); });
-        n_asking_ = number([&](size_t node) { return !moves(node) && tree_.kind[node] != kLeaf; });
+        n_threshold_steps_ = number([&](size_t node) { return is_threshold_step(node); });
+        n_test_steps_ = number([&](size_t node) { return !is_threshold_step(node) && tree_.kind[node] != kLeaf; });
         number([&](size_t node) { return tree_.kind[node] == kLeaf; });
     }
     void write_step(uint32_t s) {
         const size_t node = node_of_[s];
-        const int32_t gone = tree_.missing[node];
-        const uint32_t missing = gone == kStay ? staying_at(node) : child(node, gone);
-        steps_[s] = {narrowed<T>(tree_.cut[node]),
+        const int32_t branch = tree_.missing[node];
+        const uint32_t missing = branch == kStay ? stay_step(node) : child(node, branch);
+        steps_[s] = {round_down<T>(tree_.cut[node]),
                      static_cast<uint32_t>(tree_.column[node]),
                      {missing, child(node, 0), child(node, 1)}};
     }
-    uint32_t staying_at(size_t node) {
+    uint32_t stay_step(size_t node) {
         const auto s = static_cast<uint32_t>(steps_.size());
         node_of_.push_back(static_cast<uint32_t>(node));
         steps_.push_back({T{0}, 0, {s, s, s}});
@@ -130,43 +131,43 @@ private:
     // others move. Rows before a test of another kind wait until none moves, and take it one by one.
     template <bool kSameStride>
     void find_by(int64_t begin, int64_t end, int64_t* leaves) const {
-        for (int64_t row = begin; row < end; row += kTogether) {
-            int64_t rows[kTogether];
-            uint32_t at[kTogether];
-            for (int64_t k = 0; k < kTogether; ++k) rows[k] = std::min(row + k, end - 1), at[k] = step_of_[0];
+        for (int64_t row = begin; row < end; row += kLanes) {
+            int64_t rows[kLanes];
+            uint32_t at[kLanes];
+            for (int64_t k = 0; k < kLanes; ++k) rows[k] = std::min(row + k, end - 1), at[k] = step_of_[0];
             do {
-                if (n_moving_) descend<kSameStride>(at, rows);
-            } while (step_aside(at, rows));
-            for (int64_t k = 0; k < kTogether; ++k) leaves[rows[k]] = node_of_[at[k]];
+                if (n_threshold_steps_) descend<kSameStride>(at, rows);
+            } while (step_other_tests(at, rows));
+            for (int64_t k = 0; k < kLanes; ++k) leaves[rows[k]] = node_of_[at[k]];
         }
     }
 
     template <bool kSameStride>
     void descend(uint32_t* at, const int64_t* rows) const {
-        const Step<T>* steps = steps_.data();
+        const ThresholdStep<T>* steps = steps_.data();
         const std::byte* const* bases = bases_.data();
         const int64_t stride = strides_[steps[0].column];
-        const uint32_t n_moving = n_moving_;
-        for (bool some = true; some;) {
-            for (int i = 0; i < kAtOnce; ++i) {
-                for (int64_t k = 0; k < kTogether; ++k) {
-                    const Step<T>& step = steps[at[k]];
+        const uint32_t n_threshold_steps = n_threshold_steps_;
+        for (bool any_moving = true; any_moving;) {
+            for (int i = 0; i < kStepsPerCheck; ++i) {
+                for (int64_t k = 0; k < kLanes; ++k) {
+                    const ThresholdStep<T>& step = steps[at[k]];
                     T x;
                     const int64_t past = rows[k] * (kSameStride ? stride : strides_[step.column]);
                     std::memcpy(&x, bases[step.column] + past, sizeof x);
                     at[k] = step.to[(x <= step.cut) + 2 * (x > step.cut)];
                 }
             }
-            some = false;
-            for (int64_t k = 0; k < kTogether; ++k) some |= at[k] < n_moving;
+            any_moving = false;
+            for (int64_t k = 0; k < kLanes; ++k) any_moving |= at[k] < n_threshold_steps;
         }
     }
 
     // One step at each test of another kind; whether any row moved.
-    bool step_aside(uint32_t* at, const int64_t* rows) const {
+    bool step_other_tests(uint32_t* at, const int64_t* rows) const {
         bool moved = false;
-        for (int64_t k = 0; k < kTogether; ++k) {
-            if (at[k] >= n_asking_) continue;
+        for (int64_t k = 0; k < kLanes; ++k) {
+            if (at[k] >= n_test_steps_) continue;
             const size_t node = node_of_[at[k]];
             const Column& column = columns_[static_cast<size_t>(tree_.column[node])];
             const int32_t b = branch(tree_, static_cast<int64_t>(node), column, rows[k]);
@@ -177,38 +178,39 @@ private:
         return moved;
     }
 
-    const Paths& tree_;
+    const TreeView& tree_;
     const std::vector<Column>& columns_;
     std::vector<const std::byte*> bases_;
     std::vector<int64_t> strides_;
     bool same_stride_ = true;
     std::vector<uint32_t> node_of_, step_of_;
-    std::vector<Step<T>> steps_;
-    uint32_t n_moving_ = 0, n_asking_ = 0;  // steps below these move a row on; move it, or are tests of another kind
+    std::vector<ThresholdStep<T>> steps_;
+    uint32_t n_threshold_steps_ = 0,
+             n_test_steps_ = 0;  // steps below these move a row on; move it, or are tests of another kind
 };
 
 template <class T>
-void find_all(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs, const Monitor& monitor,
-              int64_t* leaves) {
+void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
+                     const ProgressCallback& progress, int64_t* leaves) {
     constexpr int64_t kRows = 1 << 12;  // a piece of work
-    const Walk<T> walk(tree, columns);
+    const LeafFinder<T> finder(tree, columns);
     const auto pieces = static_cast<size_t>((n_rows + kRows - 1) / kRows);
     std::atomic<int64_t> done = 0;
-    Crew crew(std::min(n_jobs, static_cast<int>(std::min<size_t>(pieces / 4 + 1, 1024))));
-    crew.share(
+    ThreadPool pool(std::min(n_jobs, static_cast<int>(std::min<size_t>(pieces / 4 + 1, 1024))));
+    pool.parallel_for(
         pieces,
         [&](size_t piece, int) {
             const int64_t begin = static_cast<int64_t>(piece) * kRows, end = std::min(n_rows, begin + kRows);
-            walk.find(begin, end, leaves);
+            finder.find(begin, end, leaves);
             done += end - begin;
         },
-        [&] { monitor(static_cast<double>(done) / static_cast<double>(n_rows)); });
+        [&] { progress(static_cast<double>(done) / static_cast<double>(n_rows)); });
 }
 
 }  // namespace
 
-void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
-                 const Monitor& monitor, int64_t* leaves) {
+void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
+                 const ProgressCallback& progress, int64_t* leaves) {
     if (tree.kind.size() >= 1u << 31 || columns.size() >= ~0u) throw std::length_error("a tree too large to walk");
     int64_t floats = 0, doubles = 0;  // tests of either type: the more frequent are the steps
     for (size_t n = 0; n < tree.kind.size(); ++n) {
@@ -216,7 +218,8 @@ void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t 
         const ValueType type = columns[static_cast<size_t>(tree.column[n])].type;
         floats += type == ValueType::f32, doubles += type == ValueType::f64;
     }
-    (floats > doubles ? find_all<float> : find_all<double>)(tree, columns, n_rows, n_jobs, monitor, leaves);
+    (floats > doubles ? find_all_leaves<float> : find_all_leaves<double>)(tree, columns, n_rows, n_jobs, progress,
+                                                                          leaves);
 }
 
 }  // namespace treewise

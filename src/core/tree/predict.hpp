@@ -12,7 +12,7 @@ namespace treewise {
 
 // A finished tree as arrays of the caller's (nodes.py: Arrays). child_start and children list each node's children
 // in branch order.
-struct Paths {
+struct TreeView {
     std::span<const uint8_t> kind;
     std::span<const int32_t> column;
     std::span<const double> cut;
@@ -29,10 +29,10 @@ struct Paths {
 inline constexpr int32_t kUnseen = -2;  // a category the tree has never seen
 
 // The branch a row takes at a node; -1 where there is none for its never-seen category, and it stays.
-int32_t branch(const Paths& tree, int64_t node, const Column& column, int64_t row);
+int32_t branch(const TreeView& tree, int64_t node, const Column& column, int64_t row);
 
 // The node each row ends at: a leaf, or the inner node where a never-seen category has no branch.
-void find_leaves(const Paths& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
-                 const Monitor& monitor, int64_t* leaves);
+void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
+                 const ProgressCallback& progress, int64_t* leaves);
 
 }  // namespace treewise

@@ -13,18 +13,20 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-struct Corner {
+struct Breakpoint {
     double alpha;
     int64_t node;
-    bool operator<(const Corner& other) const { return alpha != other.alpha ? alpha < other.alpha : node > other.node; }
+    bool operator<(const Breakpoint& other) const {
+        return alpha != other.alpha ? alpha < other.alpha : node > other.node;
+    }
 };
 
-using Heap = std::vector<Corner>;
+using Heap = std::vector<Breakpoint>;
 
-void join(Heap& into, Heap&& from) {
+void merge_heaps(Heap& into, Heap&& from) {
     if (into.size() < from.size()) into.swap(from);
-    for (const Corner& corner : from) {
-        into.push_back(corner);
+    for (const Breakpoint& breakpoint : from) {
+        into.push_back(breakpoint);
         std::push_heap(into.begin(), into.end());
     }
     Heap().swap(from);
@@ -38,15 +40,15 @@ std::vector<int64_t> count_children(std::span<const int64_t> parent) {
 
 }  // namespace
 
-Folded fold_up(std::span<const int64_t> parent, std::span<const double> as_leaf, std::span<const double> own,
-               double slack, double rounding) {
+PrunedCosts prune_bottom_up(std::span<const int64_t> parent, std::span<const double> as_leaf,
+                            std::span<const double> own, double tolerance, double rounding) {
     const std::vector<int64_t> children = count_children(parent);
-    Folded out{std::vector<uint8_t>(parent.size(), 0), std::vector<double>(own.begin(), own.end())};
+    PrunedCosts out{std::vector<uint8_t>(parent.size(), 0), std::vector<double>(own.begin(), own.end())};
     for (size_t node = parent.size(); node-- > 0;) {
         double cost = as_leaf[node];
         if (children[node]) {
             const double subtree = out.below[node];
-            out.cut[node] = cost <= subtree + rounding * std::abs(subtree) + slack;
+            out.cut[node] = cost <= subtree + rounding * std::abs(subtree) + tolerance;
             if (!out.cut[node]) cost = subtree;
         }
         if (node) out.below[parent[node]] += cost;
@@ -54,25 +56,27 @@ Folded fold_up(std::span<const int64_t> parent, std::span<const double> as_leaf,
     return out;
 }
 
-Moments merge_up(std::span<const int64_t> parent, Moments at) {
+Moments sum_moments(std::span<const int64_t> parent, Moments moments) {
     for (size_t node = parent.size(); node-- > 1;) {
-        const int64_t above = parent[node];
-        const double total = at.weight[above] + at.weight[node];
-        if (at.weight[node] == 0.0) continue;
-        const double off = at.mean[node] - at.mean[above], share = at.weight[node] / total;
-        at.about[above] += at.about[node] + off * off * share * at.weight[above];
-        at.mean[above] += off * share;
-        at.weight[above] = total;
+        const int64_t parent_node = parent[node];
+        const double total = moments.weight[parent_node] + moments.weight[node];
+        if (moments.weight[node] == 0.0) continue;
+        const double mean_difference = moments.mean[node] - moments.mean[parent_node],
+                     fraction = moments.weight[node] / total;
+        moments.about[parent_node] +=
+            moments.about[node] + mean_difference * mean_difference * fraction * moments.weight[parent_node];
+        moments.mean[parent_node] += mean_difference * fraction;
+        moments.weight[parent_node] = total;
     }
-    return at;
+    return moments;
 }
 
-Crossings crossings(std::span<const int64_t> parent, std::span<const double> risk, double tie) {
+WeakestLinks weakest_link_alphas(std::span<const int64_t> parent, std::span<const double> risk, double tie) {
     const size_t n = parent.size();
     std::vector<int64_t> leaves = count_children(parent);
     std::vector<double> line(n, 0.0);  // above all corners a subtree costs its children's lines: Σ R(child) …
     std::vector<Heap> heaps(n);        // … and a price for each of them
-    Crossings out{std::vector<double>(n, kNever), std::vector<double>(n, 0.0), std::vector<int64_t>(n, 0)};
+    WeakestLinks out{std::vector<double>(n, kNever), std::vector<double>(n, 0.0), std::vector<int64_t>(n, 0)};
     for (size_t node = n; node-- > 0;) {
         if (leaves[node]) {
             Heap& heap = heaps[node];
@@ -84,18 +88,18 @@ Crossings crossings(std::span<const int64_t> parent, std::span<const double> ris
                 heap.pop_back();
                 out.alpha[below] = kNever;  // this node is a leaf before that one would be
                 line[node] -= out.more_risk[below];
-                leaves[node] += out.fewer[below];
+                leaves[node] += out.leaves_removed[below];
                 alpha = crossing();
             }
             out.alpha[node] = alpha;
             out.more_risk[node] = risk[node] - line[node];
-            out.fewer[node] = leaves[node] - 1;
+            out.leaves_removed[node] = leaves[node] - 1;
             heap.push_back({alpha, static_cast<int64_t>(node)});
             std::push_heap(heap.begin(), heap.end());
         }
         if (node) {
             line[parent[node]] += risk[node];
-            if (!heaps[node].empty()) join(heaps[parent[node]], std::move(heaps[node]));
+            if (!heaps[node].empty()) merge_heaps(heaps[parent[node]], std::move(heaps[node]));
         }
     }
     return out;

@@ -17,38 +17,38 @@ namespace {
 
 using Row = uint32_t;
 
-template <class Side>
-class Estimator {
+template <class Stats>
+class Refitter {
 public:
-    Estimator(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
-              const Target& target, const Settings& settings)
+    Refitter(const TreeView& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
+             const Target& target, const Settings& settings)
         : tree_(tree),
           parent_(parent),
           columns_(columns),
           target_(target),
           settings_(settings),
-          desk_(target),
-          whole_(desk_),
-          branch_(desk_) {}
+          node_context_(target),
+          node_total_(node_context_),
+          branch_(node_context_) {}
 
-    Nodes run(std::span<const int64_t> ends, const Monitor& monitor) {
-        sort_rows(ends);
+    Nodes run(std::span<const int64_t> end_nodes, const ProgressCallback& progress) {
+        sort_rows(end_nodes);
         for (size_t node = 0; node < parent_.size(); ++node) {
-            look_at(node);
-            monitor(static_cast<double>(node) / static_cast<double>(parent_.size()));
+            refit_node(node);
+            progress(static_cast<double>(node) / static_cast<double>(parent_.size()));
         }
         return std::move(out_);
     }
 
 private:
-    void sort_rows(std::span<const int64_t> ends) {
+    void sort_rows(std::span<const int64_t> end_nodes) {
         const size_t n = parent_.size();
         first_.assign(n + 1, 0);
-        for (int64_t e : ends) ++first_[e + 1];
+        for (int64_t e : end_nodes) ++first_[e + 1];
         std::inclusive_scan(first_.begin(), first_.end(), first_.begin());
         rows_.resize(target_.n_rows);
         std::vector<int64_t> next(first_.begin(), first_.end() - 1);
-        for (Row r = 0; r < target_.n_rows; ++r) rows_[next[ends[r]]++] = r;
+        for (Row r = 0; r < target_.n_rows; ++r) rows_[next[end_nodes[r]]++] = r;
         size_.assign(n, 1);
         for (size_t node = n; node-- > 1;) size_[parent_[node]] += size_[node];
     }
@@ -57,20 +57,20 @@ private:
         return {rows_.data() + first_[node], rows_.data() + first_[node + size_[node]]};
     }
 
-    void look_at(size_t node) {
+    void refit_node(size_t node) {
         const auto rows = rows_of(node);
-        Summary s;
+        NodeSummary s;
         double gain = 0.0;
         int64_t weight = 0;
         std::vector<std::pair<int32_t, int64_t>> counts;
         if (!rows.empty()) {
             fill(rows);
-            weight = whole_.weight;
-            s = summarise(whole_, desk_, rows.data(), rows.data() + rows.size());
+            weight = node_total_.weight;
+            s = summarise(node_total_, node_context_, rows.data(), rows.data() + rows.size());
             if (target_.n_classes == 0 && same_targets(rows)) s.value = target_.raw[rows[0]];
             gain = gain_of(node, rows.size());
-            if constexpr (std::derived_from<Side, Counts>) {
-                for (int32_t c : whole_.seen()) counts.push_back({c, whole_.counts()[c]});
+            if constexpr (std::derived_from<Stats, ClassStats>) {
+                for (int32_t c : node_total_.classes()) counts.push_back({c, node_total_.counts()[c]});
             }
         }
         std::sort(counts.begin(), counts.end());
@@ -78,11 +78,11 @@ private:
     }
 
     void fill(std::span<const Row> rows) {
-        desk_.sit(rows.data(), rows.data() + rows.size());
-        Side::open(desk_, rows.data(), rows.data() + rows.size());
-        whole_.clear();
-        for (Row r : rows) whole_.add(r);
-        whole_.measure();
+        node_context_.begin_node(rows.data(), rows.data() + rows.size());
+        Stats::prepare_node(node_context_, rows.data(), rows.data() + rows.size());
+        node_total_.clear();
+        for (Row r : rows) node_total_.add(r);
+        node_total_.set_tolerance();
     }
 
     bool same_targets(std::span<const Row> rows) const {
@@ -91,25 +91,25 @@ private:
 
     double gain_of(size_t node, size_t n_rows) {
         if (tree_.kind[node] == kLeaf) return 0.0;
-        int128 gain = whole_.total();
+        int128 gain = node_total_.total();
         size_t placed = 0;
-        int filled = 0;
+        int n_filled = 0;
         for (int64_t i = tree_.child_start[node]; i < tree_.child_start[node + 1]; ++i) {
             const auto rows = rows_of(static_cast<size_t>(tree_.children[i]));
             branch_.clear();
             for (Row r : rows) branch_.add(r);
-            if (branch_.rows) gain -= branch_.total(), ++filled;
+            if (branch_.rows) gain -= branch_.total(), ++n_filled;
             placed += rows.size();
         }
         if (placed < n_rows) {  // rows of a never-seen category stay here, as a branch of their own
             branch_.clear();
             for (int64_t i = first_[node]; i < first_[node + 1]; ++i) branch_.add(rows_[i]);
-            gain -= branch_.total(), ++filled;
+            gain -= branch_.total(), ++n_filled;
         }
-        return desk_.in_users_units(desk_.settled(gain, filled), whole_.weight);
+        return node_context_.to_user_units(node_context_.zero_if_rounding(gain, n_filled), node_total_.weight);
     }
 
-    void write(size_t node, std::span<const Row> rows, const Summary& s, double gain, int64_t weight,
+    void write(size_t node, std::span<const Row> rows, const NodeSummary& s, double gain, int64_t weight,
                const std::vector<std::pair<int32_t, int64_t>>& counts) {
         int64_t missing = 0;
         if (tree_.kind[node] != kLeaf && !columns_.empty()) {
@@ -119,32 +119,32 @@ private:
             });
         }
         const bool empty = rows.empty() && node > 0;
-        const auto said = static_cast<size_t>(settings_.empty_from_root || !empty ? 0 : parent_[node]);
+        const auto source = static_cast<size_t>(settings_.empty_from_root || !empty ? 0 : parent_[node]);
         out_.rows.push_back(static_cast<int64_t>(rows.size()));
         out_.missing_rows.push_back(missing);
-        out_.weight.push_back(scaled(static_cast<double>(weight), -target_.weight_scale));
+        out_.weight.push_back(scale_pow2(static_cast<double>(weight), -target_.weight_scale));
         out_.impurity.push_back(s.impurity);
         out_.gain.push_back(gain);
         if (target_.n_classes) {
-            out_.label.push_back(empty ? out_.label[said] : s.label);
+            out_.label.push_back(empty ? out_.label[source] : s.label);
             for (auto [c, w] : counts) {
                 out_.count_class.push_back(c);
-                out_.count_weight.push_back(scaled(static_cast<double>(w), -target_.weight_scale));
+                out_.count_weight.push_back(scale_pow2(static_cast<double>(w), -target_.weight_scale));
             }
         } else {
-            out_.value.push_back(empty ? out_.value[said] : s.value);
+            out_.value.push_back(empty ? out_.value[source] : s.value);
             out_.spread.push_back(s.spread);
         }
         out_.count_start.push_back(static_cast<int64_t>(out_.count_class.size()));
     }
 
-    const Paths& tree_;
+    const TreeView& tree_;
     std::span<const int64_t> parent_;
     const std::vector<Column>& columns_;  // none where it is known where the rows end
     const Target& target_;
     const Settings& settings_;
-    Desk desk_;
-    Side whole_, branch_;
+    NodeContext node_context_;
+    Stats node_total_, branch_;
     std::vector<Row> rows_;       // sorted by the node they end at
     std::vector<int64_t> first_;  // where a node's own rows begin
     std::vector<int64_t> size_;   // nodes at and below each node
@@ -153,20 +153,20 @@ private:
 
 }  // namespace
 
-Nodes estimate(const Paths& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
-               const Target& target, const Settings& settings, const Monitor& monitor) {
-    std::vector<int64_t> ends(target.n_rows);
-    find_leaves(tree, columns, target.n_rows, 1, monitor, ends.data());
-    return with_side(settings.criterion, [&]<class Side>() {
-        return Estimator<Side>(tree, parent, columns, target, settings).run(ends, monitor);
+Nodes refit(const TreeView& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
+            const Target& target, const Settings& settings, const ProgressCallback& progress) {
+    std::vector<int64_t> end_nodes(target.n_rows);
+    find_leaves(tree, columns, target.n_rows, 1, progress, end_nodes.data());
+    return dispatch_criterion(settings.criterion, [&]<class Stats>() {
+        return Refitter<Stats>(tree, parent, columns, target, settings).run(end_nodes, progress);
     });
 }
 
-Nodes estimate_at(const Paths& tree, std::span<const int64_t> parent, std::span<const int64_t> ends,
-                  const Target& target, const Settings& settings) {
+Nodes refit_at_nodes(const TreeView& tree, std::span<const int64_t> parent, std::span<const int64_t> end_nodes,
+                     const Target& target, const Settings& settings) {
     const std::vector<Column> none;
-    return with_side(settings.criterion, [&]<class Side>() {
-        return Estimator<Side>(tree, parent, none, target, settings).run(ends, [](double) {});
+    return dispatch_criterion(settings.criterion, [&]<class Stats>() {
+        return Refitter<Stats>(tree, parent, none, target, settings).run(end_nodes, [](double) {});
     });
 }
 

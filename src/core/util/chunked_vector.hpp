@@ -10,23 +10,23 @@
 namespace treewise {
 
 template <class T>
-class Pieces {
+class ChunkedVector {
 public:
     size_t size() const { return size_; }
-    T& operator[](size_t i) { return pieces_[i / kEach][i % kEach]; }
-    const T& operator[](size_t i) const { return pieces_[i / kEach][i % kEach]; }
+    T& operator[](size_t i) { return chunks_[i / kChunkSize][i % kChunkSize]; }
+    const T& operator[](size_t i) const { return chunks_[i / kChunkSize][i % kChunkSize]; }
     void push_back(T&& value) {
-        if (size_ % kEach == 0) {
-            pieces_.emplace_back();
-            if (size_) pieces_.back().reserve(kEach);  // a short list takes no more than it needs
+        if (size_ % kChunkSize == 0) {
+            chunks_.emplace_back();
+            if (size_) chunks_.back().reserve(kChunkSize);  // a short list takes no more than it needs
         }
-        pieces_.back().push_back(std::move(value));
+        chunks_.back().push_back(std::move(value));
         ++size_;
     }
 
 private:
-    static constexpr size_t kEach = 1 << 10;
-    std::vector<std::vector<T>> pieces_;
+    static constexpr size_t kChunkSize = 1 << 10;
+    std::vector<std::vector<T>> chunks_;
     size_t size_ = 0;
 };
 

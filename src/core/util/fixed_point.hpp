@@ -19,7 +19,7 @@ inline constexpr int kFraction = 61;      // bits after the point …
 inline constexpr double kUnit = 0x1p-61;  // … so what one unit is
 
 // x·2^exponent, as std::ldexp says it: a power of two that is a double itself needs one multiplication.
-inline double scaled(double x, int exponent) {
+inline double scale_pow2(double x, int exponent) {
     constexpr int kBias = 1023;
     if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
     return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << 52);
@@ -53,15 +53,15 @@ inline int128 log2_fixed(uint64_t n) {
     return (static_cast<int128>(whole) << kFraction) | bits;
 }
 
-// n·log2(n) in units of 2^-61, 0·log 0 = 0. Counts of rows are small and come again and again: they are remembered.
-class Nlogn {
+// n·log2(n) in units of 2^-61, 0·log 0 = 0. ClassStats of rows are small and come again and again: they are remembered.
+class NLogN {
 public:
-    using Known = std::vector<int128>;
+    using Table = std::vector<int128>;
 
-    // known: from `up_to`, kept by the caller; for many who work at the same time.
-    explicit Nlogn(uint64_t expected, const Known* known = nullptr) : size_(size_for(expected)), known_(known) {}
-    static Known up_to(uint64_t expected) {
-        Known table(size_for(expected), 0);
+    // known: from `make_table`, kept by the caller; for many who work at the same time.
+    explicit NLogN(uint64_t expected, const Table* table = nullptr) : size_(size_for(expected)), table_(table) {}
+    static Table make_table(uint64_t expected) {
+        Table table(size_for(expected), 0);
         for (uint64_t n = 2; n < table.size(); ++n) table[n] = static_cast<int128>(n) * log2_fixed(n);
         return table;
     }
@@ -69,19 +69,19 @@ public:
     int128 operator()(int64_t n) {
         const auto u = static_cast<uint64_t>(n);
         if (u < 2) return 0;
-        if (known_ && u < known_->size()) return (*known_)[u];
+        if (table_ && u < table_->size()) return (*table_)[u];
         if (u >= size_) return static_cast<int128>(n) * log2_fixed(u);
-        if (seen_.empty()) seen_.resize(size_, 0);  // not every criterion has logarithms
-        if (seen_[u] == 0) seen_[u] = static_cast<int128>(n) * log2_fixed(u);
-        return seen_[u];
+        if (cache_.empty()) cache_.resize(size_, 0);  // not every criterion has logarithms
+        if (cache_[u] == 0) cache_[u] = static_cast<int128>(n) * log2_fixed(u);
+        return cache_[u];
     }
 
 private:
-    static constexpr uint64_t kMost = 1 << 16;
-    static uint64_t size_for(uint64_t expected) { return expected < kMost ? expected + 1 : kMost; }
+    static constexpr uint64_t kMaxTableSize = 1 << 16;
+    static uint64_t size_for(uint64_t expected) { return expected < kMaxTableSize ? expected + 1 : kMaxTableSize; }
     uint64_t size_;
-    const Known* known_;
-    std::vector<int128> seen_;
+    const Table* table_;
+    std::vector<int128> cache_;
 };
 
 }  // namespace treewise

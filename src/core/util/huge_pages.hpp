@@ -13,33 +13,33 @@
 namespace treewise {
 
 template <class T>
-struct InLargePages {
+struct HugePageAllocator {
     using value_type = T;
-    static constexpr size_t kPage = 1 << 21;
+    static constexpr size_t kHugePage = 1 << 21;
 
-    InLargePages() = default;
+    HugePageAllocator() = default;
     template <class U>
-    InLargePages(const InLargePages<U>&) {}  // NOLINT: every allocator gives what another has taken
+    HugePageAllocator(const HugePageAllocator<U>&) {}  // NOLINT: every allocator gives what another has taken
 
     T* allocate(size_t n) {
         const size_t bytes = n * sizeof(T);
-        if (bytes < 2 * kPage) return static_cast<T*>(::operator new(bytes));
-        void* memory = ::operator new(bytes, std::align_val_t{kPage});
+        if (bytes < 2 * kHugePage) return static_cast<T*>(::operator new(bytes));
+        void* memory = ::operator new(bytes, std::align_val_t{kHugePage});
 #ifdef __linux__
         madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: pages of the usual size do as well
 #endif
         return static_cast<T*>(memory);
     }
     void deallocate(T* memory, size_t n) {
-        if (n * sizeof(T) < 2 * kPage)
+        if (n * sizeof(T) < 2 * kHugePage)
             ::operator delete(memory);
         else
-            ::operator delete(memory, std::align_val_t{kPage});
+            ::operator delete(memory, std::align_val_t{kHugePage});
     }
-    bool operator==(const InLargePages&) const = default;
+    bool operator==(const HugePageAllocator&) const = default;
 };
 
 template <class T>
-using LargeVector = std::vector<T, InLargePages<T>>;
+using HugePageVector = std::vector<T, HugePageAllocator<T>>;
 
 }  // namespace treewise

@@ -1,8 +1,8 @@
 // A crew of threads that lives as long as one fit: it shares out numbered pieces of work, and nothing else.
 //
 // No thread outlives the fit, so a process may fork afterwards. The calling thread works too; only it may talk to
-// Python, which it does through `tick` between pieces. When a piece throws, or tick does (Ctrl-C), the others are let
-// finish what they hold, and the first exception is thrown again in the calling thread.
+// Python, which it does through `check_interrupt` between pieces. When a piece throws, or tick does (Ctrl-C), the
+// others are let finish what they hold, and the first exception is thrown again in the calling thread.
 
 #pragma once
 
@@ -23,43 +23,44 @@ namespace treewise {
 struct Cancelled {};  // thrown in a thread whose work nobody waits for any more
 
 // What long loops call now and then: in the calling thread it asks Python whether to go on, in others the crew.
-using Pulse = std::function<void()>;
-inline constexpr size_t kBetweenPulses = 1 << 20;  // rows: some milliseconds
+using CheckInterrupt = std::function<void()>;
+inline constexpr size_t kRowsBetweenChecks = 1 << 20;  // rows: some milliseconds
 
-class Crew {
+class ThreadPool {
 public:
-    explicit Crew(int n_workers) {
+    explicit ThreadPool(int n_workers) {
         threads_.reserve(static_cast<size_t>(std::max(n_workers, 1)));
         try {
-            for (int i = 1; i < n_workers; ++i) threads_.emplace_back([this, i] { live(i); });
+            for (int i = 1; i < n_workers; ++i) threads_.emplace_back([this, i] { run_worker(i); });
         } catch (const std::system_error&) {  // no more threads to be had: fewer do
         }
     }
-    ~Crew() {
+    ~ThreadPool() {
         {
             const std::lock_guard lock(mutex_);
-            over_ = true;
+            shutdown_ = true;
         }
         wake_.notify_all();
         for (std::thread& t : threads_) t.join();
     }
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
     int size() const { return static_cast<int>(threads_.size()) + 1; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
     // tick: what the calling thread, worker 0, has for a pulse.
-    Pulse pulse(int worker, const Pulse& tick) const {
-        if (worker == 0) return tick;
+    CheckInterrupt interrupt_check(int worker, const CheckInterrupt& check_interrupt) const {
+        if (worker == 0) return check_interrupt;
         return [this] {
             if (stopped()) throw Cancelled{};
         };
     }
 
     // Calls work(piece, worker) for every piece below n, in order of number, each once, by whoever is free.
-    void share(size_t n, const std::function<void(size_t, int)>& work, const std::function<void()>& tick) {
+    void parallel_for(size_t n, const std::function<void(size_t, int)>& work,
+                      const std::function<void()>& check_interrupt) {
         if (threads_.empty() || n <= 1) {
-            for (size_t i = 0; i < n; ++i) work(i, 0), tick();
+            for (size_t i = 0; i < n; ++i) work(i, 0), check_interrupt();
             return;
         }
         {
@@ -67,48 +68,48 @@ public:
             work_ = &work;
             n_ = n;
             next_ = 0;
-            busy_ = static_cast<int>(threads_.size());
-            ++round_;
+            n_busy_ = static_cast<int>(threads_.size());
+            ++generation_;
         }
         wake_.notify_all();
-        take(0, &tick);
+        run_tasks(0, &check_interrupt);
         std::unique_lock lock(mutex_);
-        while (!done_.wait_for(lock, std::chrono::milliseconds(20), [this] { return busy_ == 0; })) {
+        while (!done_.wait_for(lock, std::chrono::milliseconds(20), [this] { return n_busy_ == 0; })) {
             lock.unlock();
-            guarded(tick);
+            run_guarded(check_interrupt);
             lock.lock();
         }
         work_ = nullptr;
-        if (const auto trouble = std::exchange(trouble_, nullptr)) std::rethrow_exception(trouble);
+        if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
     }
 
 private:
-    void live(int worker) {
+    void run_worker(int worker) {
         for (uint64_t seen = 0;;) {
             {
                 std::unique_lock lock(mutex_);
-                wake_.wait(lock, [&] { return over_ || round_ != seen; });
-                if (over_) return;
-                seen = round_;
+                wake_.wait(lock, [&] { return shutdown_ || generation_ != seen; });
+                if (shutdown_) return;
+                seen = generation_;
             }
-            take(worker, nullptr);
+            run_tasks(worker, nullptr);
             const std::lock_guard lock(mutex_);
-            if (--busy_ == 0) done_.notify_all();
+            if (--n_busy_ == 0) done_.notify_all();
         }
     }
-    void take(int worker, const std::function<void()>* tick) {
+    void run_tasks(int worker, const std::function<void()>* check_interrupt) {
         for (size_t i; !stopped() && (i = next_.fetch_add(1)) < n_;) {
-            guarded([&] { (*work_)(i, worker); });
-            if (tick) guarded(*tick);
+            run_guarded([&] { (*work_)(i, worker); });
+            if (check_interrupt) run_guarded(*check_interrupt);
         }
     }
     template <class Work>
-    void guarded(const Work& work) {
+    void run_guarded(const Work& work) {
         try {
             work();
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            if (!trouble_) trouble_ = std::current_exception();
+            if (!error_) error_ = std::current_exception();
             stop_ = true;
         }
     }
@@ -120,10 +121,10 @@ private:
     size_t n_ = 0;
     std::atomic<size_t> next_ = 0;
     std::atomic<bool> stop_ = false;
-    int busy_ = 0;
-    uint64_t round_ = 0;
-    bool over_ = false;
-    std::exception_ptr trouble_;
+    int n_busy_ = 0;
+    uint64_t generation_ = 0;
+    bool shutdown_ = false;
+    std::exception_ptr error_;
 };
 
 }  // namespace treewise

@@ -41,7 +41,7 @@ from treewise._lib.text_columns import (
 __all__ = ["WIDTH", "ColumnSpec", "Displayable", "ResultTable", "Style", "align_columns"]
 
 if TYPE_CHECKING:
-    from treewise.data.to_frame import Frame
+    from treewise.data.frames import Frame
 
 Kind = Literal["text", "label", "count", "number", "share", "flag"]
 
@@ -188,7 +188,7 @@ class ResultTable:
 
     def to_frame(self) -> Frame:
         """Return every row as a polars dataframe."""
-        from treewise.data.to_frame import to_frame
+        from treewise.data.frames import to_frame
 
         rows = list(self.rows)  # which may be computed on access
         return to_frame(

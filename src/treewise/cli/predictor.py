@@ -208,7 +208,7 @@ def _tests_above(tree: Tree, column: int) -> list[bool]:
 
 def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
     from treewise.evaluate import paths
-    from treewise.explain.row.words import answer
+    from treewise.explain.row_explanation.row_explanation import describe_prediction
     from treewise.predict.leaf_probabilities import LeafProbabilities
     from treewise.predict.predict import TreeAnswers
 
@@ -219,7 +219,7 @@ def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
         *first, last = path.tests or ("all rows are the same to it",)
         because = f"{', '.join(first)} and {last}" if first else last
         way = LeafProbabilities.of(answers.estimate)
-        lines = [f"{safe(tree.target.name)} = {answer(tree, node, prediction, way)}, because {because}."]
+        lines = [f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, way)}, because {because}."]
         if path.stays:
             who = "the root" if tree.empty_branch == "root" else "the node that asks for it"
             lines.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")

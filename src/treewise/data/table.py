@@ -23,8 +23,8 @@ from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_
 from treewise._lib.text import format_exact, plural, safe
 from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
+from treewise.data.frames import read_dicts, read_frame, read_memory
 from treewise.data.parse_cells import mask_markers
-from treewise.data.read_memory import read_dicts, read_frame, read_memory
 from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Table:
         >>> read({"age": [31, None]}).to_polars().rows()
         [(31,), (None,)]
         """
-        from treewise.data.read_memory import to_polars
+        from treewise.data.frames import to_polars
 
         return to_polars(self.columns)
 
@@ -132,7 +132,7 @@ class Table:
         >>> read({"age": [31, 54]}).to_pandas().shape
         (2, 1)
         """
-        from treewise.data.read_memory import to_pandas
+        from treewise.data.frames import to_pandas
 
         return to_pandas(self.columns)
 

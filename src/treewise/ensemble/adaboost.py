@@ -165,7 +165,7 @@ class BoostingRun:
             vote, self.stopped = 1.0, self.no_hope(found)
         else:
             vote = found.vote
-        wrong = _core.vote(truth, said, self.first.units, vote, self.scores, self.n_jobs)
+        wrong = _core.add_vote(truth, said, self.first.units, vote, self.scores, self.n_jobs)
         kept.votes.append(vote)
         kept.errors.append(float(found.error))
         kept.training_errors.append(wrong / self.first.total)

@@ -136,7 +136,7 @@ class Distribution:
         self, truth: Classes, said: Classes, n_classes: int = 2, learning_rate: float = 1.0, n_jobs: int = 1
     ) -> WeightUpdate:
         """Add up the weight of the rows said wrongly."""
-        return WeightUpdate(_core.mistakes(truth, said, self.units, n_jobs), self.total, n_classes, learning_rate)
+        return WeightUpdate(_core.error_weight(truth, said, self.units, n_jobs), self.total, n_classes, learning_rate)
 
     def next(self, truth: Classes, said: Classes, reckoning: WeightUpdate, n_jobs: int = 1) -> Distribution:
         """Return the weights of the next round."""
@@ -144,7 +144,7 @@ class Distribution:
         if found is None:
             scale = 2.0**BITS / reckoning.total
             right, wrong = reckoning.factors
-            found = Distribution(_core.weigh_anew(truth, said, self.units, right * scale, wrong * scale, n_jobs), 0)
+            found = Distribution(_core.reweight(truth, said, self.units, right * scale, wrong * scale, n_jobs), 0)
         if reckoning.learning_rate == 1.0:  # CS221 section 5, 2: the mistakes now weigh one half
             now = found.reckon(truth, said, n_jobs=n_jobs).error
             due = Fraction(reckoning.n_classes - 1, reckoning.n_classes)

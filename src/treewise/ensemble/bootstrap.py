@@ -60,23 +60,23 @@ class BootstrapSamples:
         return units_of(self.training_set)
 
     @cached_property
-    def plan(self) -> _core.Plan:
+    def plan(self) -> _core.SamplingPlan:
         """The same for the core; limits that are shares of rows or weight are of each tree's own."""
         training_set, asked = self.training_set, self.training_set.settings
         rows, weight, scale = self.units if self.drawn else (NOTHING, training_set.weight, training_set.weight_scale)
         draws = (self.drawn, self.replace, rows, weight, scale, self.columns_drawn, self.replace_columns)
-        plan = _core.Plan(asked.random_state, *draws)
+        plan = _core.SamplingPlan(asked.random_state, *draws)
         limits = (asked.min_samples_split, asked.min_samples_leaf, asked.min_weight_fraction_leaf)
-        plan.limit_shares(*map(over_under, limits))
+        plan.set_limit_fractions(*map(over_under, limits))
         return plan
 
     def times(self, tree: int) -> npt.NDArray[np.uint32]:
         """Return how often each row was drawn for a tree."""
-        return _core.bag(self.plan, tree, len(self.training_set.columns))[0]
+        return _core.draw_sample(self.plan, tree, len(self.training_set.columns))[0]
 
     def columns_of(self, tree: int) -> Ints:
         """Return the columns that a tree may ask about, by their numbers."""
-        return _core.bag(self.plan, tree, len(self.training_set.columns))[1].astype(np.int64)
+        return _core.draw_sample(self.plan, tree, len(self.training_set.columns))[1].astype(np.int64)
 
     def unseen(self, trees: int) -> npt.NDArray[np.uint8]:
         """Tell which rows each tree has not seen: trees × rows, a bit each, the lowest of a byte first."""

@@ -143,7 +143,7 @@ def grow_members(
     settings.n_jobs = workers(n_jobs)
     given = (core_columns(training_set), core_target(training_set), settings, bags.plan)
     try:
-        grown, decreases = _core.forest(*given, first, trees, progress)
+        grown, decreases = _core.grow_forest(*given, first, trees, progress)
         members = PackedTrees.of(grown, training_set.settings.criterion or "")
     except MemoryError:
         raise out_of_memory(training_set) from None

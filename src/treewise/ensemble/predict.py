@@ -63,7 +63,7 @@ class ForestPredictor:
         self.voter = voter_of(ensemble, self.unit)
         self.said = said_by(ensemble)
         self.width = max(1, len(ensemble.classes))
-        self.reader = RowReader(ensemble, list(self.voter.asked))
+        self.reader = RowReader(ensemble, list(self.voter.used_columns))
         self.codes = [
             {None: -1, **{level: code for code, level in enumerate(ensemble.encodings[i].levels)}}
             if ensemble.encodings[i].is_categorical
@@ -102,7 +102,7 @@ class ForestPredictor:
         if values is None:
             return None
         if reader.only_numbers:
-            return None if NOT_GIVEN in values else self.voter.row(values, (), self.said)
+            return None if NOT_GIVEN in values else self.voter.predict_row(values, (), self.said)
         numbers, integers = [], []
         for value, numeric, codes in zip(values, reader.numeric, self.codes, strict=True):
             if value is NOT_GIVEN:
@@ -113,7 +113,7 @@ class ForestPredictor:
                 integers.append(value if value == value else INT64_MIN)
             else:
                 integers.append(codes[value])
-        return self.voter.row(numbers, integers, self.said)
+        return self.voter.predict_row(numbers, integers, self.said)
 
     def row_of_array(self, data: Any) -> Any:
         """Take an array of one row of floats for the list that it is; None for everything else."""
@@ -125,7 +125,7 @@ class ForestPredictor:
     def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int32]:
         """Return the number of the node each row ends at in each tree: rows × trees."""
         self.check_mentioned(rows)
-        leaves: npt.NDArray[np.int32] = self.voter.ends(
+        leaves: npt.NDArray[np.int32] = self.voter.leaves(
             to_core_columns(self.ensemble.encodings, rows.columns), len(rows)
         )
         return leaves
@@ -138,7 +138,7 @@ class ForestPredictor:
             if not absent:
                 continue
             cells = [None if values is None else values[i : i + 1] for values in rows.columns]
-            place = self.voter.first_asking(to_core_columns(ensemble.encodings, cells), absent)
+            place = self.voter.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
             if place is not None:
                 tree, node = place
                 tested = int(ensemble[tree].arrays.column[node])
@@ -150,7 +150,7 @@ class ForestPredictor:
                 )
 
     def sums(
-        self, columns: Columns, n_rows: int, said: _core.Said | None = None, n_jobs: int = 0, **more: Any
+        self, columns: Columns, n_rows: int, said: _core.Output | None = None, n_jobs: int = 0, **more: Any
     ) -> Floats:
         """Add up what the trees say of each row; values in the ensemble's ``unit``."""
         found = np.zeros((n_rows, self.width))
@@ -203,11 +203,11 @@ class ForestPredictor:
         return self.ensemble.classes[int(self.best(sums, trees)[0])]
 
 
-def said_by(ensemble: Ensemble) -> _core.Said:
+def said_by(ensemble: Ensemble) -> _core.Output:
     """Return what the trees say that is added up."""
     if ensemble.task == "regression":
-        return _core.Said.values
-    return _core.Said.votes if ensemble.method == "adaboost" else _core.Said.shares
+        return _core.Output.values
+    return _core.Output.votes if ensemble.method == "adaboost" else _core.Output.probabilities
 
 
 def unit_of(ensemble: Ensemble) -> float:
@@ -218,14 +218,14 @@ def unit_of(ensemble: Ensemble) -> float:
     return 2.0 ** trees.bit_length() if math.isinf(largest * trees) else 1.0
 
 
-def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.Voter:
+def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.CompiledForest:
     """Make the program of an ensemble's trees, whose values are in the given unit."""
     members, encodings = ensemble.members, ensemble.encodings
     nodes, labels, said = derived_answers(ensemble)
     held = vars(members)
     if unit != 1.0:
         held, said = {**held, "value": members.value / unit}, said / unit
-    return _core.Voter(
+    return _core.CompiledForest(
         held,
         [len(e.levels) if e.is_categorical else -1 for e in encodings],
         [e.kind in ("integer", "datetime") for e in encodings],
@@ -420,7 +420,7 @@ def out_of_bag(
     many = np.zeros(n_rows, np.int64)
     for bits in counted:
         many += np.unpackbits(bits, count=n_rows, bitorder="little")
-    said = _core.Said.values if ensemble.task == "regression" else _core.Said.shares
-    sums = predictor.sums(columns, n_rows, said, counted=np.ascontiguousarray(counted))
+    said = _core.Output.values if ensemble.task == "regression" else _core.Output.probabilities
+    sums = predictor.sums(columns, n_rows, said, mask=np.ascontiguousarray(counted))
     with np.errstate(invalid="ignore"):
         return sums / np.where(many > 0, many, np.nan)[:, None] * predictor.unit, many

@@ -147,7 +147,7 @@ def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch:
     settings.criterion = _core.Criterion[CRITERIA[criterion].core or criterion]
     settings.empty_from_root = empty_branch == "root"
     ends = np.repeat(leaves, one.n_counts)
-    found = _core.estimate_at(blank.for_core, blank.parent, ends, target, settings)
+    found = _core.refit_at_nodes(blank.for_core, blank.parent, ends, target, settings)
     names = ("weight", "impurity", "gain", "label", "count_start", "count_class", "count_weight")
     return {name: found[name] for name in names}
 

@@ -38,10 +38,10 @@ def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
         return by_drawing(training_set, n_jobs)
     columns, target, settings = core_columns(training_set), core_target(training_set), core_settings(training_set)
     settings.n_jobs = n_jobs
-    if not _core.Stumps.cover(columns, target, settings):
+    if not _core.StumpGrower.supports(columns, target, settings):
         return by_weighing(training_set, n_jobs)
     try:
-        stumps = _core.Stumps(columns, target, settings)
+        stumps = _core.StumpGrower(columns, target, settings)
     except MemoryError:
         raise out_of_memory(training_set) from None
     share = as_written(training_set.settings.min_weight_fraction_leaf)
@@ -113,7 +113,7 @@ def of_round(training_set: TrainingSet, number: int) -> TrainingSet:
 
 def answers(tree: Arrays, training_set: TrainingSet, columns: list[_core.Column]) -> Classes:
     """Return the class that a tree gives each row of a training set."""
-    found = tree.label[_core.leaves(tree.for_core, columns, len(training_set))]
+    found = tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))]
     return found.astype(np.uint8) if len(training_set.target.classes) <= 256 else found
 
 

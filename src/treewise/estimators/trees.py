@@ -20,7 +20,7 @@ from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, F
 from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
 from treewise.predict import predict
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.nested_trees import find_nested_trees
 from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 

@@ -11,8 +11,7 @@ findings.py  leaves against their rows, contradictions: what a check found
 check.py     finding it out: ``check(tree, data)``
 """
 
-from treewise.evaluate.check import check
-from treewise.evaluate.check_results import Check, Contradiction, LeafCheck
+from treewise.evaluate.check import Check, Contradiction, LeafCheck, check
 from treewise.evaluate.evaluate import evaluate
 from treewise.evaluate.paths import Paths, RowPath, paths
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation

@@ -25,7 +25,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
 from treewise.ensemble.model import Ensemble
 from treewise.errors import Call, ColumnError, DataError, ParameterError, did_you_mean
-from treewise.explain.row.words import named
+from treewise.explain.row_explanation.row_explanation import join_or_count
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
 from treewise.predict.predict import also_missing, answering_nodes, series_as_dict, to_core_columns
 from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
@@ -111,7 +111,9 @@ class ShapValues(Displayable):
         order = np.argsort(-np.abs(values).max(axis=1), kind="stable").tolist()
         rows = [(self.columns[i], *values[i].tolist()) for i in order if values[i].any()]
         idle = [safe(name) for name, of_column in zip(self.columns, values, strict=True) if not of_column.any()]
-        below = (f"{named(idle, 'other column')} {'adds' if len(idle) == 1 else 'add'} nothing.",) if idle else ()
+        below = (
+            (f"{join_or_count(idle, 'other column')} {'adds' if len(idle) == 1 else 'add'} nothing.",) if idle else ()
+        )
         if self.single:
             total = base + values.sum(axis=0)
             total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper

@@ -282,7 +282,7 @@ def subtree_sizes(tree: Tree) -> list[int]:
 def find_leaves(tree: Tree, columns: Iterable[Array | None], n_rows: int) -> Ints:
     """Walk every row down the tree, in the core."""
     try:
-        return _core.leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
+        return _core.find_leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
     except MemoryError:
         raise MemoryError(
             f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."

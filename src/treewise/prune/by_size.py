@@ -13,7 +13,7 @@ import numpy as np
 
 from treewise._lib.text import plural
 from treewise.errors import Call, ParameterError, listing
-from treewise.prune.decision import Bools, PruneDecision, inner
+from treewise.prune.decision import Bools, PruneDecision, is_internal
 from treewise.train.edit import best_first
 from treewise.train.settings import index, whole
 from treewise.tree.tree import Tree
@@ -29,18 +29,18 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
         )
 
 
-def verdict(
+def _decision(
     tree: Tree, cut: Bools, options: dict[str, Any], why: Callable[[int], str], facts: Sequence[str] = ()
 ) -> PruneDecision:
     """List the cut nodes with what their splits gain in all, by which best-first growth chooses."""
     require_predictions(tree, cut)
     return PruneDecision(
         cut,
-        looked_at=cut,
+        considered=cut,
         before=np.where(cut, tree.arrays.gain * tree.arrays.weight, np.nan),
         after=np.zeros(len(tree)),
         measure="what the node's split gains in all: gain per row times the weight of its rows",
-        why=why,
+        reason=why,
         options=options,
         facts=facts,
     )
@@ -58,18 +58,18 @@ def at(tree: Tree, at: Any) -> PruneDecision:
             cut[tree.check_node(node)] = True
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.", parameter="at", value=listed) from None
-    leaves = [str(node) for node in np.flatnonzero(cut & ~inner(tree)).tolist()]
+    leaves = [str(node) for node in np.flatnonzero(cut & ~is_internal(tree)).tolist()]
     told = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
     options = {"at": [int(node) for node in listed]}
-    return verdict(tree, cut & inner(tree), options, lambda _: "named", [f"{told} already"] if leaves else [])
+    return _decision(tree, cut & is_internal(tree), options, lambda _: "named", [f"{told} already"] if leaves else [])
 
 
 def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
     """Cut below a depth."""
     whole("max_depth", max_depth, least=0)
-    cut = (tree.arrays.depths == max_depth) & inner(tree)
+    cut = (tree.arrays.depths == max_depth) & is_internal(tree)
     facts = [] if cut.any() else [f"nothing is cut: the tree has depth {tree.depth}"]
-    return verdict(tree, cut, {"max_depth": int(max_depth)}, lambda _: f"at depth {max_depth}", facts)
+    return _decision(tree, cut, {"max_depth": int(max_depth)}, lambda _: f"at depth {max_depth}", facts)
 
 
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
@@ -82,10 +82,10 @@ def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     fits = leaves <= max_leaf_nodes
     split[order[fits]] = True
     too_wide = order[fits.sum() :][:1] if max(leaves[fits], default=1) < max_leaf_nodes else order[:0]
-    cut = inner(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
+    cut = is_internal(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
     facts = [] if cut.any() else [f"nothing is cut: the tree has {plural(tree.n_leaves, 'leaf', 'leaves')}"]
 
     def why(node: int) -> str:
         return "more branches than leaves are left" if node in too_wide else "others came first"
 
-    return verdict(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, why, facts)
+    return _decision(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, why, facts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewise.prune.decision import Ints, PruneDecision, inner
+from treewise.prune.decision import Ints, PruneDecision, is_internal
 from treewise.tree.arrays import MULTIWAY
 from treewise.tree.tree import Tree
 
@@ -18,28 +18,28 @@ def decide(tree: Tree) -> PruneDecision:
     said = a.label.astype(np.int64) if tree.task == "classification" else a.value
     things, voices = np.unique(said, return_inverse=True)
     nothing = np.isnan(things) if tree.task == "regression" else things < 0
-    agreed = common_voice(tree, np.where(nothing[voices], -1, voices))
-    cut = inner(tree) & (agreed >= 0)
-    leaves = np.append(0, np.cumsum(~inner(tree)))
+    agreed = _common_prediction(tree, np.where(nothing[voices], -1, voices))
+    cut = is_internal(tree) & (agreed >= 0)
+    leaves = np.append(0, np.cumsum(~is_internal(tree)))
     return PruneDecision(
         cut,
-        inner(tree),
+        is_internal(tree),
         before=(leaves[a.ends] - leaves[:-1]).astype(float),
         after=np.ones(len(tree)),
         measure="leaves",
-        why=lambda node: "all predict the same" if cut[node] else "they differ",
-        predicts=np.where(cut, things[agreed], said),  # also where a node, written by hand, said nothing itself
+        reason=lambda node: "all predict the same" if cut[node] else "they differ",
+        predictions=np.where(cut, things[agreed], said),  # also where a node, written by hand, said nothing itself
     )
 
 
-def common_voice(tree: Tree, voices: Ints) -> Ints:
+def _common_prediction(tree: Tree, voices: Ints) -> Ints:
     """Return what all leaves below a node predict, -1 where they differ.
 
     The leaves below a node are a run of all leaves; they agree when the next change of voice comes after it. A row may
     also stay at a node that has no branch for its never-seen level; with empty_branch="root" the root answers there,
     and such a node agrees only with the root.
     """
-    a, is_leaf = tree.arrays, ~inner(tree)
+    a, is_leaf = tree.arrays, ~is_internal(tree)
     heard = voices[is_leaf]
     before = np.append(0, np.cumsum(is_leaf))  # leaves up to each node
     changes = np.append(np.flatnonzero(heard[1:] != heard[:-1]) + 1, len(heard))

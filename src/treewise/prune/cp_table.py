@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.predict.costs import cost_matrix_of
-from treewise.prune.cross_validation import HeldOutLosses
-from treewise.prune.decision import inner
-from treewise.prune.risk import node_risks
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.decision import is_internal, node_risks
+from treewise.prune.nested_trees import find_nested_trees
 from treewise.tree.history import is_pruning
 from treewise.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from treewise.prune.cost_complexity import HeldOutLosses
 
 MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
 MOST_SHOWN = 40
@@ -88,9 +89,9 @@ class CpTable(Displayable, Sequence[CpRow]):
             ColumnSpec("cp", "number", formatter=lambda cp: f"{cp:.5g}"),
             ColumnSpec("nsplit", "count"),
             ColumnSpec("leaves", "count"),
-            ColumnSpec("rel_error", "number", formatter=four_digits),
-            ColumnSpec("xerror", "number", formatter=four_digits, only=held_out),
-            ColumnSpec("xstd", "number", formatter=four_digits, only=held_out),
+            ColumnSpec("rel_error", "number", formatter=_four_digits),
+            ColumnSpec("xerror", "number", formatter=_four_digits, only=held_out),
+            ColumnSpec("xstd", "number", formatter=_four_digits, only=held_out),
             ColumnSpec("mark", title="", only=held_out),
         )
         rows = [(*row, self._mark(place)) for place, row in enumerate(self.rows)]
@@ -126,21 +127,21 @@ class CpTable(Displayable, Sequence[CpRow]):
         return max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
 
 
-def four_digits(error: float) -> str:
+def _four_digits(error: float) -> str:
     """Write an error as rpart does."""
     return f"{error:.4f}"
 
 
-def from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
+def cp_table_from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
     """Make the table of a cross-validation."""
     n = len(held.alpha)
     columns = (held.cp, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
     places = n - 1 - held.best, n - 1 - chosen
-    return CpTable(tree.target.name, held.root_error, tuple(rows), *places, counted=counted_in(tree))
+    return CpTable(tree.target.name, held.root_error, tuple(rows), *places, counted=_unit_counted(tree))
 
 
-def counted_in(tree: Tree) -> str:
+def _unit_counted(tree: Tree) -> str:
     """Say what is counted in the table of a tree."""
     return "errors" if cost_matrix_of(tree) is None else "costs"
 
@@ -151,27 +152,27 @@ def cp_table(tree: Tree) -> CpTable:
     The first only where nothing was done to the tree since then.
     """
     for step in reversed(tree.history):
-        if is_table(step.get("cp_table")):
+        if _is_stored_table(step.get("cp_table")):
             found = step["cp_table"]
             rows = tuple(CpRow(*row) for row in found["rows"])
             return CpTable(
                 *(tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]),
-                counted=counted_in(tree),
+                counted=_unit_counted(tree),
             )
         if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
             break
     nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
-    splits = nested.totals(tree, np.zeros(len(tree)), inner(tree).astype(float)).round().astype(int)
+    splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
     rows = tuple(
         CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, nested.first - 1, -1)
     )
-    return CpTable(tree.target.name, nested.root_risk, rows, counted=counted_in(tree))
+    return CpTable(tree.target.name, nested.root_risk, rows, counted=_unit_counted(tree))
 
 
-def is_table(found: Any) -> bool:
+def _is_stored_table(found: Any) -> bool:
     """Tell whether a step, perhaps from a file, holds a cp table."""
     if not isinstance(found, Mapping) or found.get("columns") != list(CpRow._fields):
         return False

@@ -13,13 +13,20 @@ import numpy as np
 
 from treewise._lib.text import format_rounded
 from treewise.errors import Param, ParameterError
-from treewise.prune.decision import Bools, Floats, PruneDecision, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import (
+    Bools,
+    Floats,
+    PruneDecision,
+    is_internal,
+    leaf_errors,
+    require_classes,
+    require_rows,
+)
 from treewise.train.settings import within
 from treewise.tree.tree import Tree
 
 MEASURES = ("accuracy", "criterion")
-NEARLY_EQUAL = 0.01  # by default, for classes
+_DEFAULT_THRESHOLD = 0.01  # by default, for classes
 
 
 def decide(tree: Tree, threshold: float | None = None, measure: str | None = None) -> PruneDecision:
@@ -39,33 +46,35 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
                 + f" is not given: the least gain of a split in units of {tree.criterion}, of which the"
                 f" root has {root}."
             )
-        threshold = NEARLY_EQUAL
+        threshold = _DEFAULT_THRESHOLD
     within("threshold", threshold, 0.0, math.inf)
-    gains = accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
-    cut, ready = walk(tree, gains, float(threshold))
+    gains = _accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
+    cut, ready = _cut_bottom_up(tree, gains, float(threshold))
     unit = "accuracy" if measure == "accuracy" else tree.criterion
     return PruneDecision(
         cut,
-        inner(tree),
+        is_internal(tree),
         before=np.where(ready, gains, np.nan),
         after=np.full(len(tree), float(threshold)),
         measure=f"gain in {unit} per row of the node, and the threshold",
-        why=lambda node: "gains too little" if cut[node] else "gains enough" if ready[node] else "a child stays",
+        reason=lambda node: "gains too little" if cut[node] else "gains enough" if ready[node] else "a child stays",
         options={"threshold": float(threshold), "measure": measure},
     )
 
 
-def accuracy_gains(tree: Tree) -> Floats:
+def _accuracy_gains(tree: Tree) -> Floats:
     """Return by how much the children of each node, as leaves, are right more often than the node itself."""
-    a, wrong = tree.arrays, errors_as_leaf(tree)
+    a, wrong = tree.arrays, leaf_errors(tree)
     below = np.bincount(a.parent[1:], wrong[1:], len(tree))
-    gains: Floats = np.divide(wrong - below, a.weight, out=np.zeros(len(tree)), where=(a.weight > 0) & inner(tree))
+    gains: Floats = np.divide(
+        wrong - below, a.weight, out=np.zeros(len(tree)), where=(a.weight > 0) & is_internal(tree)
+    )
     return gains
 
 
-def walk(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
+def _cut_bottom_up(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
     """Go from the leaves up: what is cut, and where all children were leaves when it was looked at."""
-    parents, asks, worth = tree.arrays.parent.tolist(), inner(tree).tolist(), (gains >= threshold).tolist()
+    parents, asks, worth = tree.arrays.parent.tolist(), is_internal(tree).tolist(), (gains >= threshold).tolist()
     ready, cut = [True] * len(tree), [False] * len(tree)
     for node in range(len(tree) - 1, -1, -1):
         if not asks[node]:
@@ -74,4 +83,4 @@ def walk(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
             cut[node] = True
         elif node:
             ready[parents[node]] = False
-    return np.array(cut), np.array(ready) & inner(tree)
+    return np.array(cut), np.array(ready) & is_internal(tree)

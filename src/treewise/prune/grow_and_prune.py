@@ -14,11 +14,10 @@ import numpy as np
 from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
-from treewise.prune.cost_complexity import by_folds, read_price
+from treewise.prune.cost_complexity import check_alpha, decide_by_folds
 from treewise.prune.decision import Bools
-from treewise.prune.methods import METHODS
-from treewise.prune.prune import carried_out, check_options, check_words, prune, stop_of
-from treewise.prune.reduced_error import judged
+from treewise.prune.prune import METHODS, apply_decision, check_options, check_words, prune, stop_reason
+from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import held_out, part
@@ -26,7 +25,7 @@ from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 CV_OPTIONS = ("risk", "folds", "rule")
-BY_PRICE = ("risk", "ccp_alpha")
+_ALPHA_OPTIONS = ("risk", "ccp_alpha")
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class PruningPlan:
         cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
     ) -> PruningPlan:
         """Read and check the parameters, before anything is grown."""
-        ccp_alpha = read_price(ccp_alpha)
-        method, options = read_pruning(pruning)
+        ccp_alpha = check_alpha(ccp_alpha)
+        method, options = _read_pruning(pruning)
         if ccp_alpha > 0:
             if method not in (None, "cost_complexity"):
                 raise ParameterError(
@@ -89,7 +88,7 @@ class PruningPlan:
         return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
 
-def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
+def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
     """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
     options = dict(pruning) if isinstance(pruning, Mapping) else {}
     method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
@@ -109,7 +108,7 @@ def read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
         check_words(options)
     else:
         check_options(method, METHODS[method], options)
-    taken = {"cv": CV_OPTIONS, "cost_complexity": BY_PRICE}.get(method)
+    taken = {"cv": CV_OPTIONS, "cost_complexity": _ALPHA_OPTIONS}.get(method)
     for name in options:
         if (taken and name not in taken) or name in ("data", "validation"):
             raise ParameterError(
@@ -129,7 +128,7 @@ def grow_unpruned(
     """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
         return grow_training_set(training_set, progress, n_jobs), None
-    held = held_back(training_set, float(pruning.validation))
+    held = _hold_back(training_set, float(pruning.validation))
     return grow_training_set(part(training_set, np.flatnonzero(~held)), progress, n_jobs), held
 
 
@@ -145,27 +144,29 @@ def prune_grown(
     if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
     if held is not None:
-        return prune_by_rows(tree, training_set, held, pruning)
+        return _prune_by_held_rows(tree, training_set, held, pruning)
     if pruning.method == "cv":
         seed = training_set.settings.random_state
-        verdict = by_folds(tree, training_set, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress)
-        return carried_out(tree, verdict, "cost_complexity", stop_of("cost_complexity"))
+        decision = decide_by_folds(
+            tree, training_set, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress
+        )
+        return apply_decision(tree, decision, "cost_complexity", stop_reason("cost_complexity"))
     if pruning.options.get("raising"):
         options = {name: value for name, value in pruning.options.items() if name != "raising"}
-        verdict = pessimistic.decided(tree, **options, training_set=training_set)
-        return carried_out(tree, verdict, "pessimistic", stop_of("pessimistic"))
+        decision = pessimistic.decide_with_rows(tree, **options, training_set=training_set)
+        return apply_decision(tree, decision, "pessimistic", stop_reason("pessimistic"))
     given = {"validation": pruning.validation} if pruning.validation is not None else {}
     return prune(tree, pruning.method, **pruning.options, **given)
 
 
-def held_back(training_set: TrainingSet, share: float) -> Bools:
+def _hold_back(training_set: TrainingSet, share: float) -> Bools:
     """Choose the rows to hold back for validation: at random, and the same share of each class."""
     held = np.zeros(len(training_set), bool)
     held[held_out(training_set, share, training_set.settings.random_state)[1]] = True
     return held
 
 
-def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
+def _prune_by_held_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
     """Prune by rows that were held back."""
     rows = np.flatnonzero(held)
     ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
@@ -174,7 +175,7 @@ def prune_by_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: P
     )
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     name = f"{100 * float(pruning.validation):g} % of {training_set.table_name}"
-    verdict = judged(
+    decision = decide_from_counts(
         tree, count_validation_rows(tree, ends, truth, weight, name), pruning.options.get("order", "bottom-up")
     )
-    return carried_out(tree, verdict, "reduced_error", stop_of("reduced_error"))
+    return apply_decision(tree, decision, "reduced_error", stop_reason("reduced_error"))

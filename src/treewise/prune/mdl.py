@@ -15,8 +15,15 @@ from __future__ import annotations
 import numpy as np
 
 from treewise._lib.text import format_rounded
-from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import (
+    Floats,
+    PruneDecision,
+    is_internal,
+    leaf_errors,
+    prune_bottom_up,
+    require_classes,
+    require_rows,
+)
 from treewise.tree.arrays import MULTIWAY, ONE_VALUE, ORDINAL, SUBSET, THRESHOLD
 from treewise.tree.tree import Tree
 
@@ -25,31 +32,31 @@ def decide(tree: Tree) -> PruneDecision:
     """Cut where a leaf is described in no more bits than the subtree."""
     require_classes(tree, 'prune("mdl")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("mdl")')
-    as_leaf, asking = bits_of_leaves(tree), bits_of_tests(tree)
-    cut, subtree = from_the_leaves_up(tree, as_leaf, asking)
-    whole = float(as_leaf[~inner(tree)].sum() + asking[inner(tree)].sum())
+    as_leaf, asking = _leaf_bits(tree), _split_bits(tree)
+    cut, subtree = prune_bottom_up(tree, as_leaf, asking)
+    whole = float(as_leaf[~is_internal(tree)].sum() + asking[is_internal(tree)].sum())
     after = float(min(as_leaf[0], subtree[0]))
     return PruneDecision(
         cut,
-        inner(tree),
+        is_internal(tree),
         before=subtree,
         after=as_leaf,
         measure="bits to describe the subtree, or the leaf, and its errors",
-        why=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
+        reason=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
         facts=[f"description length {format_rounded(whole)} → {format_rounded(after)} bits"],
-        more={"bits": [whole, after]},
+        extra={"bits": [whole, after]},
     )
 
 
-def bits_of_leaves(tree: Tree) -> Floats:
+def _leaf_bits(tree: Tree) -> Floats:
     """Return what each node costs as a leaf: what it is, what it predicts, and its errors."""
-    k, rows, wrong = len(tree.classes), tree.arrays.weight, errors_as_leaf(tree)
-    which = (log_factorial(rows) - log_factorial(wrong) - log_factorial(rows - wrong)) / np.log(2)
+    k, rows, wrong = len(tree.classes), tree.arrays.weight, leaf_errors(tree)
+    which = (_log_factorial(rows) - _log_factorial(wrong) - _log_factorial(rows - wrong)) / np.log(2)
     bits: Floats = 1 + np.log2(k) + np.log2(rows + 1) + which + wrong * np.log2(max(k - 1, 1))
     return bits
 
 
-def bits_of_tests(tree: Tree) -> Floats:
+def _split_bits(tree: Tree) -> Floats:
     """Return what each inner node costs: that it is one, its column, and its test among those of the column."""
     a = tree.arrays
     levels = np.array([len(encoding.levels) for encoding in tree.encodings] or [0], float)[a.column.clip(0)]
@@ -60,11 +67,11 @@ def bits_of_tests(tree: Tree) -> Floats:
     bits = np.log2(np.maximum(tests, 1))
     bits[a.kind == SUBSET] = np.maximum(levels[a.kind == SUBSET] - 1, 0)
     bits[a.kind == MULTIWAY] = 0
-    total: Floats = np.where(inner(tree), 1 + np.log2(max(len(tree.encodings), 1)) + bits, 0.0)
+    total: Floats = np.where(is_internal(tree), 1 + np.log2(max(len(tree.encodings), 1)) + bits, 0.0)
     return total
 
 
-def log_factorial(n: Floats) -> Floats:
+def _log_factorial(n: Floats) -> Floats:
     """Return log n! in nats, also between whole numbers (weights): Stirling's series, shifted up where n is small.
 
     >>> log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]

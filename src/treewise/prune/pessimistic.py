@@ -15,15 +15,22 @@ import numpy as np
 
 from treewise._lib.text import plural
 from treewise.errors import Param, ParameterError
-from treewise.prune.decision import Floats, PruneDecision, from_the_leaves_up, inner
-from treewise.prune.risk import errors_as_leaf, require_classes, require_rows
+from treewise.prune.decision import (
+    Floats,
+    PruneDecision,
+    is_internal,
+    leaf_errors,
+    prune_bottom_up,
+    rebuild_training_set,
+    require_classes,
+    require_rows,
+)
 from treewise.prune.subtree_raising import SubtreeRaiser
-from treewise.prune.training_table import own_problem
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-NO_MORE, MORE = "no more errors expected", "more errors expected"
-NEARLY = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much
+_NO_MORE, _MORE = "no more errors expected", "more errors expected"
+_TOLERANCE = 0.1  # of a row: C4.5 prefers the leaf when it is as good but for this much
 
 
 def decide(
@@ -43,10 +50,10 @@ def decide(
             Param(name) + " is for " + Param("raising", True) + ", which asks for the rows.",
             hint="Leave it out, or add " + Param("raising", True) + ".",
         )
-    return decided(tree, confidence, own_problem(tree, data, sample_weight) if raising else None)
+    return decide_with_rows(tree, confidence, rebuild_training_set(tree, data, sample_weight) if raising else None)
 
 
-def decided(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | None = None) -> PruneDecision:
+def decide_with_rows(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | None = None) -> PruneDecision:
     """Cut; and with the rows the tree was grown on raise subtrees too."""
     require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("pessimistic")')
@@ -55,28 +62,28 @@ def decided(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | No
             "must be a number above 0, and at most 0.5; C4.5's is 0.25.", parameter="confidence", value=confidence
         )
     if training_set is not None:
-        return with_raising(tree, training_set, confidence)
-    estimated = estimated_errors(tree.arrays.weight, errors_as_leaf(tree), confidence)
-    cut, subtree = from_the_leaves_up(tree, estimated, slack=NEARLY)
+        return _decide_with_raising(tree, training_set, confidence)
+    estimated = estimated_errors(tree.arrays.weight, leaf_errors(tree), confidence)
+    cut, subtree = prune_bottom_up(tree, estimated, slack=_TOLERANCE)
     return PruneDecision(
         cut,
-        inner(tree),
+        is_internal(tree),
         before=subtree,
         after=estimated,
-        measure=measure_of(confidence),
-        why=lambda node: NO_MORE if cut[node] else MORE,
+        measure=_measure(confidence),
+        reason=lambda node: _NO_MORE if cut[node] else _MORE,
         options={"confidence": float(confidence)},
     )
 
 
-def measure_of(confidence: float) -> str:
+def _measure(confidence: float) -> str:
     """Say what is compared."""
     return f"estimated errors (upper end at confidence {confidence:g})"
 
 
-def with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> PruneDecision:
+def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> PruneDecision:
     """Cut or raise, with the rows at hand."""
-    work = SubtreeRaiser(tree, training_set, lambda n, e: estimated_errors(n, e, confidence), NEARLY)
+    work = SubtreeRaiser(tree, training_set, lambda n, e: estimated_errors(n, e, confidence), _TOLERANCE)
     work.run()
     outcome, now = work.outcome()
     raised = int(np.count_nonzero(work.raised >= 0))
@@ -84,20 +91,20 @@ def with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> Pr
     def why(node: int) -> str:
         if work.raised[node] >= 0:
             return f"replaced by its largest branch, node {work.raised[node]}"
-        return NO_MORE if work.cut[node] else MORE
+        return _NO_MORE if work.cut[node] else _MORE
 
     return PruneDecision(
         work.cut,
-        inner(tree),
+        is_internal(tree),
         before=work.before,
         after=work.after,
-        measure=measure_of(confidence),
-        why=why,
+        measure=_measure(confidence),
+        reason=why,
         options={"confidence": float(confidence), "raising": True},
         facts=[f"{plural(raised, 'subtree')} raised"],
-        more={"rows": len(training_set)},
+        extra={"rows": len(training_set)},
         tree=outcome,
-        now=now,
+        new_numbers=now,
     )
 
 

@@ -1,10 +1,11 @@
-"""What was asked → a method's verdict → a new tree, with the decisions at the end of its history.
+"""What was asked → a method's decision → a new tree, with the decisions at the end of its history.
 
 The front of the package: ``tree.prune`` comes here, growth with ``pruning=`` and the command line too.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,26 +14,50 @@ from typing import Any
 import numpy as np
 
 from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
-from treewise.prune.decision import Floats, Ints, PruneDecision
-from treewise.prune.methods import METHODS, SIZES, WORDS, options_of
+from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
+from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
 from treewise.train.edit import cut
 from treewise.train.settings import one_of
 from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
-MOST_KEPT = 1000  # decisions in the history, which is saved with the tree
+_MOST_DECISIONS = 1000  # decisions in the history, which is saved with the tree
+
+METHODS: dict[str, Callable[..., PruneDecision]] = {
+    "reduced_error": reduced_error.decide,
+    "gain": gain.decide,
+    "cost_complexity": cost_complexity.decide,
+    "pessimistic": pessimistic.decide,
+    "mdl": mdl.decide,
+    "collapse": collapse.decide,
+}
+
+# Options that are one of a few words: checked before anything is grown or looked at (front.py).
+WORDS = {
+    "order": reduced_error.ORDERS,
+    "measure": gain.MEASURES,
+    "risk": RISKS,
+    "rule": cost_complexity.RULES,
+}
+
+# Without a method: cut to a size, or where one says. These leaves stop for the reason growth itself would give.
+SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
+    "max_leaf_nodes": (by_size.max_leaf_nodes, "max_leaf_nodes"),
+    "max_depth": (by_size.max_depth, "max_depth"),
+    "at": (by_size.at, "by_hand"),
+}
 
 
 def prune(tree: Tree, method: str | None = None, **options: Any) -> Tree:
     """Prune a tree by a method, or without one to a size."""
-    decide, stop = find(method, options)
+    decide, stop = _find_method(method, options)
     check_options(method, decide, options)
-    verdict = decide(tree, **options)
-    return carried_out(tree, verdict, method, stop)
+    decision = decide(tree, **options)
+    return apply_decision(tree, decision, method, stop)
 
 
-def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., PruneDecision], str]:
+def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., PruneDecision], str]:
     """Find what is asked for: a method by name, or the one size among the options; and the leaves' reason to stop."""
     sizes = [name for name in SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
@@ -51,7 +76,7 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Pru
             hint="Prune twice.",
         )
     if method is not None:
-        return METHODS[method], stop_of(method)
+        return METHODS[method], stop_reason(method)
     if len(sizes) > 1:
         both = join_message(" and ", (Given(name, options[name]) for name in sizes))
         raise ParameterError(both + f" are {len(sizes)} sizes.", hint="Give one, or prune again.")
@@ -68,14 +93,14 @@ def find(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., Pru
     return SIZES[sizes[0]]
 
 
-def stop_of(method: str) -> str:
+def stop_reason(method: str) -> str:
     """Return the reason to stop of the leaves a method makes."""
     return f"pruned({method})"
 
 
 def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
     """Refuse an option the method does not have, and words it does not know."""
-    known = options_of(decide)
+    known = option_names(decide)
     for name in options:
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]  # asked for by method=, or in growth by pruning=
@@ -91,64 +116,73 @@ def check_words(options: dict[str, Any]) -> None:
             one_of(name, options[name], words)
 
 
-def carried_out(tree: Tree, verdict: PruneDecision, method: str | None, stop: str) -> Tree:
-    """Cut what the verdict says, and write it down."""
+def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop: str) -> Tree:
+    """Cut what the decision says, and write it down."""
     said = tree
-    if verdict.predicts is not None:
+    if decision.predictions is not None:
         name = "label" if tree.task == "classification" else "value"
         said = replace(
-            tree, arrays=replace(tree.arrays, **{name: verdict.predicts.astype(getattr(tree.arrays, name).dtype)})
+            tree, arrays=replace(tree.arrays, **{name: decision.predictions.astype(getattr(tree.arrays, name).dtype)})
         )
-    pruned = verdict.tree or cut(said, np.flatnonzero(verdict.cut).tolist(), STOPS.index(stop))
-    step = Step(did="prune", **({"method": method} if method else {}), options=verdict.options, **verdict.more)
+    pruned = decision.tree or cut(said, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
+    step = Step(did="prune", **({"method": method} if method else {}), options=decision.options, **decision.extra)
     step |= {
         "leaves": [tree.n_leaves, pruned.n_leaves],
-        "facts": list(verdict.facts),
-        "measure": verdict.measure,
-        "looked_at": int(np.count_nonzero(verdict.looked_at)),
-        "decisions": decisions(tree, verdict),
+        "facts": list(decision.facts),
+        "measure": decision.measure,
+        "looked_at": int(np.count_nonzero(decision.considered)),
+        "decisions": _list_decisions(tree, decision),
     }
     return pruned.with_(history=(*tree.history, step))
 
 
-def decisions(tree: Tree, verdict: PruneDecision) -> list[dict[str, Any]]:
+def _list_decisions(tree: Tree, decision: PruneDecision) -> list[dict[str, Any]]:
     """List what was decided at each node, in pre-order; of many, at the nodes with most rows."""
-    nodes = np.flatnonzero(verdict.looked_at)
-    if len(nodes) > MOST_KEPT:
-        nodes = np.sort(nodes[np.argsort(-tree.arrays.rows[nodes], kind="stable")[:MOST_KEPT]])
-    now = numbers_after(tree, verdict)
+    nodes = np.flatnonzero(decision.considered)
+    if len(nodes) > _MOST_DECISIONS:
+        nodes = np.sort(nodes[np.argsort(-tree.arrays.rows[nodes], kind="stable")[:_MOST_DECISIONS]])
+    now = _new_numbers(tree, decision)
     return [
         {
             "node": node,
             "now": int(now[node]) if now[node] >= 0 else None,
-            "test": test_in_words(tree, node),
+            "test": _describe_split(tree, node),
             "rows": int(tree.arrays.rows[node]),
-            "before": statistic(verdict.before, node),
-            "after": statistic(verdict.after, node),
-            "cut": bool(verdict.cut[node]),
-            "why": verdict.why(node),
+            "before": _finite(decision.before, node),
+            "after": _finite(decision.after, node),
+            "cut": bool(decision.cut[node]),
+            "why": decision.reason(node),
         }
         for node in nodes.tolist()
     ]
 
 
-def numbers_after(tree: Tree, verdict: PruneDecision) -> Ints:
+def _new_numbers(tree: Tree, decision: PruneDecision) -> Ints:
     """Return each node's number in the pruned tree; -1 where it is gone."""
-    if verdict.now is not None:
-        return verdict.now
-    visible = ~tree.arrays.below(verdict.cut)
+    if decision.new_numbers is not None:
+        return decision.new_numbers
+    visible = ~tree.arrays.below(decision.cut)
     return np.where(visible, np.cumsum(visible) - 1, -1)
 
 
-def statistic(of_nodes: Floats | None, node: int) -> float | None:
+def _finite(of_nodes: Floats | None, node: int) -> float | None:
     """Return a node's number, where there is one."""
     if of_nodes is None or not math.isfinite(of_nodes[node]):
         return None
     return float(of_nodes[node])
 
 
-def test_in_words(tree: Tree, node: int) -> str:
+def _describe_split(tree: Tree, node: int) -> str:
     """Say what a node asks: the condition of its first branch, or the column where there are many branches."""
     split = tree.split_at(node)
     assert split is not None
     return split.column if split.n_branches > 2 else tree.condition(tree.children(node)[0])
+
+
+def option_names(decide: Callable[..., PruneDecision]) -> list[str]:
+    """Return the names of a method's options.
+
+    >>> options_of(METHODS["gain"])
+    ['threshold', 'measure']
+    """
+    return [name for name in inspect.signature(decide).parameters if name != "tree"]

@@ -16,12 +16,12 @@ from treewise._lib.text import format_count, format_rounded, format_share, plura
 from treewise.errors import Param, ParameterError
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.by_size import require_predictions
-from treewise.prune.decision import ROUNDING, Bools, Floats, PruneDecision, from_the_leaves_up, inner
-from treewise.prune.validation_counts import ValidationCounts, look
+from treewise.prune.decision import ROUNDING, Bools, Floats, PruneDecision, is_internal, prune_bottom_up
+from treewise.prune.validation_counts import ValidationCounts, count_validation_table
 from treewise.tree.tree import Tree
 
 ORDERS = ("bottom-up", "top-down")
-MOST_UNKNOWN = 5  # labels that are noted one by one
+_MOST_UNKNOWN = 5  # labels that are noted one by one
 
 
 def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_weight: Any = None) -> PruneDecision:
@@ -35,23 +35,23 @@ def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_
             + Param("validation", 0.3)
             + ".)",
         )
-    require_predictions(tree, inner(tree))
-    return judged(tree, look(tree, validation, sample_weight), order or ORDERS[0])
+    require_predictions(tree, is_internal(tree))
+    return decide_from_counts(tree, count_validation_table(tree, validation, sample_weight), order or ORDERS[0])
 
 
-def judged(tree: Tree, seen: ValidationCounts, order: str) -> PruneDecision:
+def decide_from_counts(tree: Tree, seen: ValidationCounts, order: str) -> PruneDecision:
     """Compare every node with its subtree on what was seen."""
     if order == "bottom-up":
-        cut, before = from_the_leaves_up(tree, seen.as_leaf, seen.staying)
-        looked_at = inner(tree)
+        cut, before = prune_bottom_up(tree, seen.leaf_error, seen.stay_error)
+        looked_at = is_internal(tree)
     else:
-        before = whole_subtrees(tree, seen)
-        cut = inner(tree) & (seen.as_leaf <= before * (1 + ROUNDING))
-        looked_at = inner(tree) & ~tree.arrays.below(cut)
+        before = _subtree_errors(tree, seen)
+        cut = is_internal(tree) & (seen.leaf_error <= before * (1 + ROUNDING))
+        looked_at = is_internal(tree) & ~tree.arrays.below(cut)
         cut &= looked_at
-    whole = float(whole_subtrees(tree, seen)[0])
-    pruned = float(pruned_error(tree, seen, cut))
-    said = [error_in_words(tree, seen, error) for error in (whole, pruned)]
+    whole = float(_subtree_errors(tree, seen)[0])
+    pruned = float(_pruned_error(tree, seen, cut))
+    said = [_format_error(tree, seen, error) for error in (whole, pruned)]
 
     def why(node: int) -> str:
         if seen.weight[node] == 0:
@@ -62,41 +62,41 @@ def judged(tree: Tree, seen: ValidationCounts, order: str) -> PruneDecision:
         cut,
         looked_at,
         before=before,
-        after=seen.as_leaf,
-        measure=f"{unit(tree)} on {seen.table}",
-        why=why,
+        after=seen.leaf_error,
+        measure=f"{_error_unit(tree)} on {seen.table}",
+        reason=why,
         options={"order": order},
-        facts=[*unknown_labels(seen), f"on {seen.table}: T {said[0]} · T' {said[1]}"],
-        more={"rows": seen.rows, "validation": {"table": seen.table, "before": whole, "after": pruned}},
+        facts=[*_note_unknown_labels(seen), f"on {seen.table}: T {said[0]} · T' {said[1]}"],
+        extra={"rows": seen.rows, "validation": {"table": seen.table, "before": whole, "after": pruned}},
     )
 
 
-def unknown_labels(seen: ValidationCounts) -> list[str]:
+def _note_unknown_labels(seen: ValidationCounts) -> list[str]:
     """Note the labels of the validation table that the tree does not know; of very many, the first."""
-    more = len(seen.unknown) - MOST_UNKNOWN
-    told = [f"note: {each}" for each in seen.unknown[:MOST_UNKNOWN]]
+    more = len(seen.unknown) - _MOST_UNKNOWN
+    told = [f"note: {each}" for each in seen.unknown[:_MOST_UNKNOWN]]
     return [*told, *([f"note: … {plural(more, 'more label')} that the tree does not know"] if more > 0 else [])]
 
 
-def whole_subtrees(tree: Tree, seen: ValidationCounts) -> Floats:
+def _subtree_errors(tree: Tree, seen: ValidationCounts) -> Floats:
     """Return what each node's subtree errs, uncut."""
-    each = np.where(inner(tree), seen.staying, seen.as_leaf)
+    each = np.where(is_internal(tree), seen.stay_error, seen.leaf_error)
     if tree.task == "regression":  # sums of doubles: every subtree by itself
         never = np.full(len(tree), np.inf)
-        return from_the_leaves_up(tree, np.where(inner(tree), never, each), each)[1]
+        return prune_bottom_up(tree, np.where(is_internal(tree), never, each), each)[1]
     reached = np.append(0.0, np.cumsum(each))
     total: Floats = reached[tree.arrays.ends] - reached[:-1]
     return total
 
 
-def pruned_error(tree: Tree, seen: ValidationCounts, cut: Bools) -> float:
+def _pruned_error(tree: Tree, seen: ValidationCounts, cut: Bools) -> float:
     """Return the error of the tree with its cuts."""
     hidden = tree.arrays.below(cut)
-    ends = cut | ~inner(tree)
-    return float(seen.as_leaf[ends & ~hidden].sum() + seen.staying[~ends & ~hidden].sum())
+    ends = cut | ~is_internal(tree)
+    return float(seen.leaf_error[ends & ~hidden].sum() + seen.stay_error[~ends & ~hidden].sum())
 
 
-def error_in_words(tree: Tree, seen: ValidationCounts, error: float) -> str:
+def _format_error(tree: Tree, seen: ValidationCounts, error: float) -> str:
     """Say an error: a share of rows that are wrong, or a root mean square."""
     if tree.task == "regression":
         return f"RMSE {format_rounded((error / seen.total) ** 0.5)}"
@@ -105,7 +105,7 @@ def error_in_words(tree: Tree, seen: ValidationCounts, error: float) -> str:
     return f"{format_count(error)} of {format_count(seen.total)} wrong ({format_share(error / seen.total)} %)"
 
 
-def unit(tree: Tree) -> str:
+def _error_unit(tree: Tree) -> str:
     """Say what errors are counted in."""
     if tree.task == "regression":
         return "squared error"

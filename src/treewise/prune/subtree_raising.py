@@ -35,7 +35,7 @@ class SubtreeRaiser:
         self.weight = np.ldexp(training_set.weight.astype(np.float64), -training_set.weight_scale)
         ends = find_leaves(tree, training_set.columns, len(training_set))
         self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # that end at each place
-        for place, rows in by_end(ends, np.arange(len(training_set))).items():
+        for place, rows in _rows_by_leaf(ends, np.arange(len(training_set))).items():
             self.rows[place] = rows
         self.rows_at_first = [len(rows) for rows in self.rows]
         self.cut = np.zeros(len(tree), bool)
@@ -108,7 +108,7 @@ class SubtreeRaiser:
         places = self.below(place)
         branch = self.subtree(places)
         ends = find_leaves(branch, [values[rows] for values in self.training_set.columns], len(rows))
-        return {places[at]: some for at, some in by_end(ends, rows).items()}
+        return {places[at]: some for at, some in _rows_by_leaf(ends, rows).items()}
 
     def subtree(self, places: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
         """Make a tree of the places of a subtree, as they stand now."""
@@ -143,7 +143,7 @@ class SubtreeRaiser:
         )
 
 
-def by_end(ends: Ints, rows: Ints) -> dict[int, Ints]:
+def _rows_by_leaf(ends: Ints, rows: Ints) -> dict[int, Ints]:
     """Return the rows that end at each node, in their order.
 
     >>> {node: rows.tolist() for node, rows in by_end(np.array([2, 1, 2]), np.array([7, 8, 9])).items()}

@@ -36,8 +36,8 @@ class ValidationCounts:
     table: str
     rows: int
     weight: Floats  # of the rows that come through the node
-    as_leaf: Floats  # what the node would err on them as a leaf: a weight, or a sum of squares
-    staying: Floats  # what is erred on rows that stay at it, an inner node, for want of a branch for their level
+    leaf_error: Floats  # what the node would err on them as a leaf: a weight, or a sum of squares
+    stay_error: Floats  # what is erred on rows that stay at it, an inner node, for want of a branch for their level
     unknown: tuple[str, ...] = ()  # of labels the tree does not know: how often they occur, in words
 
     @property
@@ -46,11 +46,11 @@ class ValidationCounts:
         return float(self.weight[0])
 
 
-def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
+def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Walk a table with known answers down a tree; rows are weighed as where the tree was grown."""
     made = next((step for step in tree.history if step.get("did") == "grow"), {})
     table = read(data, na_values=tree.na_values)
-    weights = weights_of(table, made.get("sample_weight"), sample_weight)
+    weights = _read_weights(table, made.get("sample_weight"), sample_weight)
     column = target_column(tree, table, None)
     kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")), weights)
     if len(kept) < len(table):
@@ -77,7 +77,7 @@ def look(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     return replace(count_validation_rows(tree, ends, truth, weights, table.name), unknown=unknown)
 
 
-def weights_of(table: Table, name: str | None, given: Any) -> Floats:
+def _read_weights(table: Table, name: str | None, given: Any) -> Floats:
     """Return a weight for each row: as given, or from the column that weighed the rows of growth, or 1."""
     again = name if name in table.columns else None
     weights: Floats = sample_weights(table, again if given is None else given)
@@ -173,5 +173,5 @@ def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tu
     about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)
     speakers = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
     staying = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[speakers]) ** 2, 0.0)
-    weight, mean, about = _core.merge_up(tree.arrays.parent, weight, mean, about)
+    weight, mean, about = _core.sum_moments(tree.arrays.parent, weight, mean, about)
     return weight, np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0), np.where(weight > 0, staying, 0.0)

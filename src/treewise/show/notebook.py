@@ -9,10 +9,10 @@ from __future__ import annotations
 import html
 
 from treewise._lib.text import safe
-from treewise.show.picture.build_scene import HighlightedPath, build_scene
+from treewise.show.picture.build_scene import PictureStyle, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
-from treewise.show.picture.svg import to_svg
-from treewise.show.text_tree.text_tree import header, render, unsaid_missing
+from treewise.show.picture.render import to_svg
+from treewise.show.text_tree.text_tree import header, missing_value_notes, render
 from treewise.tree.tree import Tree
 
 MOST_LEVELS, MOST_LEAVES, WIDEST = 4, 30, 1000  # of the picture, and its pixels
@@ -38,9 +38,9 @@ def bundle(tree: Tree) -> dict[str, str]:
 def picture(tree: Tree) -> str:
     """Draw the tree, its first levels and heaviest nodes: downwards, or to the right where that would be too wide."""
     bounds = SelectionLimits(max_depth=MOST_LEVELS, max_leaves=MOST_LEAVES)
-    scene = build_scene(tree, bounds, HighlightedPath("down", titled=False))
+    scene = build_scene(tree, bounds, PictureStyle("down", has_title=False))
     if scene.width > WIDEST:
-        scene = build_scene(tree, bounds, HighlightedPath("right", titled=False))
+        scene = build_scene(tree, bounds, PictureStyle("right", has_title=False))
     return to_svg(scene)
 
 
@@ -48,7 +48,7 @@ def in_html(tree: Tree, svg: str) -> str:
     """Write the fragment."""
     first, *warnings = header(tree, ascii=False).split("\n")
     said = [f"<p><strong>{escaped(first)}</strong></p>", *(f"<p>{escaped(line)}</p>" for line in warnings)]
-    said += [f"<p>note: {escaped(note)}</p>" for note in (*tree.notes, *unsaid_missing(tree))]
+    said += [f"<p>note: {escaped(note)}</p>" for note in (*tree.notes, *missing_value_notes(tree))]
     said.append(f'<div style="overflow-x:auto">{svg}</div>')
     return "<div>\n" + "\n".join([*said, text_tree(tree)]) + "\n</div>\n"
 

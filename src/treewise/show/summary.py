@@ -14,7 +14,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Sty
 from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import listing
-from treewise.show.text_tree.number_columns import error_in_words
+from treewise.show.node_stats import describe_training_error
 from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
@@ -44,7 +44,7 @@ class TreeSummary(Displayable):
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
         tree = self.tree
-        size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)]
+        size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
         stops = " · ".join(f"{many:,} {name}" for name, many in self.stops.items())
         needed = " · ".join(map(encoding_in_words, self.needs))
         return [

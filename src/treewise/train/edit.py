@@ -59,7 +59,7 @@ def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
 def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tree:
     """Fill a tree's statistics from a prepared table, in the core."""
     a = tree.arrays
-    found = _core.estimate(
+    found = _core.refit(
         tree.arrays.for_core,
         a.parent,
         core_columns(training_set),
@@ -149,7 +149,7 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
 
 def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
-    from treewise.formats.text_format.infer_split import parse_split
+    from treewise.formats.text_format.conditions import parse_split
 
     try:
         return parse_split(condition, tree.encodings)

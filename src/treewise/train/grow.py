@@ -338,7 +338,7 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     asked, core = training_set.settings, _core.Settings()
     core.criterion = _core.Criterion[training_set.criterion.core or training_set.criterion.name]
     core.rule = _core.Rule[training_set.criterion.rule]
-    core.by_branches = training_set.by_branches
+    core.gain_per_branch = training_set.by_branches
     core.missing_branch = asked.missing == "branch"
     core.empty_from_root = asked.empty_branch == "root"
     core.random_ties = asked.ties == "random"
@@ -352,5 +352,5 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     core.min_leaf_weight = training_set.least_leaf_weight
     core.min_impurity_decrease = asked.min_impurity_decrease
     enough = as_written(asked.sufficient_accuracy)
-    core.accuracy_over, core.accuracy_under = enough.numerator, enough.denominator
+    core.accuracy_numerator, core.accuracy_denominator = enough.numerator, enough.denominator
     return core

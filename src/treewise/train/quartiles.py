@@ -1,7 +1,7 @@
 """The lower and the upper quartile of each numeric column: what a tree keeps of how its columns spread.
 
 Stands above ``training_set``; growth and re-estimation put them into the tree, and the nearest change that would alter a
-decision measures by them (``explain/row``). The lower quartile is the smallest value such that the rows with values up
+decision measures by them (``explain/row_explanation``). The lower quartile is the smallest value such that the rows with values up
 to it have at least a quarter of the weight, the upper one three quarters; rows in which the column is missing are left
 out. So they are values of the table, the same for any order of rows, and a row of weight 2 is two rows.
 """

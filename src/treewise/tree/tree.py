@@ -259,19 +259,20 @@ class Tree(TreeStructure):
 
     # -- explaining -----------------------------------------------------------------------------------------------
 
-    def explain(self, row: Any, *, to: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
-        """Say why a row (of a table: each) gets its answer: its path, how each step moved it, and what would alter it.
+    def explain(self, row: Any, *, desired: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
+        """Explain the prediction for a row (for each row of a table): its path, contributions and a counterfactual.
 
-        ``to`` is the class one would rather have, or of numbers ``"> 30"``; ``fixed`` are columns that cannot change.
+        ``desired`` is the prediction the counterfactual should reach: a class (default: any other), or for numbers a
+        bound such as ``"> 30"``; ``fixed`` are columns that cannot change.
 
         >>> import treewise as tw
         >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
         >>> print(tw.grow("penguins", max_leaf_nodes=4).explain(row).sentences[1])
-        Would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
+        It would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
         """
-        from treewise.explain.row import explain
+        from treewise.explain.row_explanation.row_explanation import explain
 
-        return explain(self, row, to, fixed, estimate)
+        return explain(self, row, desired, fixed, estimate)
 
     def trace(
         self,
@@ -415,9 +416,9 @@ class Tree(TreeStructure):
         2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
         3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
-        from treewise.show.text_tree.text_tree import samples_of, view
+        from treewise.show.text_tree.text_tree import read_samples, view
 
-        how: dict[str, Any] = {"bars": bars or data is not None, "samples": samples_of(self, data)}
+        how: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
         print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
 
     def draw(
@@ -532,10 +533,10 @@ class Tree(TreeStructure):
 
         return bundle(self)
 
-    def export(self, format: str = "text") -> str:
-        """Write the tree in another form.
+    def export(self, format: str = "text", **options: Any) -> str:
+        """Return the tree in another format, with the options of that format.
 
-        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is the tree as a book writes it.
+        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is nested if and else for readers.
 
         >>> import treewise as tw
         >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
@@ -550,4 +551,4 @@ class Tree(TreeStructure):
         """
         from treewise.formats.export.export import export
 
-        return export(self, format)
+        return export(self, format, **options)

@@ -247,7 +247,7 @@ def test_explain(run, forest):
     assert json.loads(run("explain f.json penguins --rows 1 --format json").out)["trees"] == 7
     assert "one row is written at a time" in run("explain f.json penguins --rows 1,3 --format json").err
     assert run("explain f.json penguins --rows 1,3 --shap").out == f"{forest.shap(table.take(np.array([0, 2])))}\n"
-    assert "--to is for a single tree" in run("explain f.json penguins --rows 1 --to Gentoo").err
+    assert "--desired is for a single tree" in run("explain f.json penguins --rows 1 --desired Gentoo").err
 
 
 def test_agreement(run, forest):

@@ -17,10 +17,10 @@ def test_a_typed_row(run, model):
     assert answer.lines[:4] == [
         "species = Chinstrap (92.1 %: 58 of 63 rows like this), because flipper_length_mm is 190 (<= 206.5)",
         "and bill_length_mm is 50 (> 43.35).",
-        "Would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).",
+        "It would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).",
         "island, bill_depth_mm, body_mass_g and sex were not given and are not needed.",
     ]
-    assert answer.lines[4].split() == ["step", "node", "question", "value", "rows", "%", "Chinstrap", "moved"]
+    assert answer.lines[4].split() == ["step", "node", "condition", "value", "rows", "%", "Chinstrap", "change"]
     assert answer.lines[-1].split() == ["2", "3", "bill_length_mm", ">", "43.35", "50", "63", "92.1", "+62.5"]
     two = run(f"explain {model} --row {ROW} --row flipper_length_mm=210,island=Dream")
     assert "row 2\nspecies = Chinstrap (62.5 %" in two.out
@@ -55,26 +55,27 @@ def test_a_table_grows_its_tree_first(run):
 
 
 def test_wishes(run, model):
-    wish = run(f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --to Gentoo")
-    assert "Would be Gentoo (100.0 %: 123 of 123 rows like that) if flipper_length_mm were" in wish.out.replace(
+    wish = run(f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --desired Gentoo")
+    assert "It would be Gentoo (100.0 %: 123 of 123 rows like that) if flipper_length_mm were" in wish.out.replace(
         "\n", " "
     )
-    fixed = run(
-        f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --to Gentoo --fixed island"
+    row = "'flipper_length_mm=190, bill_length_mm=50, island=Dream'"
+    fixed = run(f"explain {model} --row {row} --desired Gentoo --fixed island")
+    assert "No change that keeps island fixed would make it Gentoo." in fixed.lines
+    assert run(f"explain {model} --row {ROW} --desired Gento").err.startswith(
+        "treewise: --desired Gento: no such class."
     )
-    assert "No change that leaves island alone would make it Gentoo." in fixed.lines
-    assert run(f"explain {model} --row {ROW} --to Gento").err.startswith("treewise: --to Gento: no such class.")
-    assert "no column 'iland' in the tree" in run(f"explain {model} --row {ROW} --fixed iland").err
+    assert 'no column "iland" in the tree' in run(f"explain {model} --row {ROW} --fixed iland").err
     assert run(f"explain {model} --row {ROW} --max-depth 3").code == 2
 
 
 def test_forms(run, model):
     found = json.loads(run(f"explain {model} --row {ROW} --format json").out)
     assert found["prediction"] == "Chinstrap"
-    assert found["base"] + sum(found["contributions"].values()) == pytest.approx(found["answer"], abs=1e-12)
+    assert found["base"] + sum(found["contributions"].values()) == pytest.approx(found["output"], abs=1e-12)
     assert len(json.loads(run(f"explain {model} penguins --rows 1,2 --format json").out)["explanations"]) == 2
     rows = list(csv.DictReader(io.StringIO(run(f"explain {model} --row {ROW} --format csv").out)))
-    assert [row["question"] for row in rows] == ["all rows", "flipper_length_mm <= 206.5", "bill_length_mm > 43.35"]
+    assert [row["condition"] for row in rows] == ["all rows", "flipper_length_mm <= 206.5", "bill_length_mm > 43.35"]
     assert run(f"explain {model} --row {ROW} -o why.md").code == 0
     assert Path("why.md").read_text().count("|") > 20
 
@@ -106,14 +107,16 @@ def test_a_table_on_standard_input(run):
     assert run("explain - --row x=4", tree).lines[0] == "class = b, because x is 4 (> 2.5)."
 
 
-@pytest.mark.parametrize("wish", ["--to Gentoo", "--fixed island"])
+@pytest.mark.parametrize("wish", ["--desired Gentoo", "--fixed island"])
 def test_shapley_values_take_no_wish(run, model, wish):
     answer = run(f"explain {model} penguins --rows 1 --shap {wish}")
     assert answer.code == 2
-    assert "--to and --fixed are about the nearest change; --shap looks for none: leave them out." in answer.err
+    assert "--desired and --fixed are for the counterfactual, which --shap does not compute" in answer.err
 
 
 def test_a_tree_written_by_hand_knows_the_levels_of_the_table(run, tmp_path):
     tmp_path.joinpath("t.txt").write_text("University = top20 -> P\nUniversity otherwise -> N\n")
     assert "because University is top10 (not top20)." in run("explain t.txt admissions --rows 1").out
-    assert 'because University is "top99" (not named in the tree).' in run("explain t.txt --row University=top99").out
+    assert (
+        'because University is "top99" (not mentioned in the tree).' in run("explain t.txt --row University=top99").out
+    )

@@ -203,7 +203,7 @@ def test_edited_words_are_read_with_a_note(run, tmp_path):
     path.write_text(path.read_text().replace("<= 206.5", "<= 207.5").replace("> 206.5", "> 207.5"))
     answer = run("show m.txt")
     assert "flipper_length_mm <= 207.5" in answer.out
-    assert answer.err.startswith("note  line 13 was edited: the words were read")
+    assert answer.err.startswith("note  line 13 was edited: the text was read")
     assert "14 of 344 rows wrong" in run("evaluate m.txt penguins").out
 
 

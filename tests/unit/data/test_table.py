@@ -568,7 +568,7 @@ def test_a_table_says_what_it_is():
 def test_no_dataframe_library_is_loaded_before_it_is_needed():
     code = (
         "import sys, treewise.data.encoding as e, treewise.data.table as t;"
-        "e.learn(t.read({'x': ['a', 'b']})['x']);"
+        "e.fit_encoding(t.read({'x': ['a', 'b']})['x']);"
         "print(*({'polars', 'narwhals', 'pandas', 'pyarrow'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

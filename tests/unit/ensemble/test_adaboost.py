@@ -185,10 +185,10 @@ def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
 
 
 def test_weights_further_off_than_rounding_explains_are_caught(monkeypatch):
-    weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.weigh_anew
+    weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.reweight
     truth, said = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
     found = weights.reckon(truth, said)
-    monkeypatch.setattr(_core, "weigh_anew", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
+    monkeypatch.setattr(_core, "reweight", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
     with pytest.raises(AssertionError):
         weights.next(truth, said, found)
 

@@ -143,7 +143,7 @@ def test_neither_threads_nor_parts_nor_order_matter(name):
     for n_jobs in (1, 2, 5):
         np.testing.assert_array_equal(ready.sums(columns, n, n_jobs=n_jobs), whole)
         np.testing.assert_array_equal(
-            ready.voter.ends(to_core_columns(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
+            ready.voter.leaves(to_core_columns(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
         )
         shuffled = [None if values is None else values[order] for values in columns]
         np.testing.assert_array_equal(ready.sums(shuffled, n, n_jobs=n_jobs), whole[order])
@@ -253,10 +253,10 @@ def test_numbers_that_a_test_has_no_room_for():
         columns, n = rows.columns, len(rows)
         members, encodings = ensemble.members, ensemble.encodings
         nodes, labels, said = derived_answers(ensemble)
-        cramped = _core.Voter(
+        cramped = _core.CompiledForest(
             vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
-            nodes, labels, said.ravel(), most=3,
+            nodes, labels, said.ravel(), max_number=3,
         )  # fmt: skip
         sums = np.zeros((n, ensemble.predictor.width))
         cramped.add(to_core_columns(encodings, columns), n, ensemble.predictor.said, 0, len(ensemble), sums)
@@ -383,18 +383,18 @@ def test_arrays_that_are_no_trees_are_refused():
         "missing": good["missing"][1:],
     }.items():
         with pytest.raises((ValueError, IndexError)):
-            _core.Voter({**good, name: np.ascontiguousarray(bad)}, *whole)
+            _core.CompiledForest({**good, name: np.ascontiguousarray(bad)}, *whole)
     rows = ensemble.encode(TABLE)
     columns, n = rows.columns, len(rows)
     wrapped, sums = to_core_columns(ensemble.encodings, columns), np.zeros((n, 1))
     voter = ensemble.predictor.voter
     for call in (
-        lambda: voter.add(wrapped[1:], n, _core.Said.values, 0, 1, sums),
-        lambda: voter.add(wrapped, n, _core.Said.shares, 0, 1, sums),
-        lambda: voter.add(wrapped, n, _core.Said.values, 0, 99, sums),
-        lambda: voter.add(wrapped, n, _core.Said.values, 0, 1, sums[1:]),
-        lambda: voter.add(wrapped, n, _core.Said.values, 0, 1, sums, counted=np.zeros((1, 1), np.uint8)),
-        lambda: voter.row([1.0], [], _core.Said.values),
+        lambda: voter.add(wrapped[1:], n, _core.Output.values, 0, 1, sums),
+        lambda: voter.add(wrapped, n, _core.Output.probabilities, 0, 1, sums),
+        lambda: voter.add(wrapped, n, _core.Output.values, 0, 99, sums),
+        lambda: voter.add(wrapped, n, _core.Output.values, 0, 1, sums[1:]),
+        lambda: voter.add(wrapped, n, _core.Output.values, 0, 1, sums, mask=np.zeros((1, 1), np.uint8)),
+        lambda: voter.predict_row([1.0], [], _core.Output.values),
     ):
         with pytest.raises(ValueError, match=r"."):
             call()

@@ -25,10 +25,10 @@ def grown_both(training_set, weights, n_jobs=1):
     columns, target, settings = core_arguments(training_set, n_jobs)
     settings.seed = 0  # each round has one of its own
     weighed = replace(training_set, weight=weights, weight_scale=BITS)
-    stumps = _core.Stumps(columns, target, settings)
+    stumps = _core.StumpGrower(columns, target, settings)
     grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, training_set.settings.random_state)
     tree = grow_training_set(weighed, n_jobs=1, keep_quartiles=False).arrays
-    return (Arrays(**grown), said), (tree, tree.label[_core.leaves(tree.for_core, columns, len(training_set))])
+    return (Arrays(**grown), said), (tree, tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))])
 
 
 def assert_same(training_set, weights, n_jobs=1):
@@ -83,9 +83,9 @@ def test_without_bounds_the_stump_is_the_same():
     training_set = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
     columns, target, settings = core_arguments(training_set)
     weights = Distribution.of(rng.integers(1, 9, 3000)).units
-    found = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
-    settings.tuning.bounds = False
-    every = _core.Stumps(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    found = _core.StumpGrower(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    settings.tuning.use_bounds = False
+    every = _core.StumpGrower(columns, target, settings).grow(weights, BITS, 0, 0)[0]
     assert Arrays(**found).same_as(Arrays(**every))
 
 
@@ -105,25 +105,25 @@ def test_without_bounds_the_stump_is_the_same():
 )
 def test_what_they_cover(options, covered):
     training_set = prepare("penguins", **{"max_depth": 1, **options})
-    assert _core.Stumps.cover(*core_arguments(training_set)) == covered
+    assert _core.StumpGrower.supports(*core_arguments(training_set)) == covered
     if not covered:
         with pytest.raises(ValueError, match="not a case for stumps"):
-            _core.Stumps(*core_arguments(training_set))
+            _core.StumpGrower(*core_arguments(training_set))
 
 
 def test_the_core_refuses_what_does_not_fit():
     training_set = prepare("penguins", max_depth=1)
-    stumps = _core.Stumps(*core_arguments(training_set))
+    stumps = _core.StumpGrower(*core_arguments(training_set))
     with pytest.raises(ValueError, match="lengths differ"):
         stumps.grow(np.ones(3, np.int64), BITS, 0, 0)
     three, two = np.zeros(3, np.uint8), np.zeros(2, np.uint8)
     weights = np.ones(3, np.int64)
     for call in (
-        lambda: _core.mistakes(three, two, weights, 1),
-        lambda: _core.weigh_anew(two, three, weights, 1.0, 1.0, 1),
-        lambda: _core.vote(three, three, np.ones(2, np.int64), 1.0, np.zeros((3, 2)), 1),
-        lambda: _core.vote(three, three, weights, 1.0, np.zeros((2, 2)), 1),
-        lambda: _core.vote(three, three + np.uint8(2), weights, 1.0, np.zeros((3, 2)), 1),
+        lambda: _core.error_weight(three, two, weights, 1),
+        lambda: _core.reweight(two, three, weights, 1.0, 1.0, 1),
+        lambda: _core.add_vote(three, three, np.ones(2, np.int64), 1.0, np.zeros((3, 2)), 1),
+        lambda: _core.add_vote(three, three, weights, 1.0, np.zeros((2, 2)), 1),
+        lambda: _core.add_vote(three, three + np.uint8(2), weights, 1.0, np.zeros((3, 2)), 1),
     ):
         with pytest.raises(ValueError, match=r"one a row|lengths differ|class out of range"):
             call()
@@ -138,12 +138,12 @@ def test_what_a_round_does_to_rows_is_plain_arithmetic(n_jobs, dtype):
     truth, said = (rng.integers(0, classes, n).astype(dtype) for _ in range(2))
     weight = rng.integers(1, 2**36, n)
     wrong = truth != said
-    assert _core.mistakes(truth, said, weight, n_jobs) == weight[wrong].sum()
-    found = _core.weigh_anew(truth, said, weight, 1e-9, 2.5, n_jobs)
+    assert _core.error_weight(truth, said, weight, n_jobs) == weight[wrong].sum()
+    found = _core.reweight(truth, said, weight, 1e-9, 2.5, n_jobs)
     np.testing.assert_array_equal(found, np.maximum(1, np.rint(weight * np.where(wrong, 2.5, 1e-9))))
     scores = rng.integers(0, 2, (n, classes)).astype(float)
     expected = scores.copy()
     expected[np.arange(n), said] += 0.75
-    lost = _core.vote(truth, said, weight, 0.75, scores, n_jobs)
+    lost = _core.add_vote(truth, said, weight, 0.75, scores, n_jobs)
     np.testing.assert_array_equal(scores, expected)
     assert lost == weight[expected.argmax(axis=1) != truth].sum()

@@ -11,10 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import treewise as tw
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.baselines.compare_models import mean_test, sign_test
-from treewise.evaluate.baselines.features import FeatureMatrix
-from treewise.evaluate.baselines.models import NEIGHBOURS, NearestNeighbours, losses_on
-from treewise.evaluate.baselines.recipe import grow_like
+from treewise.evaluate.baselines.compare_models import grow_like, mean_test, sign_test
+from treewise.evaluate.baselines.models import NEIGHBOURS, FeatureMatrix, NearestNeighbours, losses_on
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare

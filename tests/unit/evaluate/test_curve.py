@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
-from treewise.evaluate.validation_curve.growers import spread
+from treewise.evaluate.validation_curve.growers import LeafSequence, Scorers, spread
 from treewise.evaluate.validation_curve.result import chosen
-from treewise.evaluate.validation_curve.scorers import Scorers
-from treewise.evaluate.validation_curve.tree_sequence import LeafSequence
 from treewise.train.edit import cut
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.loss_stats import LossStats

@@ -13,8 +13,7 @@ from sklearn import metrics
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS
 from treewise.evaluate import ClassificationEvaluation, RegressionEvaluation, evaluate
-from treewise.evaluate.paths import paths
-from treewise.evaluate.routes import LONGEST
+from treewise.evaluate.paths import LONGEST, paths
 from treewise.predict.confidence_intervals import wilson
 
 

@@ -15,7 +15,8 @@ import treewise as tw
 from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.permutation import rise
+from treewise.evaluate.evaluate import compare_rows
+from treewise.evaluate.permutation import prepare_trial, rise
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -270,7 +271,7 @@ def test_the_interval_of_one_row_is_unknown(y):
 
 
 def test_shuffles_are_added_up_as_they_come():
-    trial = trial_of(compared(tw.grow("penguins"), "penguins"), None, LeafProbabilities.of(None))
+    trial = prepare_trial(compare_rows(tw.grow("penguins"), "penguins"), None)
     before, handed = np.zeros(344), []
 
     def after():

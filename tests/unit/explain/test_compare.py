@@ -477,7 +477,7 @@ def test_what_cannot_be_compared_is_said(a, b, options, said):
 
 def test_only_trees_are_compared_and_only_with_their_like():
     tree = tw.grow("admissions", preset="id3")
-    with pytest.raises(tw.ParameterError, match=r"b: 'm\.json' is not a tree\. Trees come from grow, load or parse\."):
+    with pytest.raises(tw.ParameterError, match=r'b: "m\.json" is not a tree\. Trees come from grow, load or parse\.'):
         tw.compare(tree, "m.json")
     numbers = tw.grow({"x": [1, 2], "y": [0.5, 1.5]}, "y")
     with pytest.raises(tw.ParameterError, match="first predicts classes and second numbers"):

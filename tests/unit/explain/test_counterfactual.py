@@ -8,7 +8,7 @@ import pytest
 
 import treewise as tw
 from tests.support.shapley import unusual_rows, varied_trees
-from treewise.explain.row.counterfactual import read_wish
+from treewise.explain.row_explanation.counterfactual import parse_desired
 from treewise.tree.splits import Threshold
 
 
@@ -71,17 +71,17 @@ def test_nothing_nearer_on_the_whole_grid(seed, fixed):
         for i in range(6):
             row = plain_row(tree, rows, i)
             row["b"] = None if row["b"] is None else str(bool(row["b"])).lower()
-            to = None if middle is None else f"> {middle}" if tree.predict(row) <= middle else f"<= {middle}"
-            why = tree.explain(row, to=to, fixed=[name for name in fixed if name in tree.columns])
-            wanted = read_wish(tree, to, why.prediction)
+            desired = None if middle is None else f"> {middle}" if tree.predict(row) <= middle else f"<= {middle}"
+            why = tree.explain(row, desired=desired, fixed=[name for name in fixed if name in tree.columns])
+            wanted = parse_desired(tree, desired, why.prediction)
             best = brute_force(tree, row, wanted, fixed)
             if best is None:
-                assert why.change is None
+                assert why.counterfactual is None
                 continue
-            assert (len(why.change.moves), pytest.approx(why.change.distance, rel=1e-12)) == best
-            changed = row | {move.column: move.to for move in why.change.moves}
-            assert tree.predict(changed) == why.change.prediction
-            assert not {move.column for move in why.change.moves} & set(fixed)
+            assert (len(why.counterfactual.changes), pytest.approx(why.counterfactual.distance, rel=1e-12)) == best
+            changed = row | {change.column: change.value for change in why.counterfactual.changes}
+            assert tree.predict(changed) == why.counterfactual.prediction
+            assert not {change.column for change in why.counterfactual.changes} & set(fixed)
 
 
 def patients():
@@ -93,52 +93,52 @@ def patients():
 def test_a_number_moves_just_past_its_cut_to_a_natural_value():
     tree = tw.grow(patients(), "y")
     why = tree.explain({"prior": 3, "age": 50})
-    (move,) = why.change.moves
-    assert (move.column, move.to, move.condition) == ("prior", 1.0, "prior <= 1.5")
-    assert why.sentences[1].startswith("Would be no (100.0 %: ")
+    (change,) = why.counterfactual.changes
+    assert (change.column, change.value, change.condition) == ("prior", 1.0, "prior <= 1.5")
+    assert why.sentences[1].startswith("It would be no (100.0 %: ")
     assert why.sentences[1].endswith(" if prior were 1 (<= 1.5).")
     both = tree.explain({"prior": 3, "age": 80})
-    assert [(m.column, m.to) for m in both.change.moves] == [("prior", 1.0), ("age", 70.0)]
+    assert [(c.column, c.value) for c in both.counterfactual.changes] == [("prior", 1.0), ("age", 70.0)]
 
 
 def test_decimals_are_those_of_the_column():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     why = tree.explain({"flipper_length_mm": 190, "bill_length_mm": 40.1})
-    assert why.change.moves[0].text == "43.4"
+    assert why.counterfactual.changes[0].text == "43.4"
     down = tree.explain({"flipper_length_mm": 190, "bill_length_mm": 50})
-    assert down.change.moves[0].text == "43.3"
+    assert down.counterfactual.changes[0].text == "43.3"
 
 
 def test_a_wish_is_a_class_or_a_bound():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     row = {"flipper_length_mm": 190, "bill_length_mm": 40, "island": "Dream"}
-    why = tree.explain(row, to="Gentoo")
-    assert why.change.prediction == "Gentoo"
-    assert {move.column for move in why.change.moves} == {"flipper_length_mm", "island"}
-    assert tree.explain(row, to="Adelie").sentences[1] == "It is Adelie already."
-    assert tree.explain(row, to="Gentoo", fixed=["island"]).sentences[1] == (
-        "No change that leaves island alone would make it Gentoo."
+    why = tree.explain(row, desired="Gentoo")
+    assert why.counterfactual.prediction == "Gentoo"
+    assert {change.column for change in why.counterfactual.changes} == {"flipper_length_mm", "island"}
+    assert tree.explain(row, desired="Adelie").sentences[1] == "It is already Adelie."
+    assert tree.explain(row, desired="Gentoo", fixed=["island"]).sentences[1] == (
+        "No change that keeps island fixed would make it Gentoo."
     )
-    assert tree.explain(row, fixed=tree.columns).change is None
-    with pytest.raises(tw.ParameterError, match=r"^to='Gento': no such class\. Did you mean \"Gentoo\"\?"):
-        tree.explain(row, to="Gento")
-    with pytest.raises(tw.ParameterError, match=r"^fixed=…: no column 'iland' in the tree\. Did you mean \"island\"\?"):
+    assert tree.explain(row, fixed=tree.columns).counterfactual is None
+    with pytest.raises(tw.ParameterError, match=r'^desired="Gento": no such class\. Did you mean "Gentoo"\?'):
+        tree.explain(row, desired="Gento")
+    with pytest.raises(tw.ParameterError, match=r'^fixed: no column "iland" in the tree\. Did you mean "island"\?'):
         tree.explain(row, fixed=["iland"])
     numbers = tw.grow({"x": [1, 2, 3, 4], "y": [1.0, 1.5, 7.0, 8.0]}, "y")
-    assert numbers.explain({"x": 1}).change is None
-    assert numbers.explain({"x": 1}, to="> 5").change.prediction == 7.0
-    assert numbers.explain({"x": 1}, to="> 7").change.prediction == 8.0
-    assert numbers.explain({"x": 1}, to=">= 100").sentences[1] == "No change would make it >= 100."
-    assert numbers.explain({"x": 4}, to="> 5").sentences[1] == "It is > 5 already."
+    assert numbers.explain({"x": 1}).counterfactual is None
+    assert numbers.explain({"x": 1}, desired="> 5").counterfactual.prediction == 7.0
+    assert numbers.explain({"x": 1}, desired="> 7").counterfactual.prediction == 8.0
+    assert numbers.explain({"x": 1}, desired=">= 100").sentences[1] == "No change would make it >= 100."
+    assert numbers.explain({"x": 4}, desired="> 5").sentences[1] == "It is already > 5."
     for bad in (5, "5", "high", ">", "> high"):
-        with pytest.raises(tw.ParameterError, match="the tree predicts numbers, so say above or below which"):
-            numbers.explain({"x": 1}, to=bad)
+        with pytest.raises(tw.ParameterError, match="the tree predicts numbers; give a bound"):
+            numbers.explain({"x": 1}, desired=bad)
 
 
 def test_what_is_not_given_must_become_known():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    why = tree.explain({"flipper_length_mm": 190, "bill_length_mm": 40}, to="Gentoo")
-    assert [(m.column, m.distance) for m in why.change.moves][1] == ("island", 1.0)
+    why = tree.explain({"flipper_length_mm": 190, "bill_length_mm": 40}, desired="Gentoo")
+    assert [(c.column, c.distance) for c in why.counterfactual.changes][1] == ("island", 1.0)
     assert "island were Biscoe" in why.sentences[1]
 
 
@@ -146,12 +146,15 @@ def test_missing_and_never_seen_become_known_and_never_the_other_way():
     tree = tw.grow({"c": ["p", "p", "q", "q", None, None], "y": ["a", "a", "b", "b", "z", "z"]}, "y", missing="branch")
     why = tree.explain({"c": None})
     assert why.prediction == "z"
-    assert [(m.column, m.to, m.distance) for m in why.change.moves] == [("c", "p", 1.0)]
-    assert tree.explain({"c": "p"}).change.prediction == "b"
-    assert tree.explain({"c": "p"}, to="z").change is None  # nobody makes a value missing
+    assert [(c.column, c.value, c.distance) for c in why.counterfactual.changes] == [("c", "p", 1.0)]
+    assert tree.explain({"c": "p"}).counterfactual.prediction == "b"
+    assert tree.explain({"c": "p"}, desired="z").counterfactual is None  # nobody makes a value missing
     numbers = tw.grow({"x": [1.0, 2, 3, 4, np.nan, np.nan], "y": list("aabbzz")}, "y")
-    gone = numbers.explain({"x": None}, to="a")
-    assert (gone.change.moves[0].distance, numbers.predict({"x": gone.change.moves[0].to})) == (1.0, "a")
+    gone = numbers.explain({"x": None}, desired="a")
+    assert (gone.counterfactual.changes[0].distance, numbers.predict({"x": gone.counterfactual.changes[0].value})) == (
+        1.0,
+        "a",
+    )
 
 
 def test_the_other_column_wins_where_it_is_nearer_in_its_own_spread():
@@ -159,50 +162,53 @@ def test_the_other_column_wins_where_it_is_nearer_in_its_own_spread():
     wide, narrow = rng.uniform(0, 1000, 500), rng.uniform(0, 1, 500)
     tree = tw.grow({"wide": wide, "narrow": narrow, "y": (wide > 500) & (narrow > 0.5)}, "y", max_depth=2)
     near = tree.explain({"wide": 550.0, "narrow": 0.9})
-    assert [m.column for m in near.change.moves] == ["wide"]
+    assert [c.column for c in near.counterfactual.changes] == ["wide"]
     far = tree.explain({"wide": 900.0, "narrow": 0.55})
-    assert [m.column for m in far.change.moves] == ["narrow"]
+    assert [c.column for c in far.counterfactual.changes] == ["narrow"]
 
 
 def test_without_quartiles_the_range_of_cuts_or_the_unit_measures():
     tree = tw.parse("x <= 1 -> a\nx > 1\n    x <= 5 -> b\n    x > 5 -> c")
     why = tree.explain({"x": 9.0})
-    assert why.change.distance == 1.0  # from 9 to 5, with cuts 4 apart
-    assert why.sentences[2] == "(x is measured by the range of its cuts: its interquartile range is not known.)"
+    assert why.counterfactual.distance == 1.0  # from 9 to 5, with cuts 4 apart
+    assert (
+        why.sentences[2]
+        == "(The distance in x is scaled by the range of its thresholds: its interquartile range is unknown.)"
+    )
     single = tw.parse("x <= 1 -> a\nx > 1 -> b").explain({"x": 9.0})
-    assert single.change.distance == 8.0
-    assert "x is measured by its own unit" in single.sentences[2]
+    assert single.counterfactual.distance == 8.0
+    assert "The distance in x is not scaled" in single.sentences[2]
 
 
 def test_whole_numbers_dates_and_ends_of_the_scale():
     big = 2**60
     tree = tw.grow({"n": [big, big + 1, big + 2, big + 3], "y": list("aabb")}, "y")
     why = tree.explain({"n": big})
-    assert why.change.moves[0].to == big + 2
+    assert why.counterfactual.changes[0].value == big + 2
     dates = tw.grow(
         {"d": np.array(["2024-01-01", "2024-01-03", "2024-02-01", "2024-03-01"], "M8[D]"), "y": list("aabb")}, "y"
     )
     assert "if d were 2024-01-18 (> 2024-01-17)" in dates.explain({"d": "2024-01-01"}).sentences[1]
     infinite = tw.grow({"x": [0.0, 1.0, 2.0, 3.0], "y": list("aabb")}, "y").explain({"x": math.inf})
-    assert infinite.change.moves[0].to == 1.0
+    assert infinite.counterfactual.changes[0].value == 1.0
 
 
 def test_of_ordered_levels_the_nearest_is_named():
     sizes = ["S", "M", "L", "XL"]
     tree = tw.grow({"s": sizes * 5, "y": [0, 0, 1, 1] * 5}, "y", kinds={"s": sizes})
-    assert [tree.explain({"s": s}).change.moves[0].to for s in sizes] == ["L", "L", "M", "M"]
-    assert tree.explain({"s": None}).change.moves[0].to == "L"
+    assert [tree.explain({"s": s}).counterfactual.changes[0].value for s in sizes] == ["L", "L", "M", "M"]
+    assert tree.explain({"s": None}).counterfactual.changes[0].value == "L"
 
 
 def test_costs_decide_what_is_another_answer():
     tree = tw.grow("penguins", max_depth=1).with_cost({"Gentoo": {"Adelie": 500}})
     why = tree.explain({"flipper_length_mm": 190})
-    assert (why.prediction, why.change.prediction) == ("Chinstrap", "Gentoo")
+    assert (why.prediction, why.counterfactual.prediction) == ("Chinstrap", "Gentoo")
 
 
 def test_a_single_class_has_no_other():
     tree = tw.grow({"x": [1, 2], "y": ["a", "a"]}, "y")
-    assert tree.explain({"x": 1}).change is None
+    assert tree.explain({"x": 1}).counterfactual is None
     assert len(tree.explain({"x": 1}).sentences) == 1
 
 
@@ -213,23 +219,23 @@ def days(*ends):
 def test_a_day_not_given_becomes_one_that_is_allowed():
     tree = tw.grow({"d": days(1, 2), "y": list("aaaabbbb")}, "y")
     missing = tree.explain({"d": None})
-    (move,) = missing.change.moves
-    assert (move.to, move.condition) == ("2022-01-02", "d > 2022-01-01")
-    assert tree.predict({"d": move.to}) == missing.change.prediction == "b"
+    (change,) = missing.counterfactual.changes
+    assert (change.value, change.condition) == ("2022-01-02", "d > 2022-01-01")
+    assert tree.predict({"d": change.value}) == missing.counterfactual.prediction == "b"
     hand = tw.parse("d <= 2022-01-01 -> a\nd > 2022-01-01\n  d <= 2022-01-02 -> b\n  d > 2022-01-02 -> a")
     for row in ({"d": "2022-01-01"}, {"d": "2022-02-01"}):
-        (move,) = hand.explain(row).change.moves
-        assert (move.to, hand.predict({"d": move.to})) == ("2022-01-02", "b")
-    middle = hand.explain({"d": None}, to="b").change.moves[0]
-    assert (middle.to, middle.condition) == ("2022-01-02", "d = 2022-01-02")
+        (change,) = hand.explain(row).counterfactual.changes
+        assert (change.value, hand.predict({"d": change.value})) == ("2022-01-02", "b")
+    middle = hand.explain({"d": None}, desired="b").counterfactual.changes[0]
+    assert (middle.value, middle.condition) == ("2022-01-02", "d = 2022-01-02")
 
 
 def test_a_wide_integer_not_given_stays_exact():
     big = 2**60 + 1
     tree = tw.grow({"n": [big] * 4 + [big + 1] * 4 + [None] * 9, "y": list("aaaabbbbccccccccc")}, "y")
     for to in "ab":
-        why = tree.explain({"n": None}, to=to)
-        assert tree.predict({"n": why.change.moves[0].to}) == to
+        why = tree.explain({"n": None}, desired=to)
+        assert tree.predict({"n": why.counterfactual.changes[0].value}) == to
 
 
 def test_what_a_column_should_become_can_be_put_into_the_row():
@@ -237,39 +243,42 @@ def test_what_a_column_should_become_can_be_put_into_the_row():
     flags = {"flag": [True] * 4 + [False] * 4, "y": list("aaaabbbb")}
     for data, row, to in ((days_of, {"d": "2022-01-01"}, "2022-01-06"), (flags, {"flag": True}, False)):
         tree = tw.grow(data, "y")
-        change = tree.explain(row).change
-        (move,) = change.moves
-        assert move.to == to
-        assert type(move.to) is type(to)
-        assert tree.predict({**row, move.column: move.to}) == change.prediction == "b"
-        assert tree.explain(row).to_dict()["change"]["moves"][0]["to"] == to
+        counterfactual = tree.explain(row).counterfactual
+        (change,) = counterfactual.changes
+        assert change.value == to
+        assert type(change.value) is type(to)
+        assert tree.predict({**row, change.column: change.value}) == counterfactual.prediction == "b"
+        assert tree.explain(row).to_dict()["counterfactual"]["changes"][0]["value"] == to
 
 
 def test_two_columns_that_are_infinitely_far():
     tree = tw.parse("x <= 1\n  z <= 1 -> A\n  z > 1 -> B\nx > 1 -> B")
     why = tree.explain({"x": math.inf, "z": math.inf})
-    assert [(m.column, m.to, m.distance) for m in why.change.moves] == [("x", 1.0, math.inf), ("z", 1.0, math.inf)]
-    assert why.change.distance == math.inf
+    assert [(c.column, c.value, c.distance) for c in why.counterfactual.changes] == [
+        ("x", 1.0, math.inf),
+        ("z", 1.0, math.inf),
+    ]
+    assert why.counterfactual.distance == math.inf
     tiny = tw.grow(
         {"x": [0.0, 1e-310] * 4, "z": [0.0, 1e-310] * 2 + [1e-310, 0.0] * 2, "y": [1, 0, 1, 0, 0, 0, 0, 0]}, "y"
     )
-    assert tiny.explain({"x": 5.0, "z": 5.0}, to=1).change.distance == math.inf
+    assert tiny.explain({"x": 5.0, "z": 5.0}, desired=1).counterfactual.distance == math.inf
 
 
 def test_of_infinite_moves_the_fewest():
     hand = "a <= 1\n  b <= 1 -> P\n  b > 1 -> Q\na > 1\n  c <= 1\n    b <= 1 -> Q\n    b > 1 -> P\n  c > 1 -> Q"
-    change = tw.parse(hand).explain({"a": 2.0, "b": math.inf, "c": 9.0}).change
-    assert [move.column for move in change.moves] == ["c"]
+    counterfactual = tw.parse(hand).explain({"a": 2.0, "b": math.inf, "c": 9.0}).counterfactual
+    assert [change.column for change in counterfactual.changes] == ["c"]
     both = tw.parse(
         "a <= 1\n  b <= 1 -> P\n  b > 1 -> Q\na > 1\n  c <= 1\n    d <= 1 -> P\n    d > 1 -> Q\n  c > 1 -> Q"
     )
     row = {"a": math.inf, "b": math.inf, "c": math.inf, "d": 9.0}
     for names in (row, {**row, "d": math.inf, "b": 9.0}):
-        change = both.explain(names).change
-        assert sum(math.isinf(move.distance) for move in change.moves) == 1
+        counterfactual = both.explain(names).counterfactual
+        assert sum(math.isinf(change.distance) for change in counterfactual.changes) == 1
 
 
 def test_large_numbers_have_many_decimals():
     tree = tw.parse("x <= 20000000000000.5 -> a\nx > 20000000000000.5 -> b")
-    (move,) = tree.explain({"x": 0.1 + 0.2}).change.moves
-    assert 20000000000000.5 < move.to < 20000000000000.6
+    (change,) = tree.explain({"x": 0.1 + 0.2}).counterfactual.changes
+    assert 20000000000000.5 < change.value < 20000000000000.6

@@ -26,16 +26,16 @@ def test_the_applicant_of_the_notes(admissions):
     why = admissions.explain(APPLICANT)
     assert why.sentences == (
         "Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is top20.",
-        "Would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.",
+        "It would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.",
         "Recommendation was not given and is not needed.",
     )
-    assert [(s.node, s.question, s.cell.text, s.to, s.rows) for s in why.steps] == [
+    assert [(s.node, s.condition, s.cell.text, s.child, s.rows) for s in why.steps] == [
         (0, "GPA = 3.7", "3.7", 2, 5),
         (2, "Published = no", "no", 3, 3),
         (3, "University = top20", "top20", 5, 1),
     ]
     assert [s.after for s in why.steps] == [0.6, 1 / 3, 1.0]
-    assert (why.base, why.answer, why.prediction, why.node) == (0.5, 1.0, "P", 5)
+    assert (why.base, why.output, why.prediction, why.node) == (0.5, 1.0, "P", 5)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -52,9 +52,9 @@ def test_moves_add_up_to_prediction_less_root(seed):
                 place = tree.classes.index(why.prediction)
                 root, end = tree.probabilities(0)[place], tree.predict_proba(own)[place]
             assert why.base == root
-            assert why.answer == end
+            assert why.output == end
             scale = max(1.0, abs(root), abs(end))
-            assert abs(math.fsum(step.moved for step in why.steps) - (end - root)) <= 1e-12 * scale
+            assert abs(math.fsum(step.contribution for step in why.steps) - (end - root)) <= 1e-12 * scale
             assert abs(math.fsum(why.contributions.values()) - (end - root)) <= 1e-12 * scale
             assert list(why.contributions) == list(dict.fromkeys(step.column for step in why.steps))
 
@@ -64,11 +64,11 @@ def test_estimates_are_followed_on_the_way(estimate):
     tree = tw.grow("penguins", max_depth=3)
     for why in tree.explain(tw.datasets.penguins().take(np.arange(0, 344, 40)), estimate=estimate):
         place = tree.classes.index(why.prediction)
-        assert why.answer == why.way.answers[-1, place]
+        assert why.output == why.path.outputs[-1, place]
         assert f"% by {estimate.split('=')[0]}" in why.sentence
     row = {"flipper_length_mm": 190, "bill_length_mm": 40}
     why = tree.explain(row, estimate=estimate)
-    assert why.answer == tree.predict_proba(row, estimate=estimate)[tree.classes.index(why.prediction)]
+    assert why.output == tree.predict_proba(row, estimate=estimate)[tree.classes.index(why.prediction)]
 
 
 def test_tests_on_one_column_are_merged(penguins):
@@ -86,39 +86,44 @@ def test_tests_on_one_column_are_merged(penguins):
 def test_where_a_missing_or_never_seen_value_went(penguins):
     why = penguins.explain({"flipper_length_mm": None, "island": "Mars"})
     assert (
-        "because flipper_length_mm is missing (which goes with > 206.5)"
-        ' and island is "Mars" (never seen in training, which goes with Biscoe).'
+        "because flipper_length_mm is missing (treated like > 206.5)"
+        ' and island is "Mars" (never seen in training, treated like Biscoe).'
     ) in why.sentence
-    assert [step.cell.odd for step in why.steps] == ["missing", "never seen"]
+    assert [step.cell.status for step in why.steps] == ["missing", "never seen"]
 
 
 def test_a_never_seen_level_without_a_branch_stays(admissions):
     row = {"GPA": "3.7", "Published": "no", "University": "top99"}
     why = admissions.explain(row)
     assert why.steps[-1].stays
-    assert (why.node, why.steps[-1].moved, why.prediction) == (3, 0.0, "N")
+    assert (why.node, why.steps[-1].contribution, why.prediction) == (3, 0.0, "N")
     assert why.sentences[0].startswith("Class = N (66.7 %: 2 of 3 rows like this), because GPA is 3.7, Published is no")
     assert 'University is "top99" (never seen in training).' in why.sentences[0]
-    assert "The tree has no branch for this University; node 3, which asks for it, answers." in why.sentences
+    assert (
+        "The tree has no branch for this University; the prediction is that of node 3, which splits on it."
+        in why.sentences
+    )
     rooted = tw.grow("admissions", preset="id3", empty_branch="root").explain(row)
-    assert "The tree has no branch for this University; the root answers." in rooted.sentences
-    assert (rooted.answer, rooted.steps[-1].moved) == (0.5, pytest.approx(0.5 - 2 / 3))
+    assert "The tree has no branch for this University; the prediction is that of the root." in rooted.sentences
+    assert (rooted.output, rooted.steps[-1].contribution) == (0.5, pytest.approx(0.5 - 2 / 3))
 
 
 def test_a_branch_without_rows_says_who_answers():
     tree = tw.grow({"c": ["p", "q"] * 4, "y": ["a", "b"] * 4}, "y", kinds={"c": {"p", "q", "r"}}, preset="id3")
-    assert tree.explain({"c": "r"}).sentence == ("y = a (50.0 %: no row like this, so node 0 answers), because c is r.")
+    assert tree.explain({"c": "r"}).sentence == (
+        "y = a (50.0 %, from node 0: no training row like this), because c is r."
+    )
     numbers = tw.grow(
         {"c": ["p", "q"] * 4, "y": [1.5, 2.5] * 4}, "y", kinds={"c": {"p", "q", "r"}}, categorical="multiway"
     )
-    assert numbers.explain({"c": "r"}).sentence == "y = 2 (no row like this: node 0 answers), because c is r."
+    assert numbers.explain({"c": "r"}).sentence == "y = 2 (from node 0: no training row like this), because c is r."
 
 
 def test_numbers():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.0, 1.5, 7.0, 8.0]}, "y", max_depth=1)
     why = tree.explain({"x": 3.5})
     assert why.sentences == ("y = 7.5 (2 rows like this, sd 0.5), because x is 3.5 (> 2.5).",)
-    assert (why.base, why.answer, why.contributions) == (4.375, 7.5, {"x": 3.125})
+    assert (why.base, why.output, why.contributions) == (4.375, 7.5, {"x": 3.125})
     assert "+3.125" in str(why)
 
 
@@ -132,10 +137,10 @@ def test_a_tree_written_by_hand_knows_its_path_alone():
     why = tree.explain({"x": 2, "c": "p"})
     assert why.sentences[0] == "class = b, because x is 2 (> 1) and c is p."
     assert why.contributions == {}
-    assert [step.moved for step in why.steps] == [None, None]
-    assert why.to_frame().columns == ["step", "node", "question", "value"]
+    assert [step.contribution for step in why.steps] == [None, None]
+    assert why.to_frame().columns == ["step", "node", "condition", "value"]
     single = tw.grow({"x": [1, 1], "y": ["a", "b"]}, "y").explain({"x": 1})
-    assert single.sentence.endswith("because all rows are the same to the tree.")
+    assert single.sentence.endswith("because the tree has no split.")
 
 
 def test_rows_of_a_table_and_of_dataframes(penguins):
@@ -159,8 +164,8 @@ def test_rows_of_a_table_and_of_dataframes(penguins):
 def test_forms(admissions):
     why = admissions.explain(APPLICANT)
     assert json.loads(json.dumps(why.to_dict()))["contributions"]["University"] == pytest.approx(2 / 3)
-    assert why.to_dict()["change"]["moves"][0]["column"] == "GPA"
-    assert why.to_frame().columns == ["step", "node", "question", "value", "rows", "probability", "moved"]
+    assert why.to_dict()["counterfactual"]["changes"][0]["column"] == "GPA"
+    assert why.to_frame().columns == ["step", "node", "condition", "value", "rows", "probability", "contribution"]
     assert "| 1 | 2 | GPA = 3.7 | 3.7 | 5 | 60.0 | +10.0 |" in why.to_markdown()
     assert "<script" not in why._repr_mimebundle_()["text/html"]
     assert why.to_csv().splitlines()[1] == "0,0,all rows,,12,0.5,"
@@ -183,7 +188,7 @@ def test_bad_input():
         tree.explain({"flipper_length_mm": 190})
     with pytest.raises(tw.DataError, match="the row has 2 values"):
         tree.explain([1, 2])
-    with pytest.raises(tw.ParameterError, match="estimate='nonsense'"):
+    with pytest.raises(tw.ParameterError, match='estimate="nonsense"'):
         tree.explain({"flipper_length_mm": 190, "bill_length_mm": 1}, estimate="nonsense")
     hand = tw.parse("c = p -> a\nc = q -> b")
     with pytest.raises(tw.DataError, match="stops at node 0"):
@@ -239,12 +244,12 @@ def test_a_tree_written_by_hand_knows_the_levels_of_the_table():
     said = [why.sentence for why in tree.explain("admissions")]
     assert said[0] == "Class = N, because University is top10 (not top20)."
     typed = tree.explain({"University": "top99"})  # a row alone does not say which levels there are
-    assert typed.sentence == 'Class = N, because University is "top99" (not named in the tree).'
-    assert typed.steps[0].question == "University not top20"
+    assert typed.sentence == 'Class = N, because University is "top99" (not mentioned in the tree).'
+    assert typed.steps[0].condition == "University not top20"
     sizes = tw.parse("order s: S < M < L\ns <= M -> a\ns > M -> b")
     assert (
         sizes.explain({"s": "XS"}).sentence
-        == 'class = a, because s is "XS" (not named in the tree, which goes with <= M).'
+        == 'class = a, because s is "XS" (not mentioned in the tree, treated like <= M).'
     )
 
 
@@ -267,8 +272,8 @@ def test_data_forms_make_no_words(penguins, monkeypatch):
     def refuse(*given):
         raise AssertionError("words are made")
 
-    for name in ("nearest_counterfactual", "sentence", "other_sentences"):
-        monkeypatch.setattr(f"treewise.explain.row.explanation.{name}", refuse)
+    for name in ("nearest_counterfactual", "_reason_sentence", "_notes"):
+        monkeypatch.setattr(f"treewise.explain.row_explanation.row_explanation.{name}", refuse)
     assert penguins.explain("penguins").to_frame().equals(frame)
     assert len(found.to_csv().splitlines()) == len(frame) + 1
     assert len(found[0].to_frame()) == len(found[0].steps) + 1
@@ -277,18 +282,18 @@ def test_data_forms_make_no_words(penguins, monkeypatch):
 
 
 def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):
-    from treewise.explain.row import tree_context as survey
+    from treewise.explain.row_explanation import path as path_module
 
     made = []
 
-    class Counted(survey.RegionTraversal):
+    class Counted(path_module.RegionTraversal):
         def __init__(self, tree):
             made.append(tree)
             super().__init__(tree)
 
-    monkeypatch.setattr(survey, "RegionTraversal", Counted)
+    monkeypatch.setattr(path_module, "RegionTraversal", Counted)
     kept = [why.sentences for why in penguins.explain("penguins")]
     assert len(made) == 2  # one for the ends, one for the paths
-    monkeypatch.setattr(survey, "MOST_KEPT", 3)
+    monkeypatch.setattr(path_module, "_MAX_CACHED", 3)
     assert [why.sentences for why in penguins.explain("penguins")] == kept  # a tree too large to be kept says the same
     assert len(made) > 300

@@ -12,11 +12,7 @@ from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
 from treewise.explain.stability.margins import margins
-from treewise.explain.stability.resamples import (
-    CounterpartSearch,
-    ReferenceTree,
-    drawn,
-)
+from treewise.explain.stability.resample import ReferenceTree, SplitMatcher, draw_bootstrap
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.resampling import part, resampled, within_bounds
@@ -60,32 +56,32 @@ def test_gaps_are_those_of_the_trace(table):
 def test_a_column_and_its_copy_are_a_tie():
     data = clear()
     found = tw.stability({**data, "copy": data["first"]}, "y", max_depth=1, resamples=5)
-    assert (found.nodes[0].runner_up, found.nodes[0].behind) == ("copy", 0.0)
-    assert "at node 0 copy is as good as first" in found.paragraph
+    assert (found.nodes[0].runner_up, found.nodes[0].margin) == ("copy", 0.0)
+    assert "at node 0, copy is as good as first" in found.paragraph
 
 
 def test_a_single_column_has_no_runner_up():
     data = clear()
     found = tw.stability({"first": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=3)
-    assert found.nodes[0].runner_up is found.nodes[0].behind is None
+    assert found.nodes[0].runner_up is found.nodes[0].margin is None
 
 
 # -- resamples --------------------------------------------------------------------------------------------------------
 
 
 def test_draws_are_those_of_the_seed_and_as_many_as_rows():
-    first = drawn(50, 3, 0)
+    first = draw_bootstrap(50, 3, 0)
     assert first.sum() == len(first) == 50
-    assert np.array_equal(first, drawn(50, 3, 0))
-    assert not np.array_equal(first, drawn(50, 3, 1))
-    assert not np.array_equal(first, drawn(50, 4, 0))
+    assert np.array_equal(first, draw_bootstrap(50, 3, 0))
+    assert not np.array_equal(first, draw_bootstrap(50, 3, 1))
+    assert not np.array_equal(first, draw_bootstrap(50, 4, 0))
     rows = np.random.default_rng((3, 0)).integers(0, 50, 50)
     assert np.array_equal(first, np.bincount(rows, minlength=50))
 
 
 def test_repeated_rows_and_weights_grow_the_same_tree():
     training_set = prepare("penguins", max_depth=3)
-    times = drawn(len(training_set), 0, 0)
+    times = draw_bootstrap(len(training_set), 0, 0)
     repeated, weighed = (resampled(training_set, times, way) for way in (False, True))
     assert len(repeated) == len(training_set)
     assert len(weighed) == np.count_nonzero(times)
@@ -146,29 +142,29 @@ def test_questions_come_back_as_by_brute_force(data, seed):
     given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
     training_set = prepare(**given_to, max_depth=4)
     tree = grow_training_set(training_set)
-    other = grow_training_set(resampled(training_set, drawn(len(training_set), seed, 0), as_weights=False))
-    found = CounterpartSearch(
+    other = grow_training_set(resampled(training_set, draw_bootstrap(len(training_set), seed, 0), as_weights=False))
+    found = SplitMatcher(
         ReferenceTree(tree, training_set), other, find_leaves(other, training_set.columns, len(training_set))
-    ).every()
+    ).match_all()
     names = [None, *tree.columns]
     for told, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
         place, again, asked, overlap, column = wanted
-        assert (told["place"], told["again"]) == (place, again), node
-        assert (told["asked"], told["overlap"]) == pytest.approx((asked, overlap)), node
+        assert (told["position"], told["rows"]) == (place, again), node
+        assert (told["used"], told["overlap"]) == pytest.approx((asked, overlap)), node
         assert names[max(told["column"], -1) + 1] == column, node
 
 
 def test_the_same_tree_comes_back_whole():
     training_set = prepare("penguins", max_depth=4)
     tree = grow_training_set(training_set)
-    found = CounterpartSearch(
+    found = SplitMatcher(
         ReferenceTree(tree, training_set), tree, find_leaves(tree, training_set.columns, len(training_set))
-    ).every()
-    assert found["place"].all()
-    assert found["again"].all()
-    assert np.all(found["asked"] == 1)
+    ).match_all()
+    assert found["position"].all()
+    assert found["rows"].all()
+    assert np.all(found["used"] == 1)
     assert np.all(found["overlap"] == 1)
-    assert found["same_test"].all()
+    assert found["same_split"].all()
 
 
 def test_the_same_test_parts_the_values_present_alike():
@@ -181,7 +177,7 @@ def test_the_same_test_parts_the_values_present_alike():
     def same(one, other):
         ends = find_leaves(trees[other], training_set.columns, len(training_set))
         return bool(
-            CounterpartSearch(ReferenceTree(trees[one], training_set), trees[other], ends).every()["same_test"][0]
+            SplitMatcher(ReferenceTree(trees[one], training_set), trees[other], ends).match_all()["same_split"][0]
         )
 
     assert same("x <= 2.5", "x <= 2.1")
@@ -198,42 +194,42 @@ def test_few_rows_repeated_many_times_are_always_told_apart_alike():
     three = {"x": [0.0, 1.0, 2.0], "z": ["u", "v", "u"], "y": ["a", "b", "c"]}
     data = {name: np.repeat(cells, (600, 200, 50)) for name, cells in three.items()}
     found = tw.stability(data, "y", resamples=30)
-    assert all(n.place == n.again == n.asked == n.overlap == 1 for n in found.nodes)
-    assert all(n.cut_low == n.cut_high for n in found.nodes if n.cut_low is not None)
-    assert found.agreement.every == found.agreement.unseen == found.agreement.steady == 1
-    assert np.all(found.same_answer == 1)
-    assert "The first question is safe: " in found.paragraph
+    assert all(n.same_position == n.same_rows == n.used == n.overlap == 1 for n in found.nodes)
+    assert all(n.threshold_low == n.threshold_high for n in found.nodes if n.threshold_low is not None)
+    assert found.agreement.all_rows == found.agreement.out_of_bag == found.agreement.stable_rows == 1
+    assert np.all(found.row_agreement == 1)
+    assert "The root split is stable: " in found.paragraph
     assert "in all 30 resamples" in found.paragraph
     assert "All have 3 leaves." in found.paragraph
 
 
 def test_noise_is_called_noise():
     found = tw.stability(noise(), "y", max_depth=4, resamples=40)
-    assert found.nodes[0].place < 0.9
-    assert np.mean([n.again for n in found.nodes[1:]]) < 0.5
-    assert "this tree is one of many that fit about as well" in found.paragraph
-    assert found.agreement.unseen < 0.8
+    assert found.nodes[0].same_position < 0.9
+    assert np.mean([n.same_rows for n in found.nodes[1:]]) < 0.5
+    assert "this tree is one of many that fit about equally well" in found.paragraph
+    assert found.agreement.out_of_bag < 0.8
 
 
 def test_what_is_clear_is_called_so():
     found = tw.stability(clear(), "y", max_depth=2, resamples=40)
     assert [n.column for n in found.nodes] == ["first", "second"]
-    assert all(n.place == n.again == 1 for n in found.nodes)
+    assert all(n.same_position == n.same_rows == 1 for n in found.nodes)
     for n in found.nodes:
-        assert abs(n.cut_median - 0.5) < 0.02
-        assert n.cut_low <= n.cut_median <= n.cut_high
-    assert found.agreement.every > 0.98
-    assert found.first == {"first": 40}
+        assert abs(n.threshold_median - 0.5) < 0.02
+        assert n.threshold_low <= n.threshold_median <= n.threshold_high
+    assert found.agreement.all_rows > 0.98
+    assert found.root_columns == {"first": 40}
 
 
 def test_numbers():
     x = RNG.uniform(size=300)
     data = {"x": x, "z": RNG.normal(size=300), "y": np.where(x > 0.5, 10.0, 0.0) + RNG.normal(size=300)}
     found = tw.stability(data, "y", max_depth=1, resamples=20)
-    assert found.nodes[0].place == 1
-    assert 0 < found.agreement.every < 0.5
-    assert found.agreement.spread == pytest.approx(5, rel=0.05)
-    assert found.agreement.steady is None
+    assert found.nodes[0].same_position == 1
+    assert 0 < found.agreement.all_rows < 0.5
+    assert found.agreement.sd == pytest.approx(5, rel=0.05)
+    assert found.agreement.stable_rows is None
     assert "root mean square" in found.paragraph
 
 
@@ -245,9 +241,9 @@ def test_numbers_of_any_size(scale):
         tw.stability({**data, "y": numbers}, "y", max_depth=2, resamples=3, criterion="absolute_error").agreement
         for numbers in (y, y * scale)
     )
-    assert other.every == pytest.approx(usual.every * scale)
-    assert other.unseen == pytest.approx(usual.unseen * scale)
-    assert other.spread == pytest.approx(usual.spread * scale)
+    assert other.all_rows == pytest.approx(usual.all_rows * scale)
+    assert other.out_of_bag == pytest.approx(usual.out_of_bag * scale)
+    assert other.sd == pytest.approx(usual.sd * scale)
 
 
 def test_agreement_by_hand():
@@ -262,16 +258,16 @@ def test_agreement_by_hand():
         same = other.arrays.label[find_leaves(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])
-    assert found.agreement.every == pytest.approx(np.mean(shares))
-    assert found.agreement.unseen == pytest.approx(np.concatenate(unseen).mean())
+    assert found.agreement.all_rows == pytest.approx(np.mean(shares))
+    assert found.agreement.out_of_bag == pytest.approx(np.concatenate(unseen).mean())
 
 
 def test_a_tree_that_asks_nothing():
     found = tw.stability("penguins", max_depth=0, resamples=3)
     assert found.nodes == ()
-    assert found.paragraph.startswith("The tree asks nothing; trees of none of 3 resamples ask something.")
+    assert found.paragraph.startswith("The tree has no split; the resampled trees have one in none of 3 resamples.")
     assert found.to_frame().height == 0
-    assert "asks nothing" in str(found)
+    assert "has no split" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -308,10 +304,10 @@ def test_other_kinds_of_columns():
     }
     found = tw.stability(data, "y", resamples=10)
     assert found.nodes[0].column == "day"
-    assert found.nodes[0].cuts.startswith("2024-0")
+    assert found.nodes[0].threshold_range.startswith("2024-0")
     gone = tw.stability({"x": [None, 1.0] * 50, "y": ["a", "b"] * 50}, "y", resamples=5)
-    assert gone.nodes[0].again == 1  # it asks whether x is missing: no threshold to speak of
-    assert gone.nodes[0].cut_median is None
+    assert gone.nodes[0].same_rows == 1  # it asks whether x is missing: no threshold to speak of
+    assert gone.nodes[0].threshold_median is None
 
 
 @limit_examples(0.5)
@@ -321,9 +317,9 @@ def test_every_table_can_be_questioned(table):
     found = tw.stability(table.data, "y", resamples=3, **table.options)
     assert found.tree == table.grow()
     for n in found.nodes:
-        assert 0 <= n.place <= 1
-        assert 0 <= n.again <= 1
-        assert 0 <= n.asked <= 1 + 1e-12
+        assert 0 <= n.same_position <= 1
+        assert 0 <= n.same_rows <= 1
+        assert 0 <= n.used <= 1 + 1e-12
         assert n.overlap is None or 0.5 <= n.overlap <= 1 + 1e-12
     json.dumps(found.to_dict(), allow_nan=False)
     assert str(found)
@@ -336,8 +332,8 @@ def test_forms():
     found = tw.stability("penguins", max_leaf_nodes=4, resamples=5)
     frame = found.to_frame()
     assert frame["node"].to_list() == [n.node for n in found.nodes]
-    assert frame["again"].to_list() == [n.again for n in found.nodes]
-    assert found.to_csv().splitlines()[0].startswith("node,column,question,rows,score,runner_up,")
+    assert frame["same_rows"].to_list() == [n.same_rows for n in found.nodes]
+    assert found.to_csv().splitlines()[0].startswith("node,column,split,rows,score,runner_up,")
     told = json.loads(json.dumps(found.to_dict()))
     assert told["paragraph"] == found.paragraph
     assert len(told["leaves"]["resamples"]) == 5
@@ -390,11 +386,11 @@ def test_cuts_of_wide_integers_and_nanoseconds_are_exact(unit):
     whole = 2**60 + unit * rng.integers(0, 1000, 200)
     y = (whole > 2**60 + unit * 500).astype(int)
     found = tw.stability({"n": whole, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
-    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
-    assert found.question == f"n <= {found.cut_median}"
+    assert found.threshold_median in {int(cut) for cut in cuts_between(whole)}
+    assert found.split == f"n <= {found.threshold_median}"
     stamps = whole.view("datetime64[ns]")
     found = tw.stability({"t": stamps, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
-    assert found.cut_median in {int(cut) for cut in cuts_between(whole)}
+    assert found.threshold_median in {int(cut) for cut in cuts_between(whole)}
 
 
 def cuts_between(values):

@@ -42,14 +42,14 @@ def test_without_its_numbers_the_complete_form_is_a_tree_written_by_hand() -> No
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("tree 1", "tree 99", "this tree is in format 99; this treewise reads 1"),
+        ("tree 1", "tree 99", "the text has format version 99; this treewise reads version 1"),
         ("GPA = 3.5  ", "GPA <= 3.5  ", r'line \d+: "GPA <= 3.5" '),
         ("→ P", "→ Q", r"line \d+: Q is not one of the declared classes: N, P"),
         ('"split": "multiway"', '"split": "thresh"', "line .* is damaged"),
         (
             '"split": "multiway"',
             '"split": "threshold"',
-            r"line .* damaged \(this test does not go with this kind of column",
+            r"line .* damaged \(this kind of split does not fit this kind of column",
         ),
         ('"missing": 0', '"missing": 77', r"line .* damaged \(missing values cannot take branch 77"),
         ('{"stop"', '{"stop', "line .* the part after # is damaged"),
@@ -80,7 +80,7 @@ def test_who_edits_the_words_gets_what_they_say() -> None:
         assert back.split_at(inner) == tree.split_at(inner)
     assert (back.encodings, back.target) == (tree.encodings, tree.target)
     assert back.arrays.rows.sum() == 0
-    assert back.notes[-1].startswith("line 13 was edited: the words were read")
+    assert back.notes[-1].startswith("line 13 was edited: the text was read")
     assert back.history == (*tree.history, {"did": "edit"})
     assert parse(export(back)) == back
 
@@ -126,10 +126,10 @@ def test_one_of_several_branches_may_be_cut_out_and_one_may_be_added() -> None:
 
 
 def test_one_side_of_a_cut_alone_is_refused() -> None:
-    with pytest.raises(ParseError, match=r'line 13: "flipper_length_mm <= 206.5" stands alone'):
+    with pytest.raises(ParseError, match=r'line 13: "flipper_length_mm <= 206.5" has no sibling'):
         parse(without_lines(export(tw.grow("penguins", max_depth=1)), 2))
 
 
 def test_unknown_formats_are_named() -> None:
-    with pytest.raises(ParameterError, match=r'format="txt" is not known. Did you mean "text"\?'):
+    with pytest.raises(ParameterError, match=r'format="txt": must be one of text, if-else. Did you mean "text"\?'):
         export(parse(OFFICIALS), "txt")

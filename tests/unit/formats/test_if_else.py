@@ -107,7 +107,7 @@ def test_deep_trees_go_on_in_blocks():
     lines = code_of(tree)
     assert max(map(len, lines)) < 200
     assert len(lines) < 5 * len(tree)
-    sent = [int(n) for line in lines for n in re.findall(r"go on at node (\d+)", line)]
+    sent = [int(n) for line in lines for n in re.findall(r"continue at node (\d+)", line)]
     assert sent == [int(n) for line in lines for n in re.findall(r"^node (\d+):$", line)]
     assert sum("predict" in line for line in lines) == tree.n_leaves
 

@@ -14,8 +14,7 @@ from tests.support.handmade_trees import N_P, OFFICIALS, build_tree, leaf, node,
 from treewise.data.encoding import INT64_MAX, Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
-from treewise.formats.text_format.condition import ANY_OTHER
-from treewise.formats.text_format.infer_split import parse_split
+from treewise.formats.text_format.conditions import ANY_OTHER, parse_split
 from treewise.formats.text_format.parse import parse
 from treewise.show.text_tree.text_tree import header, render
 from treewise.train.grow import grow
@@ -241,22 +240,22 @@ def test_a_single_leaf() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there is no tree in this text"),
-        ("# nothing", "there is no tree in this text"),
-        ("x = a -> P", r'line 1: "x = a" stands alone. A node needs two branches'),
+        ("", "the text is empty"),
+        ("# nothing", "the text is empty"),
+        ("x = a -> P", r'line 1: "x = a" has no sibling. A node needs two or more branches'),
         (
             "x = a -> P\nx = b",
             r'line 2: "x = b" has neither a prediction nor lines below it. Write "-> class"',
         ),
-        ("x = a -> P\nx = b ->", r'line 2: "x = b ->" predicts nothing'),
-        ("x = a -> P\nx = a -> N", r'line 2: "x = a" names "a", which line 1 has already'),
-        ("x in {a, b} -> P\nx in {b, c} -> N", r'line 2: .* names "b", which line 1 has already'),
-        ("x <= 1 -> P\nx > 2 -> N", r'line 2: "x > 2" does not fit "x <= 1" \(line 1\). .* the same cut'),
+        ("x = a -> P\nx = b ->", r'line 2: "x = b ->" has no prediction'),
+        ("x = a -> P\nx = a -> N", r'line 2: "x = a" names "a", as does line 1'),
+        ("x in {a, b} -> P\nx in {b, c} -> N", r'line 2: .* names "b", as does line 1'),
+        ("x <= 1 -> P\nx > 2 -> N", r'line 2: "x > 2" does not fit "x <= 1" \(line 1\). .* the same threshold'),
         ("x <= 1 -> P\nx >= 1 -> N", "line 2: .* does not fit"),
         ("x <= 1 -> P\nx <= 1 -> N", "line 2: .* does not fit"),
         ("x <= 1 -> P\nx > 1 -> N\nx > 2 -> N", "line 3: .* a comparison has two sides"),
         ("x <= 1 -> P\nx = 2 -> N", r'line 2: "x = 2" names a level, but "x <= 1" \(line 1\) compares'),
-        ("x <= 1 -> P\nx > 2020-01-01 -> N", "line 1: .* compares with a number, but line 2 with a date"),
+        ("x <= 1 -> P\nx > 2020-01-01 -> N", "line 1: .* compares with a number, but line 2 compares with a date"),
         (
             "x <= 1 or missing -> P\nx > 1 or missing -> N",
             "line 2: .* takes missing values, and so does line 1",
@@ -265,39 +264,39 @@ def test_a_single_leaf() -> None:
             "x = a or missing -> P\nx = b -> N\nx missing -> N",
             "line 1: .* takes missing values, and so does line 3",
         ),
-        ("x missing -> P\nx missing -> N", "line 2: .* says the same as line 1"),
-        ("x = a -> P\nx otherwise -> N\nx otherwise -> N", "line 3: .* says the same as line 2"),
-        ("x otherwise -> P\nx missing -> N", "line 1: .* does not say other than what"),
-        ("x present -> P\nx otherwise -> N", 'line 1: .* goes with "x missing" and nothing else'),
-        ("x missing or missing -> P\nx present -> N", "line 1: .* asks about missing values already"),
-        ("x in {a, b} -> P\nx in {c, d} -> N\nx otherwise -> N", "line 1: .* A set has one sibling"),
+        ("x missing -> P\nx missing -> N", "line 2: .* repeats line 1"),
+        ("x = a -> P\nx otherwise -> N\nx otherwise -> N", "line 3: .* repeats line 2"),
+        ("x otherwise -> P\nx missing -> N", "line 1: .* needs a sibling with a condition"),
+        ("x present -> P\nx otherwise -> N", 'line 1: .* needs "x missing" as its only sibling'),
+        ("x missing or missing -> P\nx present -> N", "line 1: .* already tests for missing values"),
+        ("x in {a, b} -> P\nx in {c, d} -> N\nx otherwise -> N", "line 1: .* A set takes exactly one sibling"),
         ("x is what it is -> P\n? -> N", 'line 2: cannot read "\\?". A condition looks like'),
-        ("x = -> P\nx = b -> N", 'line 1: "x =" breaks off'),
-        ("x != a -> P\nx = b -> N", 'line 1: "x != a" says what a value is not: it needs one sibling, "x = a" or else'),
-        ("x != a -> P\nx = a -> N\nx = b -> P", "line 1: .* it needs one sibling"),
-        ("x not in {a, b} -> P\nx = a -> N", 'line 1: .* it needs one sibling, "x in {…}" or else'),
-        ("x != a -> P\nx missing -> N", "line 1: .* it needs one sibling"),
-        ("else -> P\nelse -> N", 'line 1: "else" does not say other than what. Write a condition beside it'),
-        ("x <= 1 -> P\nelse -> N\nelse -> N", "line 3: .* says the same as line 2"),
-        ("x in {a, b -> P\nx otherwise -> N", "line 1: .* does not close"),
-        ("x in {a,, b} -> P\nx otherwise -> N", "line 1: .* an empty place"),
-        ('x = "a" b -> P\nx otherwise -> N', "line 1: .* a quote that does not close at the end"),
-        ("x = a -> P\n  y = b -> N\nx = b -> N", 'line 2: "y = b" is below line 1, which predicts already'),
-        ("x = a\n\ty = b -> N\n    y = c -> P\nx = b -> N", "line 3: tabs and spaces are mixed"),
+        ("x = -> P\nx = b -> N", 'line 1: "x =" ends without a value'),
+        ("x != a -> P\nx = b -> N", 'line 1: "x != a" is a negation: it needs exactly one sibling, "x = a" or "else"'),
+        ("x != a -> P\nx = a -> N\nx = b -> P", "line 1: .* it needs exactly one sibling"),
+        ("x not in {a, b} -> P\nx = a -> N", 'line 1: .* it needs exactly one sibling, "x in {…}" or "else"'),
+        ("x != a -> P\nx missing -> N", "line 1: .* it needs exactly one sibling"),
+        ("else -> P\nelse -> N", 'line 1: "else" needs a sibling with a condition'),
+        ("x <= 1 -> P\nelse -> N\nelse -> N", "line 3: .* repeats line 2"),
+        ("x in {a, b -> P\nx otherwise -> N", "line 1: .* does not close it"),
+        ("x in {a,, b} -> P\nx otherwise -> N", "line 1: .* an empty item"),
+        ('x = "a" b -> P\nx otherwise -> N', "line 1: .* an unclosed quote"),
+        ("x = a -> P\n  y = b -> N\nx = b -> N", 'line 2: "y = b" is below line 1, which already predicts'),
+        ("x = a\n\ty = b -> N\n    y = c -> P\nx = b -> N", "line 3: mixed tabs and spaces"),
         ("x = a -> P\n-> N", 'line 2: "-> N" has no condition'),
         ("all rows", 'line 1: "all rows" has neither a prediction nor lines below it'),
         ("classes: a, b\nx = a -> a\nx = b -> c", "line 3: c is not one of the declared classes: a, b"),
         ("order x: a < b\nx <= a -> P\nx = c -> N", 'line 3: "x = c" names "c". The levels are a, b'),
-        ("0  all rows\n1  ├─ x = a  → P\n   │     … 7 leaves, all P", "line 3: this is a shortened view"),
-        ("0  all rows\n1  ├─ x in {a, +3}  → P\n2  └─ x otherwise  → N", "line 2: .* is shortened"),
+        ("0  all rows\n1  ├─ x = a  → P\n   │     … 7 leaves, all P", "line 3: this is an abbreviated view"),
+        ("0  all rows\n1  ├─ x in {a, +3}  → P\n2  └─ x otherwise  → N", "line 2: .* is abbreviated"),
         (
             "0  all rows\n1  ├─ x = a  → P\n2  x = b  → P",
-            "line 3: node 2 is at the margin, but no line above",
+            "line 3: node 2 is at the margin, but no line continues there",
         ),
         ("0  all rows\n1  ├─ x = a  → P\nand so on", 'line 3: "and so on" has no node number'),
         (
             "predicts  rows\n0  all rows  12\n1  ├─ x=a  → P  many\n2  └─ x=b  → P  3",
-            'line 3: "many" stands where',
+            'line 3: expected a number instead of "many"',
         ),
         ("predicts  rows  P  %\n0  all rows  12", "line 2: .* should end with 3 numbers"),
     ],
@@ -314,7 +313,7 @@ def test_siblings_must_ask_about_one_column(tmp_path: Path) -> None:
         parse(file)
     assert str(caught.value) == (
         'stnordaf.txt line 4: "University = top10" is at the same depth as "Recommendation = normal" '
-        "but asks about another column. Siblings must ask about one column."
+        "but tests another column. Siblings must test the same column."
     )
 
 
@@ -412,13 +411,13 @@ def test_a_tree_of_numbers_may_be_written_by_hand() -> None:
     assert parse("predicts numbers\nx <= 1 -> 1.5\nx > 1 -> -2", target="y") == tree
     assert "sd" not in render(tree, ascii=False)
     assert parse(render(tree, ascii=False), target="y") == tree
-    with pytest.raises(ParseError, match='"many" stands where a number should'):
+    with pytest.raises(ParseError, match='expected a number instead of "many"'):
         parse("x <= 1 -> 1.5\nx > 1 -> many", task="regression")
     with pytest.raises(ParseError, match='task="classification" does not fit'):
         parse(export(tree), task="classification")
     with pytest.raises(ParseError, match='task="classification" does not fit'):
         parse(render(tree, ascii=False), task="classification")
-    with pytest.raises(ParameterError, match="task='numbers': must be"):
+    with pytest.raises(ParameterError, match='task="numbers": must be'):
         parse("x <= 1 -> 1.5\nx > 1 -> 2", task="numbers")  # type: ignore[arg-type]
 
 
@@ -464,7 +463,7 @@ def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
         ("age = 3", "this is a column of numbers: compare it with <= or >"),
         ("age <= old", "does not fit a column of numbers"),
         ("age", 'cannot read "age"'),
-        ("city otherwise", "does not say other than what"),
+        ("city otherwise", "is no condition by itself"),
     ],
 )
 def test_one_condition_that_does_not_fit_is_refused(text: str, message: str) -> None:

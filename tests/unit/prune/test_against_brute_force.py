@@ -8,7 +8,7 @@ import pytest
 
 import treewise as tw
 from tests.support.brute_force_pruning import leaves_of, prunings, small_tables
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.nested_trees import find_nested_trees
 from treewise.tree.arrays import LEAF
 
 SEEDS = range(12)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.formats.model_file.model_file import dumps, loads
-from treewise.prune.methods import METHODS
-from treewise.prune.tree_sequence import find_nested_trees
+from treewise.prune.nested_trees import find_nested_trees
+from treewise.prune.prune import METHODS
 from treewise.tree.arrays import LEAF, STOPS
 
 CLASSES_ONLY = ("pessimistic", "mdl")

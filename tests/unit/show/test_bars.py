@@ -9,9 +9,9 @@ from tests.support import handmade_trees as handmade
 from tests.support.random_tables import limit_examples
 from treewise._lib.text import display_width
 from treewise.cli.render import COLOURS, STYLES, coloured
+from treewise.show.node_stats import NodeSamples
 from treewise.show.palette import HUES
-from treewise.show.samples import NodeSamples
-from treewise.show.text_tree.bars import CELLS, DistributionBars, in_cells
+from treewise.show.text_tree.columns import BAR_WIDTH, DistributionBars, apportion
 from treewise.show.text_tree.text_tree import render
 
 
@@ -19,7 +19,7 @@ from treewise.show.text_tree.text_tree import render
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=9).filter(any), st.integers(1, 40))
 def test_cells_are_divided_by_share(weights, cells):
     shares = np.array(weights) / sum(weights)
-    found = in_cells(shares, cells)
+    found = apportion(shares, cells)
     assert sum(found) == cells
     assert all(abs(many - share * cells) < 1 for many, share in zip(found, shares.tolist(), strict=True))
 
@@ -31,7 +31,7 @@ def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
     barred = render(tree, ascii=ascii, bars=True).split("\n")
     assert len(barred) == len(plain)
     assert all(line.startswith(before) or "below" in before for line, before in zip(barred, plain, strict=True))
-    assert all(display_width(DistributionBars(tree, ascii).of(i)) in (0, CELLS) for i in range(len(tree)))
+    assert all(display_width(DistributionBars(tree, ascii).bar(i)) in (0, BAR_WIDTH) for i in range(len(tree)))
     if ascii:
         assert "\n".join(barred).isascii()
 
@@ -58,26 +58,26 @@ def test_bars_keep_to_a_width_and_take_nothing_away_unasked(tree, width):
 def test_a_number_is_shown_on_the_scale_of_the_tree():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [0.0, 0.0, 12.0, 12.0]}, "y", task="regression")
     bars = DistributionBars(tree)
-    assert [bars.of(i) for i in range(3)] == ["▒▒▒▒▒▒█▒▒▒▒▒", "█···········", "···········█"]
+    assert [bars.bar(i) for i in range(3)] == ["▒▒▒▒▒▒█▒▒▒▒▒", "█···········", "···········█"]
     assert bars.heading == "0 ▒█▒ 12"
 
 
 def test_where_the_rows_are_at_hand_their_numbers_are_a_histogram(capsys):
     table = {"x": [1] * 6 + [2] * 6, "y": [0.0, 0.0, 0.0, 0.0, 6.0, 6.0] + [11.9] * 5 + [12.0]}
     tree = tw.grow(table, "y", task="regression", max_depth=1)
-    bars = DistributionBars(tree, samples=NodeSamples.of(tree, tw.read(table)))
-    assert [bars.of(i) for i in range(3)] == ["▆·····▃····█", "█·····▄·····", "···········█"]
+    bars = DistributionBars(tree, samples=NodeSamples.from_table(tree, tw.read(table)))
+    assert [bars.bar(i) for i in range(3)] == ["▆·····▃····█", "█·····▄·····", "···········█"]
     assert bars.heading == "0 ▂▇▂ 12"
-    assert DistributionBars(tree, ascii=True, samples=bars.samples).of(1) == "#-----+-----"
+    assert DistributionBars(tree, ascii=True, samples=bars.samples).bar(1) == "#-----+-----"
     tree.show(data=table)
     assert "█·····▄·····" in capsys.readouterr().out
-    few = NodeSamples.of(tree, tw.read({"x": [1], "y": [3.0]}))
-    assert [DistributionBars(tree, samples=few).of(i) for i in range(3)] == ["······█·····", "······█·····", ""]
+    few = NodeSamples.from_table(tree, tw.read({"x": [1], "y": [3.0]}))
+    assert [DistributionBars(tree, samples=few).bar(i) for i in range(3)] == ["······█·····", "······█·····", ""]
 
 
 def test_many_classes_share_the_last_mark():
     tree = tw.grow({"x": list(range(12)), "y": list("abcdef" * 2)}, "y", max_depth=0)
-    assert DistributionBars(tree).of(0) == "██▓▓▒▒░░····"
+    assert DistributionBars(tree).bar(0) == "██▓▓▒▒░░····"
     assert DistributionBars(tree).heading.endswith("░ d  · others")
 
 

@@ -20,9 +20,9 @@ from tests.support import hostile_files as hostile
 from tests.support.random_tables import limit_examples
 from treewise.errors import ColumnError, ParameterError
 from treewise.show.picture import picture as front
-from treewise.show.picture import text_metrics as letters
-from treewise.show.picture.node_selection import MOST_LEVELS, SelectionLimits, choose
-from treewise.show.picture.scene import BandShape, BoxShape, ShapeGroup, TextShape, hatched
+from treewise.show.picture import scene as letters
+from treewise.show.picture.node_selection import MAX_LEVELS, SelectionLimits, select_nodes
+from treewise.show.picture.scene import BoxShape, EdgeShape, ShapeGroup, TextShape, hatch_lines
 from treewise.show.text_tree.text_tree import render
 from treewise.tree.arrays import LEAF
 
@@ -100,7 +100,7 @@ def check(picture):
         if isinstance(part, TextShape):
             assert within(part, paper)
             assert part.y < min(box.y for box in boxes)
-        if isinstance(part, BandShape):
+        if isinstance(part, EdgeShape):
             for x, y in along(part):
                 assert not any(b.x < x < b.x + b.width and b.y < y < b.y + b.height for b in boxes)
     parsed(picture.svg)
@@ -153,7 +153,7 @@ def test_bars_are_as_long_as_the_classes_are_heavy():
 
 def test_bands_are_as_wide_as_the_rows_that_take_them():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    widths = [part.width for part in tree.draw().scene.parts if isinstance(part, BandShape)]
+    widths = [part.width for part in tree.draw().scene.parts if isinstance(part, EdgeShape)]
     rows = tree.arrays.rows
     assert widths == pytest.approx([max(1.5, 28 * rows[i] / 344) for i in range(1, len(tree))])
 
@@ -257,17 +257,17 @@ def test_a_large_tree_is_drawn_in_part_and_says_so():
     ends = [group for group in groups if any(frame.dashed for frame in frames(group))]
     assert len(groups) <= 2 * 60 - 1
     assert ends
-    folded = sum(box.leaves for box in choose(tree, SelectionLimits()))
-    leaves = sum(1 for box in choose(tree, SelectionLimits()) if tree.arrays.kind[box.node] == LEAF)
+    folded = sum(box.leaves for box in select_nodes(tree, SelectionLimits()))
+    leaves = sum(1 for box in select_nodes(tree, SelectionLimits()) if tree.arrays.kind[box.node] == LEAF)
     assert folded + leaves == tree.n_leaves
     assert f"dashed boxes stand for {folded:,} of {tree.n_leaves:,} leaves" in tree.draw().svg
 
 
 def test_the_heaviest_nodes_are_opened_first():
     tree = large()
-    boxes = choose(tree, SelectionLimits(max_leaves=20))
-    opened = {boxes[box.up].node for box in boxes if box.up >= 0}
-    shut = [box.node for box in boxes if box.folded]
+    boxes = select_nodes(tree, SelectionLimits(max_leaves=20))
+    opened = {boxes[box.parent].node for box in boxes if box.parent >= 0}
+    shut = [box.node for box in boxes if box.is_folded]
     assert min(tree.arrays.weight[sorted(opened)]) >= max(tree.arrays.weight[shut])
 
 
@@ -275,7 +275,7 @@ def test_the_heaviest_nodes_are_opened_first():
 def test_as_deep_as_can_be(direction):
     tree = hostile.chain(100_000)
     groups = check(tree.draw(direction=direction))
-    assert len(groups) == 2 * MOST_LEVELS + 1
+    assert len(groups) == 2 * MAX_LEVELS + 1
 
 
 def test_as_many_branches_as_can_be():
@@ -384,7 +384,7 @@ def test_an_svg_needs_no_other_library():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == (
-        'PNG pictures are painted by matplotlib, which is not installed: pip install "treewise[plot]";'
+        'PNG pictures are drawn by matplotlib, which is not installed: pip install "treewise[plot]";'
         " an .svg needs nothing."
     )
 
@@ -394,7 +394,7 @@ def test_letters_are_as_wide_as_the_fonts_say():
     import matplotlib
 
     fonts = Path(matplotlib.get_data_path()) / "fonts"
-    pairs = (("DejaVuSans.ttf", "phvr8a.afm", letters.PLAIN), ("DejaVuSans-Bold.ttf", "phvb8a.afm", letters.BOLD))
+    pairs = (("DejaVuSans.ttf", "phvr8a.afm", letters._REGULAR), ("DejaVuSans-Bold.ttf", "phvb8a.afm", letters._BOLD))
     for dejavu, helvetica, table in pairs:
         font = ft2font.FT2Font(str(fonts / "ttf" / dejavu))
         units, raw = font.units_per_EM, ft2font.LoadFlags.NO_SCALE
@@ -410,7 +410,7 @@ def test_letters_are_as_wide_as_the_fonts_say():
 @limit_examples()
 @given(st.text(max_size=60), st.floats(20, 300))
 def test_a_clipped_text_fits(text, room):
-    clipped = letters.clip_to(text, room, 12)
+    clipped = letters.clip_to_width(text, room, 12)
     assert letters.text_width(clipped, 12) <= room or clipped == "…" or len(clipped) <= 2
     assert clipped == text or "…" in clipped
 
@@ -418,7 +418,7 @@ def test_a_clipped_text_fits(text, room):
 @limit_examples()
 @given(st.floats(1, 300), st.floats(1, 40), st.sampled_from("/\\|-+x"))
 def test_hatching_stays_inside(width, height, hatching):
-    for x1, y1, x2, y2 in hatched(5, 7, width, height, hatching):
+    for x1, y1, x2, y2 in hatch_lines(5, 7, width, height, hatching):
         assert min(x1, x2) >= 5 - 1e-9
         assert max(x1, x2) <= 5 + width + 1e-9
         assert min(y1, y2) >= 7 - 1e-9
@@ -462,11 +462,11 @@ def test_goldens():
         ({"max_depth": -1}, "max_depth=-1: must be a whole number of 0 or more."),
         ({"max_leaves": 1}, "max_leaves=1: must be a whole number of 2 or more."),
         ({"max_leaves": 2.5}, "max_leaves=2.5: must be a whole number of 2 or more."),
-        ({"direction": "up"}, 'direction=\'up\': must be "down" or "right".'),
+        ({"direction": "up"}, 'direction="up": must be "down" or "right".'),
         ({"node": 99}, "node=99: the tree has nodes 0 to 8."),
         ({"highlight": 3}, "highlight=3: the number of a row needs its table, data=…; or give the row."),
         ({"highlight": 12, "data": "admissions"}, "highlight=12: admissions has rows 0 to 11."),
-        ({"highlight": "admissions"}, "highlight: a single row is wanted, a dict or a list of cells, not 12 rows."),
+        ({"highlight": "admissions"}, "highlight: must be a single row, a dict or a list of cells, not 12 rows."),
     ],
 )
 def test_what_cannot_be_drawn(asked, said):

@@ -17,9 +17,10 @@ from treewise._lib.text import display_width
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
 from treewise.formats.text_format.parse import parse
-from treewise.show.text_tree.condition_text import ConditionText
-from treewise.show.text_tree.folding import CONTINUES
-from treewise.show.text_tree.number_columns import alike, common_decimals
+from treewise.show.node_stats import is_weighted
+from treewise.show.text_tree.columns import common_decimals, format_column
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH
 from treewise.show.text_tree.text_tree import header, render, training_error
 from treewise.tree.arrays import Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
@@ -158,7 +159,7 @@ def test_regression_shows_values_rows_and_spread() -> None:
 
 @given(st.lists(st.floats(-1e20, 1e20) | st.just(math.nan), min_size=1, max_size=6))
 def test_numbers_of_a_column_have_as_many_decimals_and_stay_near(values: list[float]) -> None:
-    texts = [text for text, value in zip(alike(values), values, strict=True) if value == value]
+    texts = [text for text, value in zip(format_column(values), values, strict=True) if value == value]
     for text, value in zip(texts, (v for v in values if v == v), strict=True):
         assert float(text.replace(",", "")) == pytest.approx(value, rel=0.006, abs=1e-300)
     if common_decimals(values) is not None:
@@ -248,8 +249,8 @@ def test_every_node_has_its_line_with_the_words_of_its_split(tree: Tree) -> None
     plain = ConditionText(tree)
     for i in range(1, len(tree)):
         words = tree.condition(i)
-        # Names that could be misread are quoted here and not there; all others are said alike.
-        if '"' not in plain.condition(i) and not plain.weighted:
+        # Names that could be misread are quoted here and not there; all others are alike.
+        if '"' not in plain.condition(i) and not is_weighted(tree):
             assert plain.condition(i) == words
 
 
@@ -445,8 +446,8 @@ def test_a_deep_subtree_continues_at_the_margin() -> None:
     assert text[41].startswith(" 40    ")
     assert text[41].endswith("… continues at 40 below")
     assert text[42].startswith(" 40  x > 19.5 ")
-    assert max(map(len, text)) < 3 * CONTINUES + 100
-    assert sum("continues" in line for line in text) == 50 // CONTINUES
+    assert max(map(len, text)) < 3 * MAX_BLOCK_DEPTH + 100
+    assert sum("continues" in line for line in text) == 50 // MAX_BLOCK_DEPTH
 
 
 def test_the_text_of_a_chain_is_linear_in_its_nodes_and_reads_back() -> None:

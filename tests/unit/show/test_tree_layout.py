@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.random_tables import limit_examples
-from treewise.show.picture.tree_layout import centres
+from treewise.show.picture.layout import centres
 
 NEAR = 1e-6
 

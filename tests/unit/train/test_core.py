@@ -120,9 +120,9 @@ def test_no_column_is_refused():
         _core.grow([None], target, _core.Settings())
     tree = tw.grow("xor")
     with pytest.raises(TypeError):
-        _core.leaves(tree.arrays.for_core, [None, None], 2)
+        _core.find_leaves(tree.arrays.for_core, [None, None], 2)
     with pytest.raises(TypeError):
-        _core.estimate(tree.arrays.for_core, tree.arrays.parent, [None], target, _core.Settings())
+        _core.refit(tree.arrays.for_core, tree.arrays.parent, [None], target, _core.Settings())
 
 
 def test_a_trees_arrays_are_taken_as_they_are_or_refused():
@@ -130,9 +130,9 @@ def test_a_trees_arrays_are_taken_as_they_are_or_refused():
     columns = [_core.Column(np.zeros(2)), _core.Column(np.zeros(2))]
     for name, wrong in (("cut", np.float32), ("kind", np.int64), ("children", np.int32)):
         with pytest.raises(TypeError, match=f"{name} is not"):
-            _core.leaves({**tree.arrays.for_core, name: tree.arrays.for_core[name].astype(wrong)}, columns, 2)
+            _core.find_leaves({**tree.arrays.for_core, name: tree.arrays.for_core[name].astype(wrong)}, columns, 2)
     with pytest.raises(ValueError, match="differ in length"):
-        _core.leaves({**tree.arrays.for_core, "cut": tree.arrays.for_core["cut"][:1]}, columns, 2)
+        _core.find_leaves({**tree.arrays.for_core, "cut": tree.arrays.for_core["cut"][:1]}, columns, 2)
 
 
 def test_levels_in_any_order_find_their_branch():

@@ -37,7 +37,7 @@ def test_a_node_is_asked_for_by_its_number(method, node):
 
 
 def test_a_tree_written_by_hand_says_where_missing_values_go():
-    note = 'note  missing values take the first branch of a split, unless another one says "or missing"'
+    note = 'note  missing values take the first branch of a split unless another one says "or missing"'
     assert note in view(tw.parse("x <= 1 -> a\nx > 1 -> b"))
     assert note not in view(tw.parse("x <= 1 -> a\nx > 1 or missing -> b"))
     assert note not in view(tw.grow("penguins", max_depth=1))

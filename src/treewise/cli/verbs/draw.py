@@ -51,14 +51,14 @@ def command(
     **options: Any,
 ) -> None:
     """Draw a tree."""
-    from treewise.show.picture.picture import draw, form_of
+    from treewise.show.picture.picture import draw, picture_format
 
     check_place(output, source, data)
-    form = "svg" if output in (None, "-") else form_of(str(output))
+    form = "svg" if output in (None, "-") else picture_format(str(output))
     if form != "svg":
-        from treewise.show.picture.render_mpl import check_press
+        from treewise.show.picture.render import check_format
 
-        check_press(form)
+        check_format(form)
     text_form, asked = take_text_options(options), take_grow_options(options)
     table: Any = None
     if data is None and not is_model(source, asked, standard_input=False):

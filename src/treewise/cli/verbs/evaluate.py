@@ -185,9 +185,8 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
 def compared(found: LoadedModel, table: Table, against: str, folds: int) -> ModelComparison:
     """Compare the way the tree was grown with other models, on folds of the table."""
     from treewise.cli.progress import bar
-    from treewise.evaluate.baselines.compare_models import score_models
+    from treewise.evaluate.baselines.compare_models import grow_like, score_models
     from treewise.evaluate.baselines.models import find_baselines
-    from treewise.evaluate.baselines.recipe import grow_like
     from treewise.predict.costs import cost_matrix_of
     from treewise.train.grow import prepare_like
 

@@ -1,4 +1,4 @@
-"""``treewise explain``: why the tree answers a row as it does, and what would alter that."""
+"""``treewise explain``: why the tree makes its prediction for a row, and what would change it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from treewise.errors import ParameterError
 if TYPE_CHECKING:
     from treewise.data.table import Table
     from treewise.ensemble import Ensemble
-    from treewise.explain.row import Explanations
+    from treewise.explain.row_explanation.row_explanation import Explanations
     from treewise.explain.shap import ShapValues
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
@@ -45,19 +45,25 @@ MOST_ROWS = 20  # of a table that are explained without being asked for
     examples=(
         "treewise grow admissions --preset id3 -o model.json && treewise explain model.json admissions --rows 1,5",
         "treewise explain model.json --row 'GPA=3.7, University=top20, Published=no'",
-        "treewise explain penguins --target species --max-depth 3 --rows 17 --to Gentoo --fixed island,sex",
+        "treewise explain penguins --target species --max-depth 3 --rows 17 --desired Gentoo --fixed island,sex",
     ),
-    about="The path as a sentence and step by step: the question, the row's value, the rows there, the probability of"
-    " the class predicted (or the value), and how the step moved it. And the nearest change that would alter the"
-    " decision: fewest columns, then the smallest, a number in interquartile ranges and a category as 1. On a table the"
-    " tree is grown first, with the options of treewise grow.",
+    about="Prints the path as a sentence and as a table: the condition of each step, the row's value, the number of"
+    " training rows, the probability of the predicted class (or the value) and how the step changed it. Also prints the"
+    " nearest counterfactual: the fewest columns to change, then the smallest distance, where numbers are measured in"
+    " interquartile ranges and a changed category counts 1. Given a table, the tree is grown first, with the options of"
+    " treewise grow.",
 )
 @click.argument("source", metavar="MODEL")
 @click.argument("data", required=False)
 @tree_option
 @row_option
 @option("--rows", type=read_row_numbers, metavar="N,N…", section=TABLE, help="Rows of DATA, by number from 1.")
-@option("--to", metavar="CLASS", section=SHOWN, help="The class one would rather have; of numbers '> 30' or '<= 12.5'.")
+@option(
+    "--desired",
+    metavar="CLASS",
+    section=SHOWN,
+    help="The prediction the counterfactual should reach; for numbers '> 30' or '<= 12.5'.",
+)
 @option(
     "--fixed",
     type=read_names,
@@ -66,7 +72,7 @@ MOST_ROWS = 20  # of a table that are explained without being asked for
     section=SHOWN,
     help="A column that cannot change; repeat it, or separate by commas.",
 )
-@option("--shap", is_flag=True, section=SHOWN, help="What each column adds to the answer instead: Shapley values.")
+@option("--shap", is_flag=True, section=SHOWN, help="Print the Shapley values of the columns instead.")
 @estimate_option
 @showing_options
 @grow_options
@@ -77,7 +83,7 @@ def command(
     member: int | None,
     typed: Sequence[dict[str, Any]],
     rows: list[int] | None,
-    to: str | None,
+    desired: str | None,
     fixed: Sequence[list[str]],
     shap: bool,
     estimate: str | None,
@@ -87,8 +93,10 @@ def command(
 ) -> None:
     """Explain rows."""
     check_place(output, source, data)
-    if shap and (to is not None or fixed):
-        raise ParameterError("--to and --fixed are about the nearest change; --shap looks for none: leave them out.")
+    if shap and (desired is not None or fixed):
+        raise ParameterError(
+            "--desired and --fixed are for the counterfactual, which --shap does not compute: leave them out."
+        )
     asked = take_grow_options(options)
     grows = not looks_like_model(source)
     if source == "-":  # a table where it has a target and its own rows are asked for, else a model
@@ -100,14 +108,14 @@ def command(
         )
     model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
     if model.many is not None:
-        model.only_of_one(to=to, fixed=fixed, estimate=estimate)
+        model.only_of_one(desired=desired, fixed=fixed, estimate=estimate)
         explain_many(model.many, table, typed, rows, shap, form, output)
         return remark_on_typed(model.many, typed, _typed_notes(model.many, typed))
     tree = model.tree
     if shap:
         present(shapley(tree, table, typed, rows, estimate), form, output)
     else:
-        found = explained(tree, table, typed, rows, (to, [name for names in fixed for name in names], estimate))
+        found = explained(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
         present(found[0] if len(found) == 1 else found, form, output)
     return remark_on_typed(tree, typed, _typed_notes(tree, typed))
 
@@ -135,18 +143,15 @@ def explained(
     table: Table | None,
     typed: Sequence[dict[str, Any]],
     rows: list[int] | None,
-    wished: tuple[Any, Any, Any],
+    request: tuple[Any, Any, Any],
 ) -> Explanations:
-    """Explain rows that were typed, or those of the table that were asked for."""
-    from treewise.explain.row import DesiredAnswer, explain_rows, explain_typed
-    from treewise.explain.row.counterfactual import check_fixed
+    """Explain typed rows, or the chosen rows of the table; ``request`` is (desired, fixed, estimate)."""
+    from treewise.explain.row_explanation.row_explanation import explain_rows, explain_typed
 
-    to, fixed, estimate = wished
-    wish = DesiredAnswer(to, check_fixed(tree, fixed))
     if typed:
-        return explain_typed(tree, read_typed(tree, typed).table, [tuple(row) for row in typed], wish, estimate)
+        return explain_typed(tree, read_typed(tree, typed).table, [tuple(row) for row in typed], *request)
     assert table is not None
-    return explain_rows(tree, table, chosen(table, rows), wish, estimate)
+    return explain_rows(tree, table, chosen(table, rows), *request)
 
 
 def shapley(

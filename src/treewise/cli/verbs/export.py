@@ -9,6 +9,7 @@ from treewise.cli.inputs import read_model
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.shared_options import tree_option
 from treewise.cli.verb import format_option, output_option, verb
+from treewise.formats.export.export import FORMATS
 
 
 @verb(
@@ -23,7 +24,7 @@ from treewise.cli.verb import format_option, output_option, verb
 )
 @click.argument("model")
 @tree_option
-@format_option("if-else", "text")
+@format_option("if-else", *(name for name in FORMATS if name != "if-else"))
 @output_option("Write it to a file.")
 def command(model: str, member: int | None, form: str, output: str | None) -> None:
     """Write a tree."""

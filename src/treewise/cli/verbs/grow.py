@@ -147,9 +147,9 @@ def pruned_in_words(tree: Tree) -> str:
 
 def size_in_words(tree: Tree) -> str:
     """Say how large a tree is, and how well it fits its table."""
-    from treewise.show.text_tree.number_columns import error_in_words
+    from treewise.show.node_stats import describe_training_error
 
-    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *error_in_words(tree)])
+    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)])
 
 
 def grown_lines(tree: Tree, seconds: float) -> list[tuple[str, str]]:
@@ -175,15 +175,15 @@ def in_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **b
 
     The bars of numbers are histograms where the tree has just been grown on a training set.
     """
-    from treewise.show.samples import NodeSamples
-    from treewise.show.text_tree.bars import unpainted
+    from treewise.show.node_stats import NodeSamples
+    from treewise.show.text_tree.columns import unpainted
     from treewise.show.text_tree.text_tree import render
 
     style = has_style()
     wanted = bars if bars is not None or style else False
     paint = coloured if style else unpainted
     seen = wanted is not False and training_set is not None and tree.task == "regression"
-    samples = NodeSamples.of_problem(tree, training_set) if seen and training_set is not None else None
+    samples = NodeSamples.from_training_set(tree, training_set) if seen and training_set is not None else None
     return render(tree, ascii=is_plain(sys.stdout), bars=wanted, paint=paint, samples=samples, **bounds)
 
 

@@ -134,8 +134,8 @@ def command(
 
 def beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
     """Return a dataframe: columns of the table that are kept, then what was made."""
+    from treewise.data.frames import arrays_to_frame
     from treewise.data.table import read
-    from treewise.data.to_frame import arrays_to_frame
 
     for name in kept:
         if name in made:

@@ -60,7 +60,7 @@ def command(
     **options: Any,
 ) -> None:
     """Show a tree."""
-    from treewise.show.text_tree.text_tree import unsaid_missing
+    from treewise.show.text_tree.text_tree import missing_value_notes
 
     text_form = take_text_options(options)
     asked, shown_depth = take_grow_options(options), None
@@ -78,7 +78,7 @@ def command(
     elif summary:
         say(summary_text(model))
     else:
-        for note in unsaid_missing(tree):
+        for note in missing_value_notes(tree):
             remark("note", note)
         say_styled(shown_tree(tree, training_set, whole, node, shown_depth, bars))
     return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -32,7 +32,9 @@ from treewise.evaluate.baselines.models import (
 )
 from treewise.predict.confidence_intervals import beta_share, wilson
 from treewise.predict.costs import CostMatrix
-from treewise.train.grow import PRUNING, grow_prepared, prepare, pruning_for
+from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, prune_grown
+from treewise.prune.prune import prune
+from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, prepare, pruning_for
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
@@ -357,3 +359,46 @@ def memory(value: float) -> str:
     if value < 1000:
         return f"{value:.0f} B"
     return f"{value / 1e6:.1f} MB" if value >= 1e6 else f"{value / 1e3:.1f} kB"
+
+
+Grow = Callable[[TrainingSet], Tree]
+Change = Callable[[Tree, TrainingSet], Tree]
+
+
+def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
+    """Return what grows a tree like this one on some rows, and the steps of its history that cannot be repeated.
+
+    >>> import treewise as tw
+    >>> from treewise.train.grow import prepare
+    >>> grow, left_out = grow_like(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
+    >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), left_out
+    (True, [])
+    """
+    changes, left_out = [], []
+    for step in tree.history:
+        if step.get("did") in ("grow", "with_cost"):  # the settings and the costs come with the training set
+            continue
+        change = again(step, n_jobs)
+        if change is None:
+            left_out.append(str(step.get("method") or step.get("did")))
+        else:
+            changes.append(change)
+
+    def grow(rows: TrainingSet) -> Tree:
+        made = grow_training_set(rows, n_jobs=n_jobs)
+        for change in changes:
+            made = change(made, rows)
+        return made
+
+    return grow, left_out
+
+
+def again(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
+    """Return a step as something to do with another tree; None where it was about this tree or a table."""
+    method, options = step.get("method"), dict(step.get("options", {}))
+    if step.get("did") != "prune" or method == "reduced_error" or "at" in options or "raising" in options:
+        return None
+    if "folds" in options:
+        by_folds = {name: options[name] for name in CV_OPTIONS if name in options}
+        return lambda tree, rows: prune_grown(tree, rows, PruningPlan("cv", by_folds), n_jobs=n_jobs)
+    return lambda tree, _: prune(tree, method, **options)

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_rounded, plural, safe
+from treewise.data import encoding as encode
+from treewise.data.encoding import Encoding
 from treewise.errors import Param, ParameterError, did_you_mean, listing
-from treewise.evaluate.baselines.features import FeatureMatrix
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import fold_numbers, part
@@ -24,6 +25,7 @@ from treewise.tree.arrays import Target
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 NEIGHBOURS = (1, 3, 5, 9, 15, 25, 45, 75)
 AT_ONCE = 1000  # rows, so that Ctrl-C is answered between them
 QUARTER = 4  # K-NN's k is chosen on one row of so many
@@ -254,3 +256,55 @@ def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str
     low, high = format_rounded(min(facts)), format_rounded(max(facts))
     numbers = plural(sum(not encoding.is_categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)
+
+
+Writer = Callable[[npt.NDArray[Any]], Floats]
+
+LARGEST_DENSE = 50_000_000  # numbers; a larger table is kept sparse
+
+
+class FeatureMatrix:
+    """Writes rows as numbers, in the way that some training rows suggest."""
+
+    def __init__(self, training: TrainingSet) -> None:
+        self.writers: list[Writer] = []
+        self.numbers = self.indicators = 0
+        for encoding, values in zip(training.encodings, training.columns, strict=True):
+            (self._add_levels if encoding.is_categorical else self._add_number)(encoding, values)
+
+    def _add_number(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
+        gone = encode.is_missing(encoding, values)
+        known = np.clip(values[~gone].astype(np.float64), -1e150, 1e150)
+        mean = float(known.mean()) if len(known) else 0.0
+        scale = (float(known.std()) if len(known) else 0.0) or 1.0
+        any_gone = bool(gone.any())
+        self.numbers += 1
+        self.indicators += any_gone
+
+        def write(values: npt.NDArray[Any]) -> Floats:
+            gone = encode.is_missing(encoding, values)
+            scaled = (np.clip(np.where(gone, mean, values.astype(np.float64)), -1e150, 1e150) - mean) / scale
+            return np.column_stack([scaled, gone]) if any_gone else scaled[:, None]
+
+        self.writers.append(write)
+
+    def _add_levels(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
+        present = np.unique(values)  # missing is a level here
+        self.indicators += len(present)
+        self.writers.append(lambda values: (values[:, None] == present).astype(np.float64))
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row has."""
+        return self.numbers + self.indicators
+
+    def write(self, rows: TrainingSet) -> Any:
+        """Return rows as a matrix of numbers, sparse where it is large."""
+        parts = (write(values) for write, values in zip(self.writers, rows.columns, strict=True))
+        if not self.writers:
+            return np.zeros((len(rows), 1))
+        if len(rows) * self.width <= LARGEST_DENSE:
+            return np.hstack(list(parts))
+        from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
+
+        return hstack([csr_matrix(part) for part in parts], format="csr")

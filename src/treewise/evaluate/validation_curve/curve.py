@@ -23,9 +23,8 @@ import numpy.typing as npt
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import Param, ParameterError, PythonOnly
-from treewise.evaluate.validation_curve.growers import OVER, CurveGrower
+from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, Scorers
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
-from treewise.evaluate.validation_curve.scorers import Scorers
 from treewise.train.grow import prepare
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part

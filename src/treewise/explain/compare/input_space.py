@@ -324,8 +324,8 @@ class _AxisMarkers:
             for text in markers:
                 if _is_regular_value(text, encoding):
                     raise ParameterError(
-                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only: the trees cannot be'
-                        " compared.",
+                        f'column "{safe(encoding.name)}": "{safe(text)}" means missing to {name} only:'
+                        " the trees cannot be compared.",
                         hint="Grow both with the same " + Param("na_values") + ".",
                     )
         return cls((own[0], own[1]), tuple(text for text in texts[0] if _marker_key(text) in keys[1]))

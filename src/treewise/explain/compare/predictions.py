@@ -96,10 +96,8 @@ def number_predictions(a: Tree, b: Tree, what: str, tolerance: float, names: tup
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))
     if a.task == "classification" and not set(a.classes) & set(b.classes):
-        raise ParameterError(
-            f"{names[0]} predicts {listing(list(map(safe, a.classes)))} and {names[1]} {listing(list(map(safe, b.classes)))}:"
-            " they have no class in common."
-        )
+        one, two = (listing(list(map(safe, tree.classes))) for tree in (a, b))
+        raise ParameterError(f"{names[0]} predicts {one} and {names[1]} {two}: they have no class in common.")
     numbers: dict[tuple[float, ...], int] = {}
     by_node = []
     for tree in (a, b):

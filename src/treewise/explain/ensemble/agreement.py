@@ -158,7 +158,7 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
     if ensemble.task == "regression":
         values, spread, low, high = of_numbers(panel, progress)
         return Agreement(*about, values, np.empty(0), spread, low, high, np.empty(0, np.int64))
-    tally = sum(panel.each(_core.Said.votes, progress), start=np.zeros((len(panel), len(classes))))
+    tally = sum(panel.each(_core.Output.votes, progress), start=np.zeros((len(panel), len(classes))))
     none = np.empty(0)
     places = ensemble.answers(panel.rows).class_numbers()
     answers = [classes[place] for place in places.tolist()]

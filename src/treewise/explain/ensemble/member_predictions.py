@@ -40,7 +40,7 @@ class MemberPredictions:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def each(self, said: _core.Said | None = None, progress: Progress | None = None) -> Iterator[Floats]:
+    def each(self, said: _core.Output | None = None, progress: Progress | None = None) -> Iterator[Floats]:
         """Go through what each tree adds to the answers, rows × classes, or × 1 for numbers.
 
         That is shares of classes, or its vote for a class, or a value in the unit of ``ensemble.predictor``; ``said`` asks

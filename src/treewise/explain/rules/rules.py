@@ -32,8 +32,8 @@ from treewise.explain.rules.terminal_nodes import (
 )
 from treewise.predict.confidence_intervals import check_confidence
 from treewise.predict.predict import refuses_missing
-from treewise.show.text_tree.condition_text import counted
-from treewise.show.text_tree.text_tree import unsaid_missing
+from treewise.show.node_stats import has_training_rows
+from treewise.show.text_tree.text_tree import missing_value_notes
 from treewise.train.settings import count_or_share
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Region
@@ -165,7 +165,7 @@ class Rules(Displayable, Sequence[Rule]):
         return (replace(shown, below=(odd, *shown.below)),)
 
     def _headings(self) -> tuple[ColumnSpec, ...]:
-        known, numbers = counted(self.tree), self.tree.task == "regression"
+        known, numbers = has_training_rows(self.tree), self.tree.task == "regression"
         only: Any = None if known else "data"
         within = f"{100 * self.confidence:g} % interval"
         rate = "prob %" if self.cls is None else f"{safe(self.cls)} %"
@@ -201,15 +201,15 @@ class Rules(Displayable, Sequence[Rule]):
             yield f"{plural(self.few[0], 'more rule')} with few rows, {plural(self.few[1], 'row')} in all"
         if self.unreachable:
             yield f"{plural(self.unreachable, 'leaf', 'leaves')} that no row can reach, left out"
-        if counted(tree):
+        if has_training_rows(tree):
             how = "Student's" if tree.task == "regression" else "Wilson's"
             yield (
                 f"Figures are of the {plural(int(tree.arrays.rows[0]), 'row')} the tree knows, intervals are {how};"
                 " expect less extreme ones on new rows."
             )
         else:
-            yield from unsaid_missing(tree)
-        if counted(tree) and unsaid(tree) and not refuses_missing(tree):
+            yield from missing_value_notes(tree)
+        if has_training_rows(tree) and unsaid(tree) and not refuses_missing(tree):
             yield 'A missing value goes with the larger branch, unless a rule says "or missing".'
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class _RuleLines(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at."""
 
     def __init__(self, rules: Rules) -> None:
-        self.rules, self.known = rules, counted(rules.tree)
+        self.rules, self.known = rules, has_training_rows(rules.tree)
         self.numbers = rules.tree.task == "regression"
 
     def __len__(self) -> int:

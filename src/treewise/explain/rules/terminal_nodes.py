@@ -17,7 +17,7 @@ from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.predict.confidence_intervals import wilson_intervals
 from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import answering_nodes, node_intervals
-from treewise.show.text_tree.condition_text import counted
+from treewise.show.node_stats import has_training_rows
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.condition import is_free
 from treewise.tree.regions.region import Interval, Region, RegionTraversal, say
@@ -178,11 +178,11 @@ def figures(tree: Tree, ends: Ints, cls: Label | None, confidence: float) -> Rul
     common = (leaf.tolist(), predictions, rows.tolist(), share.tolist())
     if tree.task == "regression":
         low, high = nothing, nothing
-        if tree.criterion != "absolute_error" and counted(tree):
+        if tree.criterion != "absolute_error" and has_training_rows(tree):
             ends_of_mean = node_intervals(tree, speakers, confidence)
             low, high = said(ends_of_mean[:, 0]), said(ends_of_mean[:, 1])
         return RuleStatistics(*common, nothing, nothing, low, high, said(a.spread[speakers]))
-    if not counted(tree):
+    if not has_training_rows(tree):
         return RuleStatistics(*common, nothing, nothing, nothing, nothing, nothing)
     classes = a.label[speakers] if cls is None else np.full(len(ends), class_place(tree, cls))
     probability = label_probabilities(tree, speakers, classes.astype(np.int64), LeafProbabilities())

@@ -130,7 +130,7 @@ def best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | N
     limits = core_settings(training_set)  # of leaves: those of the whole table
     limits.max_depth, limits.max_leaf_nodes, limits.min_samples_split = 1, -1, 2
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
-    limits.accuracy_over = limits.accuracy_under = 1
+    limits.accuracy_numerator = limits.accuracy_denominator = 1
     grown = Arrays(**_core.grow(core_columns(some), core_target(some), limits, None))
     return None if grown.kind[0] == LEAF else Tree(some.encodings, some.target, grown)
 

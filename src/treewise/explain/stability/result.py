@@ -1,101 +1,197 @@
-"""What was found of a tree's structure: node by node, and in all; ``Tally`` adds up the resamples.
-
-Stands between ``resamples.py`` and ``words.py``, which says it.
-"""
+"""The result of ``tw.stability``: per node and overall, as data, as a paragraph and as tables."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import Displayable, ResultTable
-from treewise.data.encoding import Encoding
-from treewise.explain.stability.margins import SplitMargin
-from treewise.explain.stability.resamples import ReferenceTree, ResampledTree
-from treewise.explain.trace.candidate import say_first
-from treewise.train.loss_stats import size_of_numbers
+from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
+from treewise._lib.text import format_rounded, format_share, plural, safe
+from treewise.errors import listing
+from treewise.train.criteria import criterion_named
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-QUARTILES = (0.25, 0.5, 0.75)
+_STABLE, _LIKELY = 0.9, 0.5  # shares of the resamples from which a split is called so
+_NEAR_TIE = 0.05  # a margin up to this share of the score is mentioned
+_MIN_ALTERNATIVE = 0.05  # an alternative column is mentioned from this share of the resamples
+_MAX_LISTED = 6  # nodes
 
 
 @dataclass(frozen=True)
 class NodeStability:
-    """One question of the tree: how near another column came, and how often resamples ask it again."""
+    """One split of the tree: the margin to the runner-up, and how often it reappears in resamples."""
 
     node: int
     column: str
-    question: str  # the test, by its first branch
+    split: str  # described by its first branch
     rows: int
-    score: float  # what the split competes by: its gain per row of the node, or what else the criterion compares
-    runner_up: str | None  # the column with the best other test
+    score: float  # what splits compete by: the gain per row of the node, or what else the criterion compares
+    runner_up: str | None  # the column with the best other split
     runner_up_score: float | None
-    behind: float | None  # how far it stays behind, as a share of the score: 0 is a tie
-    place: float  # share of the resamples that ask the same column at the same place
-    again: float  # share that ask it of about the same rows, anywhere in the tree
-    asked: float  # mean share of its rows that are asked about the column at all
-    overlap: float | None  # where it is asked again: the mean share of rows in common
-    instead: str | None  # the column that was asked most often of about the same rows, other than this one
-    instead_share: float  # in what share of the resamples
-    cut_low: float | int | None = None  # thresholds, where it is asked again: the first quartile …
-    cut_median: float | int | None = None
-    cut_high: float | int | None = None  # … and the third
-    cuts: str = ""  # the two in words
-    same_test: float | None = None  # where it is asked again: in what share the values present are parted alike
+    margin: float | None  # by how much the runner-up scores less, as a share of the score: 0 is a tie
+    same_position: float  # share of the resamples with the same column at the same position
+    same_rows: float  # share with the same column on about the same rows, anywhere in the tree
+    used: float  # mean share of the node's rows whose path uses the column at all
+    overlap: float | None  # if it reappears on about the same rows: mean Jaccard index
+    alternative: str | None  # the other column that most often splits about the same rows
+    alternative_share: float  # in what share of the resamples
+    threshold_low: float | int | None = None  # if it reappears on about the same rows: the first quartile …
+    threshold_median: float | int | None = None
+    threshold_high: float | int | None = None  # … and the third
+    threshold_range: str = ""  # the two as text
+    same_split: float | None = None  # if it reappears: share that partitions the values present in the same way
 
 
 @dataclass(frozen=True)
-class AnswerAgreement:
-    """How far the answers of the resamples' trees agree with the tree's own."""
+class PredictionAgreement:
+    """How far the predictions of the resampled trees agree with those of the tree."""
 
-    every: float  # share of rows with the same class, over all resamples; numbers: root mean square difference
-    unseen: float | None  # the same, of rows that were not drawn; None where all were
-    steady: float | None = None  # classes: share of the rows of which at least 95 % of the resamples say the same
-    spread: float | None = None  # numbers: standard deviation of the tree's own answers
+    all_rows: float  # share of equal classes over all resamples; for numbers the root mean square difference
+    out_of_bag: float | None  # the same on rows that were not drawn; None if all were
+    stable_rows: float | None = None  # classes: share of rows on which at least 95 % of the resamples agree
+    sd: float | None = None  # numbers: standard deviation of the tree's own predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability(Displayable):
-    """How sure a tree's structure is. ``print`` it, look at ``nodes`` and ``agreement``, or take ``.to_frame()``."""
+    """The stability of a tree: print it, read ``nodes`` and ``agreement``, or use ``.to_frame()``."""
 
     tree: Tree
     table: str
     n: int
     resamples: int
     nodes: tuple[NodeStability, ...]  # the inner nodes, in order
-    agreement: AnswerAgreement
+    agreement: PredictionAgreement
     leaves: Ints  # of the tree of each resample
     depths: Ints
-    first: Mapping[str | None, int]  # how many resamples ask each column first; None: nothing is asked
-    same_answer: Floats  # for each row that counts: share of resamples that say the same; numbers: their spread
+    root_columns: Mapping[str | None, int]  # in how many resamples each column is at the root; None: no split
+    row_agreement: Floats  # for each row with weight: share of resamples that agree; for numbers the RMS difference
 
     @property
     def paragraph(self) -> str:
-        """What to make of it, in words."""
-        from treewise.explain.stability.words import paragraph
+        """A summary in words."""
+        parts = [self._root_text(), *self._further_splits(), *self._near_ties(), self._agreement_text()]
+        return " ".join([*parts, self._size_text()])
 
-        return paragraph(self)
+    def _root_text(self) -> str:
+        if not self.nodes:
+            split = sum(k for column, k in self.root_columns.items() if column is not None)
+            return f"The tree has no split; the resampled trees have one in {_times(split, self.resamples)}."
+        root = self.nodes[0]
+        times = self.root_columns.get(root.column, 0)
+        others = [
+            f"{'no split' if column is None else safe(column)} in {k:,}"
+            for column, k in self.root_columns.items()
+            if column != root.column
+        ]
+        share = times / self.resamples
+        verdict = "stable" if share >= _STABLE else "likely, not certain" if share > _LIKELY else "uncertain"
+        line = f"The root split is {verdict}: {safe(root.column)} is at the root in {_times(times, self.resamples)}"
+        line += f" ({listing(others, most=3)})" if others else ""
+        if " to " in root.threshold_range:
+            line += f"; the middle half of its thresholds ranges from {root.threshold_range}"
+        return f"{line}."
+
+    def _further_splits(self) -> list[str]:
+        """Describe which of the splits below the root reappear, and from where on the tree is one of many."""
+        below = self.nodes[1:]
+        if not below:
+            return []
+        rare = [n for n in below if n.same_rows < _LIKELY]
+        if len(below) == 1:
+            times = _times(round(below[0].same_rows * self.resamples), self.resamples)
+            text = f"The other split (node {below[0].node}) reappears on about the same rows in {times}."
+        else:
+            groups = [
+                (f"at least {100 * _STABLE:g} %", [n for n in below if n.same_rows >= _STABLE]),
+                ("at least half", [n for n in below if _LIKELY <= n.same_rows < _STABLE]),
+                ("fewer than half", rare),
+            ]
+            parts = [f"{len(some):,} in {share} ({_list_nodes(some)})" for share, some in groups if some]
+            text = f"Of the {len(below):,} splits below it, these reappear in the resamples: {', '.join(parts)}."
+        return [text, *self._rare_splits(rare)]
+
+    def _rare_splits(self, rare: Sequence[NodeStability]) -> list[str]:
+        """Describe from where on the tree is one of many, and where only the order of the splits is uncertain."""
+        elsewhere = [n for n in rare if n.used >= _STABLE]
+        uncertain = [n for n in rare if n.used < _STABLE]
+        lines = []
+        if uncertain:
+            ends = self.tree.arrays.ends
+            tops: list[NodeStability] = []  # those that lie below none of the others
+            for node in uncertain:
+                if not tops or node.node >= ends[tops[-1].node]:
+                    tops.append(node)
+            lines.append(
+                f"From {_list_nodes(tops)} down, this tree is one of many that fit about equally well:"
+                " do not interpret the splits there."
+            )
+        if elsewhere:
+            columns = "column of" if len(elsewhere) == 1 else "columns of"
+            verb = "is" if len(elsewhere) == 1 else "are"
+            lines.append(f"The {columns} {_list_nodes(elsewhere)} {verb} still used, earlier or later on the path.")
+        return lines
+
+    def _near_ties(self) -> list[str]:
+        close = [n for n in self.nodes if n.margin is not None and n.margin <= _NEAR_TIE]
+        ties = [f"at node {n.node}, {safe(n.runner_up)} {_margin_text(n)} {safe(n.column)}" for n in close]
+        return [f"Near ties: {listing(ties, most=3)}."] if ties else []
+
+    def _agreement_text(self) -> str:
+        a = self.agreement
+        if self.tree.task == "regression":
+            out_of_bag = "" if a.out_of_bag is None else f" ({format_rounded(a.out_of_bag)} on out-of-bag rows)"
+            return (
+                "The predictions of the resampled trees differ from this tree's by a root mean square of"
+                f" {format_rounded(a.all_rows)}{out_of_bag}; its own have a standard deviation of"
+                f" {format_rounded(a.sd or 0.0)}."
+            )
+        out_of_bag = "" if a.out_of_bag is None else f" ({format_share(a.out_of_bag)} % of the out-of-bag rows)"
+        return (
+            f"The resampled trees agree with this one on {format_share(a.all_rows)} % of the rows{out_of_bag}; nearly"
+            f" all of them agree on {format_share(a.stable_rows or 0.0)} % of the rows."
+        )
+
+    def _size_text(self) -> str:
+        low, high, leaves = int(self.leaves.min()), int(self.leaves.max()), self.tree.n_leaves
+        if low == high == leaves:
+            return f"All have {plural(leaves, 'leaf', 'leaves')}."
+        extent = f"{low:,} to {high:,} leaves" if low < high else plural(low, "leaf", "leaves")
+        return f"They have {extent}; this tree has {leaves:,}."
 
     def result_table(self) -> ResultTable:
-        """Return every question, as data."""
-        from treewise.explain.stability.words import data_sheet
-
-        return data_sheet(self)
+        """Return all statistics of every split."""
+        rows = [[getattr(node, column.name) for column in _DATA_COLUMNS] for node in self.nodes]
+        return ResultTable(self._title(), _DATA_COLUMNS, rows, row_name="split")
 
     def result_tables(self) -> tuple[ResultTable, ...]:
-        """Return what readers are shown: the paragraph, how often questions come back, and how near others came."""
-        from treewise.explain.stability.words import sheets
+        """Return the tables for readers: how often splits reappear (below the paragraph), and the runners-up."""
+        matches = [(n.node, n.split, n.rows, n.same_position, n.same_rows, n.used, _variation(n)) for n in self.nodes]
+        below = (_LEGEND,) if self.nodes else ()
+        first = ResultTable(
+            self._title(), _MATCH_COLUMNS, matches, above=(self.paragraph,), below=below, row_name="split"
+        )
+        if not self.nodes:
+            return (first,)
+        margins = [(n.node, n.column, n.score, n.runner_up, n.runner_up_score, n.margin) for n in self.nodes]
+        criterion = criterion_named(self.tree.criterion)
+        unit = f" ({criterion.unit})" if criterion.unit else ""
+        score = f"gain per row of the node{unit}" if criterion.rule == "gain" else "gain ratio"
+        return first, ResultTable(
+            f"Best split on another column, by {score}", _MARGIN_COLUMNS, margins, row_name="split"
+        )
 
-        return sheets(self)
+    def _title(self) -> str:
+        leaves, resamples = plural(self.tree.n_leaves, "leaf", "leaves"), plural(self.resamples, "bootstrap resample")
+        rows = f"{plural(self.n, 'row')} of {safe(self.table)}"
+        return f"Stability of the tree for {safe(self.tree.target.name)}: {leaves}, {rows}, {resamples}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -108,115 +204,89 @@ class Stability(Displayable):
             "agreement": asdict(self.agreement),
             "leaves": {"tree": self.tree.n_leaves, "resamples": self.leaves.tolist()},
             "depth": {"tree": self.tree.depth, "resamples": self.depths.tolist()},
-            "first": [{"column": column, "resamples": times} for column, times in self.first.items()],
+            "root_columns": [{"column": column, "resamples": times} for column, times in self.root_columns.items()],
             "nodes": self.result_table().records(),
         }
 
 
-class StabilityTally:
-    """Adds up resamples as they come, in order."""
-
-    def __init__(self, reference: ReferenceTree) -> None:
-        self.reference = reference
-        self.found: list[ResampledTree] = []  # without their answers, which are added up
-        n = len(reference.training_set)
-        self.off, self.off_unseen, self.unseen = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        self.unit = size_of_numbers(reference.answers) if self.numbers else 1.0
-        _ = reference.present, reference.weight  # before there are threads
-
-    @property
-    def numbers(self) -> bool:
-        """Whether values are predicted, not classes."""
-        return self.reference.tree.task == "regression"
-
-    def add(self, found: ResampledTree) -> None:
-        """Take one resample."""
-        said, own = found.answers, self.reference.answers
-        off = (said / self.unit - own / self.unit) ** 2 if self.numbers else (said != own).astype(np.float64)
-        self.off += off
-        self.off_unseen += off * found.unseen
-        self.unseen += found.unseen
-        self.found.append(replace(found, answers=found.answers[:0], unseen=found.unseen[:0]))
-
-    def result(self, gaps: Mapping[int, SplitMargin]) -> Stability:
-        """Return what all resamples say together."""
-        reference, training_set, count = self.reference, self.reference.training_set, len(self.found)
-        told = np.stack([f.questions for f in self.found], axis=1)
-        columns = [None if f.first < 0 else training_set.encodings[f.first].name for f in self.found]
-        return Stability(
-            reference.tree,
-            training_set.table_name,
-            len(training_set),
-            count,
-            tuple(self._node(node, gaps[node], told[i]) for i, node in enumerate(reference.inner.tolist())),
-            self._agreement(),
-            np.array([f.leaves for f in self.found]),
-            np.array([f.depth for f in self.found]),
-            dict(Counter(columns).most_common()),
-            np.sqrt(self.off / count) * self.unit if self.numbers else 1 - self.off / count,
-        )
-
-    def _agreement(self) -> AnswerAgreement:
-        weight = np.asarray(self.reference.training_set.weight, np.float64)
-        weight = weight / weight.max()
-        every = float(np.sum(weight * self.off)) / (float(weight.sum()) * len(self.found))
-        not_drawn = float(np.sum(weight * self.unseen))
-        unseen = float(np.sum(weight * self.off_unseen)) / not_drawn if not_drawn else None
-        if self.numbers:
-            answers = np.asarray(self.reference.answers, np.float64) / self.unit
-            mean = float(np.average(answers, weights=weight))
-            spread = math.sqrt(float(np.average((answers - mean) ** 2, weights=weight)))
-            apart = None if unseen is None else math.sqrt(unseen) * self.unit
-            return AnswerAgreement(math.sqrt(every) * self.unit, apart, spread=spread * self.unit)
-        steady = float(np.average(self.off <= 0.05 * len(self.found), weights=weight))
-        return AnswerAgreement(1 - every, None if unseen is None else 1 - unseen, steady)
-
-    def _node(self, node: int, gap: SplitMargin, told: npt.NDArray[np.void]) -> NodeStability:
-        """Put together what is known of one question; ``told`` is what each resample says."""
-        tree = self.reference.tree
-        column = int(tree.arrays.column[node])
-        encoding, split = tree.encodings[column], tree.split_at(node)
-        assert split is not None
-        again = told[told["again"]]
-        others = Counter(told["column"][(told["column"] >= 0) & (told["column"] != column)].tolist())
-        instead, times = others.most_common(1)[0] if others else (-1, 0)
-        cuts = again["cut" if encoding.kind == "number" else "exact_cut"][~np.isnan(again["cut"])]
-        low, middle, high = quartiles(cuts) if len(cuts) else [None] * 3
-        return NodeStability(
-            node=node,
-            column=encoding.name,
-            question=say_first(split, encoding, int(tree.arrays.missing_rows[node])),
-            rows=int(tree.arrays.rows[node]),
-            score=gap.score,
-            runner_up=gap.runner_up,
-            runner_up_score=gap.second,
-            behind=gap.behind,
-            place=float(told["place"].mean()),
-            again=float(told["again"].mean()),
-            asked=float(told["asked"].mean()),
-            overlap=float(again["overlap"].mean()) if len(again) else None,
-            instead=tree.encodings[instead].name if times else None,
-            instead_share=times / len(told),
-            cut_low=low,
-            cut_median=middle,
-            cut_high=high,
-            cuts="" if low is None or high is None else quartiles_in_words(encoding, low, high),
-            same_test=float(again["same_test"].mean()) if len(again) else None,
-        )
+_DATA_COLUMNS = (
+    ColumnSpec("node", "count"),
+    ColumnSpec("column"),
+    ColumnSpec("split"),
+    ColumnSpec("rows", "count"),
+    ColumnSpec("score", "number"),
+    ColumnSpec("runner_up"),
+    ColumnSpec("runner_up_score", "number"),
+    ColumnSpec("margin", "share"),
+    ColumnSpec("same_position", "share"),
+    ColumnSpec("same_rows", "share"),
+    ColumnSpec("used", "share"),
+    ColumnSpec("overlap", "share"),
+    ColumnSpec("alternative"),
+    ColumnSpec("alternative_share", "share"),
+    ColumnSpec("threshold_low", "number"),
+    ColumnSpec("threshold_median", "number"),
+    ColumnSpec("threshold_high", "number"),
+    ColumnSpec("same_split", "share"),
+)
+_MATCH_COLUMNS = (
+    ColumnSpec("node", "count"),
+    ColumnSpec("split"),
+    ColumnSpec("rows", "count"),
+    ColumnSpec("same_position", "share", title="position %"),
+    ColumnSpec("same_rows", "share", title="same rows %"),
+    ColumnSpec("used", "share", title="used %"),
+    ColumnSpec("in the resamples"),
+)
+_MARGIN_COLUMNS = (
+    ColumnSpec("node", "count"),
+    ColumnSpec("column"),
+    ColumnSpec("score", "number"),
+    ColumnSpec("runner_up", title="runner-up"),
+    ColumnSpec("runner_up_score", "number", title="its score"),
+    ColumnSpec("margin", "share", title="margin %"),
+)
+_LEGEND = (
+    "position: % of the resamples with the same column at the same position. same rows: % with the same column on at"
+    " least half the same rows, anywhere in the tree; for these, threshold is the interquartile range, and a same split"
+    " partitions the values present in the same way. used: % of the node's rows whose path uses the column at all."
+)
 
 
-def quartiles(values: npt.NDArray[Any]) -> list[float | int]:
-    """Return the quartiles, each one of the values and exact.
+def _times(times: int, count: int) -> str:
+    """Return in how many resamples.
 
-    >>> quartiles(np.array([2**60 + 5, 2**60 + 1, 2**60 + 3])) == [2**60 + 1, 2**60 + 3, 2**60 + 5]
-    True
+    >>> _times(100, 100), _times(7, 100), _times(0, 100)
+    ('all 100 resamples', '7 of 100 resamples', 'none of 100 resamples')
     """
-    places = [math.ceil(share * len(values)) - 1 for share in QUARTILES]
-    found: list[float | int] = np.sort(values)[places].tolist()
-    return found
+    if times == count:
+        return f"all {count:,} resamples" if count > 1 else "the one resample"
+    return f"{times:,} of {plural(count, 'resample')}" if times else f"none of {plural(count, 'resample')}"
 
 
-def quartiles_in_words(encoding: Encoding, low: float | int, high: float | int) -> str:
-    """Say between which cuts the middle half lies; one number where they are the same."""
-    first, last = encoding.format(low), encoding.format(high)
-    return first if first == last else f"{first} to {last}"
+def _list_nodes(nodes: Sequence[NodeStability]) -> str:
+    numbers = [n.node for n in nodes]
+    if len(numbers) == 1:
+        return f"node {numbers[0]}"
+    if len(numbers) > _MAX_LISTED:
+        return f"nodes {listing(numbers, most=_MAX_LISTED)}"
+    return f"nodes {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _margin_text(node: NodeStability) -> str:
+    assert node.margin is not None
+    if node.margin <= 0:
+        return "is as good as" if node.margin == 0 else "is better than"  # better only where a subtree was raised
+    return f"scores {format_share(node.margin)} % less than"
+
+
+def _variation(node: NodeStability) -> str:
+    """Describe how a split varies over the resamples, and the alternative to it."""
+    parts = []
+    if node.threshold_range:
+        parts.append(f"threshold {node.threshold_range}")
+    elif node.same_split is not None:
+        parts.append(f"same split in {100 * node.same_split:.0f} %")
+    if node.alternative is not None and node.alternative_share >= _MIN_ALTERNATIVE:
+        parts.append(f"{safe(node.alternative)} instead in {100 * node.alternative_share:.0f} %")
+    return "; ".join(parts)

@@ -1,29 +1,35 @@
-"""How sure is the structure? A tree beside the trees that other rows like these would have grown.
+"""Measure how stable the structure of a tree is: compare it with trees grown on bootstrap resamples.
 
-An outlet, above growth and pruning. The tree is grown once; at each node the gap to the runner-up is measured; then the
-rows are drawn again with replacement, as many as there are (the bootstrap; Efron 1979), a hundred times, and each time
-a tree is grown in the same way and compared with the first.
+Above growing and pruning. The tree is grown once and the margin to the runner-up is measured at each node; then the
+rows are resampled with replacement (the bootstrap; Efron 1979), and each time a tree is grown in the same way and
+compared with the first.
 
-gaps.py        at each node, how near the best test of another column came
-resamples.py   one resample: its tree, and where the questions of the first tree come back in it
-result.py      what was found, node by node and in all
-words.py       the same in a paragraph and a table
+    margins.py    at each node, how close the best split on another column came
+    resample.py   one resample: its tree, and how it matches the splits of the first tree
+    result.py     the result, as data and text
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
-from treewise.explain.stability.resamples import ReferenceTree, ResampledTree, drawn, one_resample
-from treewise.explain.stability.result import NodeStability, Stability, StabilityTally
+from treewise.explain.stability.resample import ReferenceTree, ResampledTree, draw_bootstrap, grow_resample
+from treewise.explain.stability.result import NodeStability, PredictionAgreement, Stability
+from treewise.explain.trace.candidate import say_first
 from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
 from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, workers
+from treewise.train.loss_stats import size_of_numbers
 from treewise.train.resampling import part
 from treewise.train.settings import whole
 from treewise.train.training_set import TrainingSet
@@ -31,7 +37,7 @@ from treewise.tree.tree import Tree
 
 __all__ = ["NodeStability", "Stability", "stability", "stability_of"]
 
-MOST_RESAMPLES = 1_000_000
+_MAX_RESAMPLES = 1_000_000
 
 
 def stability(
@@ -44,32 +50,31 @@ def stability(
     progress: Progress | None = None,
     **options: Any,
 ) -> Stability:
-    """Say how sure the structure of a tree is: how near the runners-up came, and what other rows would have grown.
+    """Measure the stability of a tree: margins to the runners-up, and trees grown on bootstrap resamples.
 
     >>> import treewise as tw
-    >>> found = tw.stability("penguins", max_leaf_nodes=4, resamples=20)
-    >>> found.nodes[0].column, found.nodes[0].place
+    >>> stability = tw.stability("penguins", max_leaf_nodes=4, resamples=20)
+    >>> stability.nodes[0].column, stability.nodes[0].same_position
     ('flipper_length_mm', 0.85)
 
-    ``print`` it for a paragraph and a table; ``nodes`` and ``.to_frame()`` are the same as data, ``tree`` is the tree.
+    ``print`` it for a paragraph and a table; ``nodes`` and ``.to_frame()`` hold the same as data, ``tree`` is the tree.
 
     Parameters
     ----------
-    data, target, options : as for ``treewise.grow``, which grows (and prunes, if you ask for it) the tree and those of
-        all resamples.
-    resamples : how often the rows are drawn again.
-    random_state : the seed of the draws, of random ties and of rows held back. The result is the same for any
+    data, target, options : as for ``treewise.grow``; they also apply to the trees of all resamples, pruning included.
+    resamples : the number of bootstrap resamples.
+    random_state : the seed of the resamples, of random ties and of rows held out. The result is the same for any
         ``n_jobs``.
-    n_jobs : threads, a resample each.
-    progress : is told the share that is done.
+    n_jobs : threads; each grows whole resamples.
+    progress : a callback that receives the share done.
     """
     check_resamples(resamples)
-    asked = {name: options.pop(name) for name in PRUNING if name in options}
-    if isinstance(asked.get("validation"), str | Path):  # read once, not for every tree
-        asked["validation"] = read(asked["validation"], na_values=options.get("na_values", ()))
-    wanted = pruning_for(options.get("preset"), **asked)
+    pruning_options = {name: options.pop(name) for name in PRUNING if name in options}
+    if isinstance(pruning_options.get("validation"), str | Path):  # read once, not for every tree
+        pruning_options["validation"] = read(pruning_options["validation"], na_values=options.get("na_values", ()))
+    pruning = pruning_for(options.get("preset"), **pruning_options)
     training_set = prepare(data, target, random_state=random_state, **options)
-    return stability_of(training_set, wanted, resamples=resamples, n_jobs=n_jobs, progress=progress)
+    return stability_of(training_set, pruning, resamples=resamples, n_jobs=n_jobs, progress=progress)
 
 
 def stability_of(
@@ -80,53 +85,152 @@ def stability_of(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Say how sure a tree grown on a prepared training set is; its settings hold the seed."""
+    """Measure the stability of the tree of a prepared training set, whose settings hold the seed."""
     check_resamples(resamples)
     threads, seed = workers(n_jobs), training_set.settings.random_state
-    tree, grown_on = reference_tree(training_set, pruning, threads)
+    tree, grown_on = _grow_reference(training_set, pruning, threads)
     reference = ReferenceTree(tree, training_set)
-    hold_back = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
+    holds_out = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
 
-    def work(number: int, go_on: Progress) -> ResampledTree:
-        times = drawn(len(training_set), seed, number)
-        return one_resample(reference, times, lambda rows: made(rows, pruning, go_on), as_weights=hold_back)
+    def resample(number: int, report: Progress) -> ResampledTree:
+        counts = draw_bootstrap(len(training_set), seed, number)
+        return grow_resample(reference, counts, lambda rows: _grow(rows, pruning, report), as_weights=holds_out)
 
-    tally, measured = StabilityTally(reference), MarginFinder(tree, grown_on)
-    pieces = resamples + len(measured)
-    for done, found in enumerate(map_in_threads(work, resamples, threads), 1):
-        tally.add(found)
-        tell(progress, done / pieces)
-    known: dict[int, SplitMargin] = {}
-    for done, some in enumerate(map_in_threads(measured.piece, len(measured), threads), 1):
-        known |= some
-        tell(progress, (resamples + done) / pieces)
-    return tally.result(known)
-
-
-def tell(progress: Progress | None, share: float) -> None:
-    """Tell the share that is done, if somebody listens."""
-    if progress is not None:
-        progress(share)
+    tally, margin_finder = _Tally(reference), MarginFinder(tree, grown_on)
+    n_steps = resamples + len(margin_finder)
+    for done, resampled_tree in enumerate(map_in_threads(resample, resamples, threads), 1):
+        tally.add(resampled_tree)
+        if progress is not None:
+            progress(done / n_steps)
+    margins: dict[int, SplitMargin] = {}
+    for done, some in enumerate(map_in_threads(margin_finder.piece, len(margin_finder), threads), 1):
+        margins |= some
+        if progress is not None:
+            progress((resamples + done) / n_steps)
+    return tally.result(margins)
 
 
 def check_resamples(resamples: object) -> None:
-    """Refuse what is no number of resamples."""
-    whole("resamples", resamples, least=1, most=MOST_RESAMPLES)
+    """Refuse an invalid number of resamples."""
+    whole("resamples", resamples, least=1, most=_MAX_RESAMPLES)
 
 
-def reference_tree(training_set: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:
-    """Grow the tree that is questioned; and say on which rows, where some were held back to prune it."""
+def _grow_reference(training_set: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:
+    """Grow the reference tree; return it with the rows it was grown on, without those held out for pruning."""
     if pruning is None:
         return grow_training_set(training_set, n_jobs=threads), training_set
-    full, held = grow_unpruned(training_set, pruning, threads)
-    tree = prune_grown(full, training_set, pruning, held, threads)
-    return tree, training_set if held is None else part(training_set, np.flatnonzero(~held))
+    full, held_out = grow_unpruned(training_set, pruning, threads)
+    tree = prune_grown(full, training_set, pruning, held_out, threads)
+    return tree, training_set if held_out is None else part(training_set, np.flatnonzero(~held_out))
 
 
-def made(rows: TrainingSet, pruning: PruningPlan | None, go_on: Progress) -> Tree:
-    """Grow the tree of a resample, on one thread, as the first was."""
+def _grow(rows: TrainingSet, pruning: PruningPlan | None, report: Progress) -> Tree:
+    """Grow the tree of a resample, on one thread."""
     if pruning is None:
-        return grow_training_set(rows, go_on, n_jobs=1)
-    full, held = grow_unpruned(rows, pruning, 1, go_on)
-    go_on(0.5)
-    return prune_grown(full, rows, pruning, held, 1, go_on)
+        return grow_training_set(rows, report, n_jobs=1)
+    full, held_out = grow_unpruned(rows, pruning, 1, report)
+    report(0.5)
+    return prune_grown(full, rows, pruning, held_out, 1, report)
+
+
+class _Tally:
+    """Accumulates resamples as they come, in order."""
+
+    def __init__(self, reference: ReferenceTree) -> None:
+        self.reference = reference
+        self.is_regression = reference.tree.task == "regression"
+        self.resamples: list[ResampledTree] = []  # without their predictions, which are added up
+        n = len(reference.training_set)
+        self.loss, self.oob_loss, self.oob_count = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self.unit = size_of_numbers(reference.predictions) if self.is_regression else 1.0
+        _ = reference.values_present, reference.weight  # computed before there are threads
+
+    def add(self, tree: ResampledTree) -> None:
+        """Add one resample."""
+        predictions, own = tree.predictions, self.reference.predictions
+        if self.is_regression:
+            loss = (predictions / self.unit - own / self.unit) ** 2
+        else:
+            loss = (predictions != own).astype(np.float64)
+        self.loss += loss
+        self.oob_loss += loss * tree.out_of_bag
+        self.oob_count += tree.out_of_bag
+        self.resamples.append(replace(tree, predictions=predictions[:0], out_of_bag=tree.out_of_bag[:0]))
+
+    def result(self, margins: Mapping[int, SplitMargin]) -> Stability:
+        """Return the statistics of all resamples."""
+        reference, training_set, count = self.reference, self.reference.training_set, len(self.resamples)
+        matches = np.stack([r.matches for r in self.resamples], axis=1)
+        roots = [None if r.root_column < 0 else training_set.encodings[r.root_column].name for r in self.resamples]
+        return Stability(
+            reference.tree,
+            training_set.table_name,
+            len(training_set),
+            count,
+            tuple(self._node(node, margins[node], matches[i]) for i, node in enumerate(reference.inner_nodes.tolist())),
+            self._agreement(),
+            np.array([r.leaves for r in self.resamples]),
+            np.array([r.depth for r in self.resamples]),
+            dict(Counter(roots).most_common()),
+            np.sqrt(self.loss / count) * self.unit if self.is_regression else 1 - self.loss / count,
+        )
+
+    def _agreement(self) -> PredictionAgreement:
+        weight = np.asarray(self.reference.training_set.weight, np.float64)
+        weight = weight / weight.max()
+        loss = float(np.sum(weight * self.loss)) / (float(weight.sum()) * len(self.resamples))
+        oob_weight = float(np.sum(weight * self.oob_count))
+        oob_loss = float(np.sum(weight * self.oob_loss)) / oob_weight if oob_weight else None
+        if self.is_regression:
+            predictions = np.asarray(self.reference.predictions, np.float64) / self.unit
+            mean = float(np.average(predictions, weights=weight))
+            sd = math.sqrt(float(np.average((predictions - mean) ** 2, weights=weight)))
+            oob_rms = None if oob_loss is None else math.sqrt(oob_loss) * self.unit
+            return PredictionAgreement(math.sqrt(loss) * self.unit, oob_rms, sd=sd * self.unit)
+        stable = float(np.average(self.loss <= 0.05 * len(self.resamples), weights=weight))
+        return PredictionAgreement(1 - loss, None if oob_loss is None else 1 - oob_loss, stable)
+
+    def _node(self, node: int, margin: SplitMargin, matches: npt.NDArray[np.void]) -> NodeStability:
+        """Return the statistics of one split; ``matches`` are those of each resample."""
+        tree = self.reference.tree
+        column = int(tree.arrays.column[node])
+        encoding, split = tree.encodings[column], tree.split_at(node)
+        assert split is not None
+        matched = matches[matches["rows"]]
+        others = Counter(matches["column"][(matches["column"] >= 0) & (matches["column"] != column)].tolist())
+        alternative, times = others.most_common(1)[0] if others else (-1, 0)
+        cuts = matched["cut" if encoding.kind == "number" else "exact_cut"][~np.isnan(matched["cut"])]
+        low, median, high = _quartiles(cuts) if len(cuts) else [None] * 3
+        limits = dict.fromkeys(encoding.format(cut) for cut in (low, high) if cut is not None)
+        return NodeStability(
+            node=node,
+            column=encoding.name,
+            split=say_first(split, encoding, int(tree.arrays.missing_rows[node])),
+            rows=int(tree.arrays.rows[node]),
+            score=margin.score,
+            runner_up=margin.runner_up,
+            runner_up_score=margin.second,
+            margin=margin.behind,
+            same_position=float(matches["position"].mean()),
+            same_rows=float(matches["rows"].mean()),
+            used=float(matches["used"].mean()),
+            overlap=float(matched["overlap"].mean()) if len(matched) else None,
+            alternative=tree.encodings[alternative].name if times else None,
+            alternative_share=times / len(matches),
+            threshold_low=low,
+            threshold_median=median,
+            threshold_high=high,
+            threshold_range=" to ".join(limits),
+            same_split=float(matched["same_split"].mean()) if len(matched) else None,
+        )
+
+
+def _quartiles(values: npt.NDArray[Any]) -> list[float | int]:
+    """Return the quartiles, each one of the values and exact.
+
+    >>> _quartiles(np.array([2**60 + 5, 2**60 + 1, 2**60 + 3])) == [2**60 + 1, 2**60 + 3, 2**60 + 5]
+    True
+    """
+    ranks = [math.ceil(share * len(values)) - 1 for share in (0.25, 0.5, 0.75)]
+    quartiles: list[float | int] = np.sort(values)[ranks].tolist()
+    return quartiles

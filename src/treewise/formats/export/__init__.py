@@ -1,1 +1,1 @@
-"""Exports: one file per format, registered in `export.py`."""
+"""Exports: a tree as text in another form, one file per format, registered in ``export.py``."""

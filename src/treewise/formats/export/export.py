@@ -1,25 +1,46 @@
-"""A tree in other forms, each in a file of its own.
+"""Registry of export formats: ``tree.export("if-else")`` and ``treewise export --format if-else``.
 
-Stands among the outlets. A format is a function from a tree to text; adding one is writing its file and
-adding its line to ``FORMATS``.
+To add a format, write one file with a function
+
+    def write(tree: Tree) -> str
+
+and add one line to ``FORMATS``; Python and the command line then offer it. The function receives a grown, pruned or
+hand-written tree (never an ensemble) and returns the whole file as text, ending with a newline. Options of the format
+are keyword-only parameters with a default: ``write(tree, *, digits=6)`` makes ``tree.export("…", digits=3)`` valid.
+
+Read the tree through its methods, node by node (numbers are in pre-order, 0 is the root):
+
+    tree.split_at(node)            the split (``tree/splits.py``: one class per kind), None at a leaf
+    tree.children(node)            the children, in the order of the split's branches
+    tree.condition(child)          the condition of the branch to a child, as printed
+    tree.prediction(node)          a class label or a number; None in a hand-written tree without one
+    tree.encoding_of(column)       what a column holds: its kind, and the levels of a categorical one
+    split.missing, split.branch()  the branch of missing values, and that of any value
+
+Recursion is limited to about 1,000 levels in Python and trees may be deeper: walk them with a stack, as ``if_else.py``
+does. Test a format as ``tests/unit/formats/test_if_else.py`` does.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 from treewise.errors import ParameterError, did_you_mean
 from treewise.formats.export import if_else, text
 from treewise.tree.tree import Tree
 
-FORMATS: dict[str, Callable[[Tree], str]] = {
+Writer = Callable[..., str]  # (tree, **options) → the exported text
+
+FORMATS: dict[str, Writer] = {
     "text": text.write,
     "if-else": if_else.write,
 }
 
 
-def export(tree: Tree, format: str = "text") -> str:
-    """Return a tree in another form.
+def export(tree: Tree, format: str = "text", **options: Any) -> str:
+    """Return a tree in one of the ``FORMATS``.
 
     >>> from treewise.formats.text_format.parse import parse
     >>> tree = parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))
@@ -27,9 +48,14 @@ def export(tree: Tree, format: str = "text") -> str:
     True
     >>> export(tree, "txt")
     Traceback (most recent call last):
-    treewise.errors.ParameterError: format="txt" is not known. Did you mean "text"? Formats: text, if-else.
+    treewise.errors.ParameterError: format="txt": must be one of text, if-else. Did you mean "text"?
     """
     if format not in FORMATS:
-        near = did_you_mean(format, FORMATS)
-        raise ParameterError(f"must be one of {', '.join(FORMATS)}.", parameter="format", value=format, hint=near)
-    return FORMATS[format](tree)
+        hint = did_you_mean(format, FORMATS)
+        raise ParameterError(f"must be one of {', '.join(FORMATS)}.", parameter="format", value=format, hint=hint)
+    write = FORMATS[format]
+    known = [name for name in inspect.signature(write).parameters if name != "tree"]
+    for name in options:
+        if name not in known:
+            raise ParameterError(f'format "{format}" has no option {name}.{did_you_mean(name, known)}')
+    return write(tree, **options)

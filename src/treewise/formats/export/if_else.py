@@ -1,13 +1,13 @@
-"""A tree as nested if and else, as a book writes one (chapter 8, figure 8.1 b; "if … then … else predict 1").
+"""Export format "if-else": nested if and else for human readers (chapter 8, figure 8.1 b).
 
-Stands among the outlets; it is for readers, and the conditions are the words of the text tree.
+The conditions are those of the text tree:
 
     if flipper_length_mm <= 206.5:
         predict Adelie  # 149 of 213 rows
     else:
         predict Gentoo  # 123 of 131 rows
 
-As in the text tree no line is deeper than 20 levels: a subtree there is written in a block of its own, below.
+As in the text tree, no line is indented more than 20 levels: deeper subtrees continue in blocks of their own, below.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import numpy as np
 
 from treewise._lib.text import format_count, format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
-from treewise.show.text_tree.condition_text import ConditionText, counted
-from treewise.show.text_tree.folding import CONTINUES
+from treewise.show.node_stats import has_training_rows
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH
 from treewise.show.text_tree.text_tree import header
 from treewise.tree.arrays import LEAF
 from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
 
-INDENT = "    "
-FAR = 12  # nodes between an "if" and its "else" from which on the "else" repeats what it stands for
+_INDENT = "    "
+_FAR = 12  # nodes between an "if" and its "else" from which the "else" repeats its condition
 
 
 def write(tree: Tree) -> str:
@@ -45,26 +46,23 @@ def write(tree: Tree) -> str:
         predict 0
     """
     writer, lines = _Writer(tree), [f"# {line}" for line in header(tree, ascii=False).splitlines()]
-    if writer.unsaid_missing():
+    if writer.has_implicit_missing():
         lines.append('# a missing value takes the branch with more rows, unless another one says "or missing"')
     return "\n".join([*lines, *writer.lines(), ""])
 
 
 class _Writer:
-    """Writes the lines of one tree, block by block."""
-
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.speaker, self.counted = tree, ConditionText(tree), counted(tree)
+        self.tree, self.condition_text, self.has_rows = tree, ConditionText(tree), has_training_rows(tree)
         self.kind, self.ends, self.depths = tree.arrays.kind, tree.arrays.ends, tree.depths
         self.blocks: deque[int] = deque([0])
 
-    def unsaid_missing(self) -> bool:
-        """Tell whether missing values take an "if" somewhere that does not say so."""
+    def has_implicit_missing(self) -> bool:
+        """Whether missing values take an "if" branch somewhere without the condition saying so."""
         a = self.tree.arrays
-        return self.counted and bool(((a.kind != LEAF) & (a.missing == 0) & (a.missing_rows == 0)).any())
+        return self.has_rows and bool(((a.kind != LEAF) & (a.missing == 0) & (a.missing_rows == 0)).any())
 
     def lines(self) -> Iterator[str]:
-        """Go through all lines."""
         while self.blocks:
             top = self.blocks.popleft()
             if top:
@@ -73,45 +71,45 @@ class _Writer:
             yield from self._block(top)
 
     def _block(self, top: int) -> Iterator[str]:
-        """Write one node and what is below it, as far as the block goes: what is still to be written is a stack."""
+        """Write one node and its subtree, as deep as the block goes; ``todo`` is a stack of lines and nodes."""
         todo: list[str | int] = [top]
-        base = int(self.depths[top]) - (1 if top else 0)
+        base_depth = int(self.depths[top]) - (1 if top else 0)
         while todo:
             item = todo.pop()
             if isinstance(item, str):
                 yield item
                 continue
-            depth = int(self.depths[item]) - base
-            margin = INDENT * depth
+            depth = int(self.depths[item]) - base_depth
+            margin = _INDENT * depth
             if self.kind[item] == LEAF:
                 yield margin + self.answer(item)
-            elif depth > CONTINUES and item != top:
+            elif depth > MAX_BLOCK_DEPTH and item != top:
                 self.blocks.append(item)
-                yield f"{margin}go on at node {item}, below"
+                yield f"{margin}continue at node {item}, below"
             else:
                 todo += reversed(list(self._parts(item, margin)))
 
     def _parts(self, node: int, margin: str) -> Iterator[str | int]:
-        """Return the lines and subtrees of one test, in order."""
+        """Yield the lines and children of one split, in order."""
         tree = self.tree
-        split, children, said = tree.split_at(node), tree.children(node), self.speaker.branches(node)
+        split, children, said = tree.split_at(node), tree.children(node), self.condition_text.branches(node)
         assert split is not None
-        stays = leaves_some_out(split, tree)
+        has_uncovered = _has_uncovered_levels(split, tree)
         for i, (child, words) in enumerate(zip(children, said, strict=True)):
             if i == 0:
                 yield f"{margin}if {words}:"
-            elif i < len(children) - 1 or stays:
+            elif i < len(children) - 1 or has_uncovered:
                 yield f"{margin}else if {words}:"
             else:
-                far = len(children) > 2 or int(self.ends[children[0]]) - children[0] > FAR
-                yield f"{margin}else:  # {words}" if far else f"{margin}else:"
+                repeat_condition = len(children) > 2 or int(self.ends[children[0]]) - children[0] > _FAR
+                yield f"{margin}else:  # {words}" if repeat_condition else f"{margin}else:"
             yield child
-        if stays and tree.prediction(node) is not None:
+        if has_uncovered and tree.prediction(node) is not None:
             yield f"{margin}else:  # {write_name(split.column)} never seen"
-            yield f"{margin}{INDENT}{self.answer(node)}"
+            yield f"{margin}{_INDENT}{self.answer(node)}"
 
     def answer(self, node: int) -> str:
-        """Say what a node predicts, and of how many rows that was true."""
+        """Return the prediction of a node, with the number of training rows it fits."""
         tree, a = self.tree, self.tree.arrays
         answer = tree.prediction(node)
         if answer is None:
@@ -119,9 +117,9 @@ class _Writer:
         if tree.task == "regression":
             assert isinstance(answer, float)
             said = f"predict {format_rounded(answer)}"
-            return f"{said}  # {plural(int(a.rows[node]), 'row')}" if self.counted else said
+            return f"{said}  # {plural(int(a.rows[node]), 'row')}" if self.has_rows else said
         said = f"predict {write_label(answer)}"
-        if not self.counted:
+        if not self.has_rows:
             return said
         total = float(np.sum(a.count_weight[a.count_start[node] : a.count_start[node + 1]]))
         if total == 0:
@@ -130,6 +128,6 @@ class _Writer:
         return f"{said}  # {format_count(tree.counts(node).get(answer, 0.0))} of {format_count(total)} {of}"
 
 
-def leaves_some_out(split: Split, tree: Tree) -> bool:
-    """Tell whether a test has no branch for some level: the row then stays, and the node answers."""
+def _has_uncovered_levels(split: Split, tree: Tree) -> bool:
+    """Return whether a split has no branch for some level; the node itself then answers."""
     return isinstance(split, Multiway) and not split.other and tree.encoding_of(split.column).kind != "boolean"

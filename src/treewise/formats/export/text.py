@@ -1,6 +1,6 @@
-"""The complete text form: a tree that reads like ``print(tree)`` and carries every number.
+"""Export format "text": a tree that reads like ``print(tree)`` and carries every number, and its reader.
 
-Stands among the outlets; ``treewise.parse`` reads it back to an equal tree, bit for bit.
+``treewise.parse`` reads it back to an equal tree, bit for bit.
 
     # treewise tree 1
     # target {"name": "Class", "task": "classification", "classes": ["N", "P"]}
@@ -8,9 +8,9 @@ Stands among the outlets; ``treewise.parse`` reads it back to an equal tree, bit
     0  all rows               # {"split": "multiway", "column": "GPA", "levels": ["3.5", "3.7"], "rows": 9, …}
     1  ├─ GPA = 3.5    → N    # {"stop": "pure", "rows": 4, "weight": 4.0, "counts": [["N", 4.0]], …}
 
-The numbers after ``#`` are what is read (floats in the shortest form that gives the same bits), as long as the words
-left of them agree. Who edits the words, or cuts lines out, gets the tree that they say, without the numbers of rows,
-which were those of another tree; a note says so. A node whose lines below were cut out predicts what it would have.
+The JSON after ``#`` is what is read (floats in the shortest form that gives the same bits), as long as it agrees with
+the text to its left. If you edit that text or delete lines, the edited tree is read, without rows and counts, which
+belong to the tree before the edit; a note says so. A node whose subtree was deleted becomes a leaf with its prediction.
 """
 
 from __future__ import annotations
@@ -24,22 +24,20 @@ from treewise._lib.text import pad
 from treewise.data.encoding import Encoding
 from treewise.errors import ParseError
 from treewise.formats.model_file.header import quartiles_from
-from treewise.formats.text_format.build_arrays import UNSAID, check_split, pack, with_parents
 from treewise.formats.text_format.notation import cut_comment
-from treewise.formats.text_format.parse import read_words
-from treewise.show.text_tree.condition_text import ConditionText
-from treewise.show.text_tree.folding import TextView, shape
-from treewise.show.text_tree.layout import ALIGNED_LABEL, ALIGNED_LEFT, widest
-from treewise.show.text_tree.lines import UNICODE, LinePrinter
+from treewise.formats.text_format.parse import DEFAULTS, check_split, pack, parse_edited, with_parents
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.layout import MAX_LABEL_WIDTH, MAX_LEFT_WIDTH, widest
+from treewise.show.text_tree.lines import UNICODE, LinePrinter, TextView, describe_subtrees
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
-MAGIC = "# treewise tree "
-VERSION = 1
-WORDS_ALONE = "Delete everything after # in the whole file to read the words alone."
-KIND_NAMES = {number: name for name, number in KIND_NUMBERS.items()}
-_PLAIN = [name for name in UNSAID if name not in ("parent", "kind", "column", "stop", "label")]
+_MAGIC = "# treewise tree "
+_VERSION = 1
+_TEXT_ONLY = "Delete everything after # in the whole file to read the text alone."
+_KIND_NAMES = {number: name for name, number in KIND_NUMBERS.items()}
+_PLAIN = [name for name in DEFAULTS if name not in ("parent", "kind", "column", "stop", "label")]
 
 
 def write(tree: Tree) -> str:
@@ -61,12 +59,12 @@ def write(tree: Tree) -> str:
 
 
 def _preamble(tree: Tree) -> Iterator[str]:
-    yield f"{MAGIC}{VERSION}"
+    yield f"{_MAGIC}{_VERSION}"
     yield f"# target {_json(asdict(tree.target))}"
     yield f"# settings {_json({'criterion': tree.criterion, 'empty_branch': tree.empty_branch})}"
     for encoding in tree.encodings:
-        said = {key: value for key, value in asdict(encoding).items() if value or key == "name"}
-        yield f"# column {_json(said)}"
+        entries = {key: value for key, value in asdict(encoding).items() if value or key == "name"}
+        yield f"# column {_json(entries)}"
     if tree.quartiles:
         yield f"# quartiles {_json(dict(tree.quartiles))}"
     for step in tree.history:
@@ -76,26 +74,26 @@ def _preamble(tree: Tree) -> Iterator[str]:
 
 
 def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
-    """Yield each line's words, with its node; None where a block repeats a node's line."""
-    page = LinePrinter(tree, TextView(0), shape(tree), ConditionText(tree), UNICODE)
+    """Yield the text of each line with its node; None where a block repeats the line of a node."""
+    page = LinePrinter(tree, TextView(0), describe_subtrees(tree), ConditionText(tree), UNICODE)
     digits, lines = len(str(len(tree) - 1)), list(page.lines())
-    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.said}" for line in lines]
-    wide = widest(left, ALIGNED_LEFT), widest([line.prediction for line in lines], ALIGNED_LABEL)
+    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.condition}" for line in lines]
+    wide = widest(left, MAX_LEFT_WIDTH), widest([line.prediction for line in lines], MAX_LABEL_WIDTH)
     for line, text in zip(lines, left, strict=True):
         words = f"{pad(text, wide[0])}  {pad(line.prediction, wide[1])}"
-        yield f"{words}  {line.tail}" if line.tail else words, None if line.repeated else line.node
+        yield f"{words}  {line.tail}" if line.tail else words, None if line.is_repeated else line.node
 
 
 def _facts(tree: Tree) -> list[dict[str, Any]]:
-    """Return all there is to know of each node, in words where there are words; the usual is left out."""
+    """Return all entries of each node, with names for columns, levels and classes; defaults are left out."""
     a = tree.arrays
-    plain = {name: (getattr(a, name).tolist(), UNSAID[name]) for name in _PLAIN if len(getattr(a, name))}
+    plain = {name: (getattr(a, name).tolist(), DEFAULTS[name]) for name in _PLAIN if len(getattr(a, name))}
     labels = a.label.tolist() if len(a.label) else [-1] * len(tree)
     facts = []
     for i in range(len(tree)):
         node: dict[str, Any] = {}
         if a.kind[i] != LEAF:
-            node["split"] = KIND_NAMES[int(a.kind[i])]
+            node["split"] = _KIND_NAMES[int(a.kind[i])]
         if a.column[i] >= 0:
             node["column"] = tree.encodings[a.column[i]].name
         if a.stop[i]:
@@ -103,7 +101,7 @@ def _facts(tree: Tree) -> list[dict[str, Any]]:
         codes = a.codes[a.code_start[i] : a.code_start[i + 1]].tolist()
         if codes:
             node["levels"] = [tree.encodings[a.column[i]].levels[code] for code in codes]
-        node |= {name: values[i] for name, (values, usual) in plain.items() if not _same(values[i], usual)}
+        node |= {name: values[i] for name, (values, default) in plain.items() if not _same(values[i], default)}
         if labels[i] >= 0:
             node["label"] = tree.classes[labels[i]]
         if len(counts := tree.counts(i)):
@@ -112,56 +110,58 @@ def _facts(tree: Tree) -> list[dict[str, Any]]:
     return facts
 
 
-def _same(value: float, usual: float) -> bool:
-    return value == usual or (value != value and usual != usual)
+def _same(value: float, default: float) -> bool:
+    return value == default or (value != value and default != default)
 
 
 def _json(value: Any) -> str:
-    """Write JSON on one line, readable where that is safe: escapes only where a letter cannot be printed."""
+    """Write JSON on one line; non-ASCII text is escaped only if it is not printable."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if text.isprintable() else json.dumps(value, default=str)
 
 
-# -- and back -----------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether a text is in the complete form."""
-    return text.lstrip().startswith(MAGIC)
+    """Return whether a text has this format."""
+    return text.lstrip().startswith(_MAGIC)
 
 
 def read(text: str) -> Tree:
-    """Read the complete text form."""
-    version = text.lstrip().partition("\n")[0].removeprefix(MAGIC).strip()
-    if version != str(VERSION):
-        raise ParseError(f"this tree is in format {version}; this treewise reads {VERSION}. pip install -U treewise.")
+    """Read an exported tree; ``treewise.parse`` comes here."""
+    version = text.lstrip().partition("\n")[0].removeprefix(_MAGIC).strip()
+    if version != str(_VERSION):
+        raise ParseError(
+            f"the text has format version {version}; this treewise reads version {_VERSION}. pip install -U treewise."
+        )
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
-        reader.take(line.rstrip("\r"), number)
+        reader.read_line(line.rstrip("\r"), number)
     nodes = reader.facts()
     tree = reader.tree(nodes)
     edited = "some lines were" if tree is None else _edited_line(tree, reader.words)
     if tree is not None and edited is None:
         return tree
     bare = "\n".join(cut_comment(line.rstrip("\r"))[0] for line in text.split("\n"))
-    said = read_words(bare, reader.encodings, reader.target, {node.pop("line"): node for node in nodes})
-    note = f"{edited} edited: the words were read, and rows and counts left out; tree.refit(data) counts again"
-    history = (*reader.said["history"], {"did": "edit"})
-    return said.with_(**reader.said["settings"][0], history=history, notes=(*reader.said["note"], note))
+    parsed = parse_edited(bare, reader.encodings, reader.target, {node.pop("line"): node for node in nodes})
+    note = f"{edited} edited: the text was read without rows and counts; tree.refit(data) counts again"
+    history = (*reader.entries["history"], {"did": "edit"})
+    return parsed.with_(**reader.entries["settings"][0], history=history, notes=(*reader.entries["note"], note))
 
 
 class _Reader:
-    """Collects what the lines say."""
+    """Collects the preamble, the JSON of the nodes and the text left of it."""
 
     def __init__(self) -> None:
-        self.said: dict[str, list[Any]] = {
+        self.entries: dict[str, list[Any]] = {
             key: [] for key in ("target", "settings", "column", "quartiles", "history", "note")
         }
         self.nodes: list[dict[str, Any]] = []
         self.words: list[tuple[int, str]] = []
 
-    def take(self, line: str, number: int) -> None:
-        """Read one line: a word and JSON after ``#``, or a node's words and its JSON."""
+    def read_line(self, line: str, number: int) -> None:
+        """Read one line: a keyword and JSON after ``#``, or a node's text and its JSON."""
         words, comment = cut_comment(line)
         if words:
             self.words.append((number, words))
@@ -169,27 +169,27 @@ class _Reader:
         try:
             if words and comment:
                 self.nodes.append(json.loads(comment) | {"line": number})
-            elif brace and head in self.said:
-                found = json.loads(comment[len(head) :])
-                self.said[head].append(Step(found) if head == "history" else found)
+            elif brace and head in self.entries:
+                value = json.loads(comment[len(head) :])
+                self.entries[head].append(Step(value) if head == "history" else value)
         except (ValueError, TypeError, RecursionError) as error:
             raise ParseError(f"line {number}: the part after # is damaged ({error}).") from None
 
     def facts(self) -> list[dict[str, Any]]:
-        """Read what the preamble says, and turn the words of every node back into numbers."""
+        """Read the preamble, and return the entries of every node as numbers."""
         try:
-            goal, settings = self.said["target"][0], self.said["settings"][0]
-            self.target = Target(**{**goal, "classes": tuple(goal["classes"])})
-            columns = [{**column, "levels": tuple(column.get("levels", ()))} for column in self.said["column"]]
+            target, settings = self.entries["target"][0], self.entries["settings"][0]
+            self.target = Target(**{**target, "classes": tuple(target["classes"])})
+            columns = [{**column, "levels": tuple(column.get("levels", ()))} for column in self.entries["column"]]
             self.encodings = tuple(Encoding(**column) for column in columns)
             settings["criterion"], settings["empty_branch"]
         except (IndexError, KeyError, TypeError):
             raise ParseError('the lines "# target", "# settings" and "# column" at the top are damaged.') from None
-        places = _Places(self.encodings, self.target)
-        return [places.facts(node) for node in self.nodes]
+        codes_of = _NameCodes(self.encodings, self.target)
+        return [codes_of.facts(node) for node in self.nodes]
 
     def tree(self, nodes: Sequence[Mapping[str, Any]]) -> Tree | None:
-        """Put together what was read; None where the nodes are no whole tree."""
+        """Build the tree; None if the nodes are not a complete tree."""
         try:
             placed = with_parents(nodes)
         except ValueError:
@@ -197,21 +197,23 @@ class _Reader:
         try:
             arrays = pack(placed, self.target.task)
         except (ValueError, TypeError, OverflowError) as error:
-            raise ParseError(f"the numbers after # do not make a tree: {error}. {WORDS_ALONE}") from None
-        tree = Tree(self.encodings, self.target, arrays, **self.said["settings"][0])
+            raise ParseError(f"the numbers after # do not make a tree: {error}. {_TEXT_ONLY}") from None
+        tree = Tree(self.encodings, self.target, arrays, **self.entries["settings"][0])
         quartiles = self._quartiles()
-        return tree.with_(history=tuple(self.said["history"]), notes=tuple(self.said["note"]), quartiles=quartiles)
+        return tree.with_(
+            history=tuple(self.entries["history"]), notes=tuple(self.entries["note"]), quartiles=quartiles
+        )
 
     def _quartiles(self) -> dict[str, tuple[float, float]]:
-        """Read the quartiles of numeric columns; a text that was written before there were any has none."""
+        """Read the quartiles of numeric columns; older exports have none."""
         try:
-            return quartiles_from(said[-1], self.encodings) if (said := self.said["quartiles"]) else {}
+            return quartiles_from(entries[-1], self.encodings) if (entries := self.entries["quartiles"]) else {}
         except (TypeError, ValueError):
             raise ParseError('the line "# quartiles" at the top is damaged.') from None
 
 
-class _Places:
-    """The numbers of columns, levels and classes, by their names."""
+class _NameCodes:
+    """Turns the names of columns, levels and classes into their numbers."""
 
     def __init__(self, encodings: Sequence[Encoding], target: Target) -> None:
         self.encodings = encodings
@@ -220,7 +222,7 @@ class _Places:
         self.classes = {label: i for i, label in enumerate(target.classes)}
 
     def facts(self, node: dict[str, Any]) -> dict[str, Any]:
-        """Turn what a line says of its node back into numbers; ``line`` stays, to tell where it stood."""
+        """Return the entries of a node as numbers; ``line`` is kept for messages."""
         try:
             column = self.columns[node["column"]] if "column" in node else -1
             raw = {name: node[name] for name in ("line", *_PLAIN) if name in node}
@@ -237,7 +239,7 @@ class _Places:
 
 
 def _edited_line(tree: Tree, words: Sequence[tuple[int, str]]) -> str | None:
-    """Name the first line whose words are not those of its numbers; None where all are."""
+    """Name the first line whose text differs from what its JSON prints; None if none does."""
     again = [text for text, _ in _words(tree)]
     pairs = zip(words, again, strict=False)
     edited = next((number for (number, mine), theirs in pairs if mine.split() != theirs.split()), None)

@@ -1,11 +1,7 @@
-"""Trees as people write them: text in, Tree out.
+"""Trees as text: typed by hand, printed or exported, and parsed back.
 
-Stands above the tree and below the outlets, which write what is read here.
-
-    notation.py    names, levels and labels in text, so that they read back
-    condition.py   one condition: ``age <= 71.5``, ``city in {Bari, Rome} or missing``
-    siblings.py    the conditions of siblings → their split
-    outline.py     lines → who is below whom
-    assemble.py    the facts of nodes → a tree's arrays
-    parse.py       ``treewise.parse``
+notation.py    quoting of names, levels and classes
+outline.py     lines to an outline: depth, condition, prediction
+conditions.py  conditions to encodings and splits: ``age <= 71.5``, ``city in {Bari, Rome} or missing``
+parse.py       text to a tree: ``treewise.parse``
 """

@@ -1,12 +1,11 @@
-r"""How names, levels and classes are written in a text tree, so that they can be read back.
+r"""Notation of names, levels and classes in text trees: quoting and its inverse.
 
-Stands above ``encode``, for the outlets: ``show/text_tree/text_tree.py`` and ``formats/export/text.py`` write with it,
-``condition.py`` and ``parse.py`` read with it. One rule, in both directions:
+``show/text_tree/`` and ``formats/export/`` write with it, ``conditions.py`` and ``parse.py`` read with it:
 
     bare text is literal        city = New York        path = C:\new
-    in double quotes            city = "a, b"          "" is a quote; \n \t \x1b \u2028 \\ are Python's
+    in double quotes            city = "a, b"          "" is a quote; \n \t \x1b \u2028 \\ are Python's escapes
 
-Text is written bare when nothing in it could be taken for something else, and in quotes when something could.
+Text is written bare where it is unambiguous, else in quotes.
 """
 
 from __future__ import annotations
@@ -21,26 +20,25 @@ from treewise.train.target import few_whole_numbers
 
 QUOTED = r'"[^"]*(?:""[^"]*)*"'
 
-# What could be taken for the tree's own marks: quotes, sets, comments, arrows, folds, branches, ``: label``,
-# the gap between two columns, ``or missing``, and ``+3`` (three more levels, in a shortened set).
+# Text that could be read as syntax: quotes, sets, comments, arrows, folds, branches, ``: label``, the gap between two
+# columns, ``or missing``, and ``+3`` (three more levels, in an abbreviated set).
 _ODD = re.compile(r'["{}#→…│├└─⟦⟧]|->|\.\.\.|\s\s|:\s|:$|^[|`]|^\s|\s$|(?:^|\s)or missing$|^\+\d+$|^$')
 _ODD_IN_LIST = re.compile(r",")
 _ODD_IN_NAME = re.compile(
     r"[<>=≤≥≠]|(?:^|\s)(?:is|in|or|not|otherwise|missing|present)(?:\s|$)|^(?:order|classes)(?:\s|$)|^all rows$"
 )
-# What stands in the columns of a text tree: our own headings, and the mark of a leaf that predicts nothing.
-SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of whichever a node predicts
+# Headings of a text tree's columns, and the mark of a leaf without a prediction.
+SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of the predicted class
 SHARE_OF_PREDICTED = f"{SHARE} predicted"
 HEADINGS = ("predicts", "rows", "weight", "sd", SHARE, "predicted")
 UNKNOWN = "?"
-PREDICTS_NUMBERS = "predicts numbers"  # a line below a tree without columns whose leaves hold values, not classes
+PREDICTS_NUMBERS = "predicts numbers"  # written below a regression tree that is printed without columns
 
 DATETIME = re.compile(
     r"(?:-[0-9]{3,}|\+?[0-9]{4,})-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?"
 )
 TRUTH = re.compile(r"true|false", re.IGNORECASE)
 
-# Anything but Latin letters, dashes, arrows and the lines of the tree, all of which take one column.
 
 _ESCAPES = re.compile(r"\\(\\|n|r|t|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 _ESCAPED = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
@@ -63,11 +61,11 @@ def write_level(level: str, ascii: bool = False) -> str:
     New York "a, b" "-> x" ""
     """
     odd = _ODD.search(level) or _ODD_IN_LIST.search(level)
-    return quoted(level, ascii) if odd or not _stays(level, ascii) else level
+    return quoted(level, ascii) if odd or not _is_unchanged(level, ascii) else level
 
 
 def write_ordered_level(level: str, ascii: bool = False) -> str:
-    """Write a level that is compared: in quotes where it could be taken for a quantity.
+    """Write a level of a comparison: in quotes where it could be read as a number or date.
 
     >>> print(write_ordered_level("medium"), write_ordered_level("3.5"))
     medium "3.5"
@@ -77,30 +75,30 @@ def write_ordered_level(level: str, ascii: bool = False) -> str:
 
 
 def write_name(name: str, ascii: bool = False) -> str:
-    r"""Write a column's name: bare where a condition could not be misread, else in quotes.
+    r"""Write a column name: bare where that is unambiguous, else in quotes.
 
     >>> print(write_name("bill length (mm)"), write_name("a <= b"), write_name("tab\there"))
     bill length (mm) "a <= b" "tab\there"
     """
     odd = _ODD.search(name) or _ODD_IN_NAME.search(name)
-    return quoted(name, ascii) if odd or not _stays(name, ascii) else name
+    return quoted(name, ascii) if odd or not _is_unchanged(name, ascii) else name
 
 
 def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
-    """Write a class: text that looks like a number, a truth value or a heading of ours in quotes.
+    """Write a class: in quotes if it is text that looks like a number, a truth value or a heading.
 
     >>> print(write_label("<=50K"), write_label(1), write_label("1"), write_label(True), write_label("rows"))
     <=50K 1 "1" True "rows"
     """
     if not isinstance(label, str):
         return str(label)
-    like_ours = label in (*HEADINGS, UNKNOWN) or is_share(label)
-    like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or like_ours
+    is_heading = label in (*HEADINGS, UNKNOWN) or is_share(label)
+    like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or is_heading
     return quoted(label, ascii) if like_value else write_level(label, ascii)
 
 
 def is_share(heading: str) -> bool:
-    """Tell whether a column is one of percentages.
+    """Return whether a heading is that of a column of percentages.
 
     >>> is_share("% yes"), is_share("%"), is_share("yes %")
     (True, True, False)
@@ -108,13 +106,12 @@ def is_share(heading: str) -> bool:
     return heading.partition(" ")[0] == SHARE
 
 
-def _stays(text: str, ascii: bool) -> bool:
-    """Tell whether bare text would reach the reader unchanged."""
+def _is_unchanged(text: str, ascii: bool) -> bool:
     return safe(text) == text and (text.isascii() or not ascii)
 
 
 def read_text(text: str) -> str:
-    r"""Read what one of the writers above has written: quotes are undone, bare text is literal.
+    r"""Read a name or level: quotes are removed, bare text is literal.
 
     >>> read_text(r'"two\nlines"'), read_text("New York"), read_text('"5"" pipe"')
     ('two\nlines', 'New York', '5" pipe')
@@ -126,7 +123,7 @@ def read_text(text: str) -> str:
 
 
 def read_labels(texts: Sequence[str]) -> list[str | int | float | bool]:
-    """Read the classes of one tree: numbers or truth values when all are written so, bare; else text.
+    """Read the classes of one tree: numbers or booleans if all are bare and look like it, else text.
 
     >>> read_labels(["1", "2.5"]), read_labels(["True", "False"]), read_labels(["1", "many"])
     ([1, 2.5], [True, False], ['1', 'many'])
@@ -140,7 +137,7 @@ def read_labels(texts: Sequence[str]) -> list[str | int | float | bool]:
 
 
 def are_values(labels: Sequence[str | int | float | bool]) -> bool:
-    """Tell whether predictions are values rather than classes: numbers that ``grow`` would not take for classes.
+    """Return whether predictions are values rather than classes: numbers that ``grow`` would not read as classes.
 
     >>> are_values([1.5, 2]), are_values([1, 2]), are_values(["1.5", "2"])
     (True, False, False)
@@ -150,7 +147,7 @@ def are_values(labels: Sequence[str | int | float | bool]) -> bool:
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:
-    """Split a list at its separators, those inside quotes excepted; the items stay as they are written.
+    """Split a list at the separators outside quotes; the items keep their quotes.
 
     >>> split_list('Bari, "a, b", Rome'), split_list("")
     (['Bari', '"a, b"', 'Rome'], [])
@@ -162,7 +159,7 @@ def split_list(text: str, separator: str = ",") -> list[str]:
 
 
 def cut_comment(line: str) -> tuple[str, str]:
-    """Cut a line at its comment: a ``#`` at the start or after a space, outside quotes.
+    """Split a line at its comment: a ``#`` at the start or after a space, outside quotes.
 
     >>> cut_comment('C# = "# 1" -> yes  # the first')
     ('C# = "# 1" -> yes', 'the first')
@@ -174,7 +171,7 @@ def cut_comment(line: str) -> tuple[str, str]:
 
 
 def sort_labels(labels: Iterable[str | int | float | bool]) -> tuple[str | int | float | bool, ...]:
-    """Put classes in order: by value, as the levels of a column.
+    """Sort classes by value, like the levels of a column.
 
     >>> sort_labels({"yes", "no"}), sort_labels({10, 9}), sort_labels({"10", "9"}), sort_labels({True, False})
     (('no', 'yes'), (9, 10), ('9', '10'), (False, True))

@@ -1,10 +1,10 @@
-"""Text → tree: what people write, what ``print(tree)`` prints, and the complete form of ``formats/export/text.py``.
+"""Parse a tree from text: typed by hand, printed by ``print(tree)``, or exported by ``formats/export/text.py``.
 
-Stands below the outlets, the other way round: ``outline.py`` finds the lines' places, ``condition.py`` reads
-what each says, ``siblings.py`` which split siblings stand for; here they become a tree. Nodes are renumbered
-in pre-order, with each split's branches in its own order. Of what ``print(tree)`` says about rows, what is
-written is kept (rows, counts, means as printed); impurities and gains are not written there, so they are
-unknown (NaN). Every leaf's stop reason is ``by_hand``.
+    text ──outline.py──▶ lines with depth and prediction ──conditions.py──▶ splits ──here──▶ Tree
+
+Nodes are renumbered in pre-order, with the branches of each split in the order of that split. A printed tree keeps the
+rows, counts and means it shows; it does not show impurities and gains, so these become NaN. Every leaf's stop reason is
+``by_hand``. The second half of the file packs nodes given one by one into ``Arrays``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
 
 from treewise._lib.text import format_rounded
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, ParseError
-from treewise.formats.text_format.build_arrays import pack
-from treewise.formats.text_format.condition import Condition, encodings_of, read
-from treewise.formats.text_format.infer_split import check_one_column, decide, settle
+from treewise.formats.text_format.conditions import (
+    Condition,
+    check_one_column,
+    infer_encodings,
+    infer_split,
+    parse_condition,
+    resolve_siblings,
+)
 from treewise.formats.text_format.notation import (
     SHARE,
     SHARE_OF_PREDICTED,
@@ -32,11 +40,33 @@ from treewise.formats.text_format.notation import (
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
-from treewise.tree.arrays import STOPS, UNNAMED, Label, Target, Task, split_entries
+from treewise.tree.arrays import (
+    LEAF,
+    MULTIWAY,
+    ONE_VALUE,
+    ORDINAL,
+    STOPS,
+    THRESHOLD,
+    UNNAMED,
+    Arrays,
+    Label,
+    Target,
+    Task,
+    split_entries,
+)
 from treewise.tree.tree import Tree
 
-BY_HAND = STOPS.index("by_hand")
-CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
+_BY_HAND = STOPS.index("by_hand")
+_CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
+
+NodeFacts = Mapping[str, Any]  # the entries of ``Arrays`` for one node; what is left out has its default
+
+DEFAULTS: dict[str, Any] = {
+    "parent": -1, "kind": 0, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": 0,
+    "rows": 0, "missing_rows": 0, "weight": 0.0, "impurity": math.nan, "gain": math.nan,
+    "label": -1, "value": math.nan, "spread": math.nan,
+}  # fmt: skip
+_ONLY_IN = {"label": "classification", "value": "regression", "spread": "regression"}
 
 
 def parse(
@@ -44,22 +74,21 @@ def parse(
 ) -> Tree:
     """Read a tree from text, or from a text file.
 
-    Three forms are understood. *Bare*, as one types it: indentation, ``->`` or ``→`` (or Weka's ``:``),
-    comments with ``#``. *Printed*, as ``print(tree)`` writes it: the same splits and classes come back.
-    *Complete*, as ``tree.export("text")`` writes it: an equal tree comes back.
+    Three forms are accepted. *Bare*, as typed by hand: indentation, ``->`` or ``→`` (or Weka's ``:``), comments with
+    ``#``. *Printed*, as ``print(tree)`` writes it: the splits and classes are restored. *Complete*, as
+    ``tree.export("text")`` writes it: an equal tree is restored.
 
-    Columns compared with numbers or dates are numbers or dates; those said to be true or false are booleans;
-    others are categories with the levels mentioned. An ordered column is declared in a line of its own, such
-    as ``order size: small < medium < large``; ``classes: no, yes`` puts the positive class last. With a table
-    as ``data`` the columns are what they are there. What is predicted is judged as ``grow`` judges a target: text and
-    few whole numbers are classes, other numbers are values; ``task="regression"``, or a line ``predicts numbers`` or
-    ``classes: 1.5, 2.5``, decides otherwise.
+    Columns compared with numbers or dates are numeric or datetime columns; columns compared with true or false are
+    boolean; others are categorical with the levels mentioned. Declare an ordered column on a line of its own, such as
+    ``order size: small < medium < large``; ``classes: no, yes`` puts the positive class last. With a table as ``data``
+    the columns are encoded as in that table. The task is inferred as ``grow`` does it: text and a few whole numbers are
+    classes, other numbers are values; ``task="regression"``, or a line ``predicts numbers`` or ``classes: 1.5, 2.5``,
+    overrides that.
 
-    ``target`` names what is predicted; without it that is "class", or "value" where numbers are.
+    ``target`` names what is predicted; the default is "class", or "value" for regression.
 
-    Missing values take the branch that says ``or missing`` (``age > 71.5 or missing``), or one of their own (``age
-    missing``). Where no branch says so they take the first one written, or the one with the most rows where the text
-    has rows.
+    Missing values take the branch that says ``or missing`` (``age > 71.5 or missing``), or a separate one (``age
+    missing``). Without either they take the first branch written, or the one with the most rows if the text has rows.
 
     >>> tree = parse('''
     ... GPA = 4.0 -> P
@@ -73,11 +102,11 @@ def parse(
     Multiway(column='GPA', missing=0, levels=('4.0', '3.7', '3.5'), other=False)
     >>> parse("GPA = 4.0 -> P")
     Traceback (most recent call last):
-    treewise.errors.ParseError: line 1: "GPA = 4.0" stands alone. A node needs two branches or more.
+    treewise.errors.ParseError: line 1: "GPA = 4.0" has no sibling. A node needs two or more branches.
     """
     if task not in (None, "classification", "regression"):
         raise ParameterError('must be "classification" or "regression".', parameter="task", value=task)
-    path = _as_path(text_or_path)
+    path = _to_path(text_or_path)
     if path is None:
         return _parse(str(text_or_path), target, data, task)
     try:
@@ -93,8 +122,8 @@ def parse(
         raise ParseError(f"{path.name}{colon} " + error.message) from None
 
 
-def _as_path(given: str | os.PathLike[str]) -> Path | None:
-    """Return the path of a tree in a file; None when the text itself is given."""
+def _to_path(given: str | os.PathLike[str]) -> Path | None:
+    """Return the path of a file; None if the text itself is given."""
     if not isinstance(given, str):
         return Path(given)
     one_line = given and "\n" not in given and "\0" not in given and len(given) < 4096
@@ -102,165 +131,166 @@ def _as_path(given: str | os.PathLike[str]) -> Path | None:
 
 
 def _parse(text: str, target: str | None, data: Any, task: Task | None) -> Tree:
-    from treewise.formats.export import text as complete  # it stands above, among the outlets
+    from treewise.formats.export import text as complete  # a higher layer: it prints with the text tree
 
     if complete.is_complete(text):
-        whole = complete.read(text)
-        if task not in (None, whole.task):
-            raise ParseError(f'task="{task}" does not fit: the text says {whole.task}.')
-        return whole
+        tree = complete.read(text)
+        if task not in (None, tree.task):
+            raise ParseError(f'task="{task}" does not fit: the text is a {tree.task} tree.')
+        return tree
     outline = read_outline(text)
-    families = _families(outline)
-    known = {} if data is None else _columns_of(data)
-    encodings = encodings_of([family for family in families if family], outline.orders, known)
+    siblings = _read_conditions(outline)
+    known = {} if data is None else _encodings_of_table(data)
+    encodings = infer_encodings([conditions for conditions in siblings if conditions], outline.orders, known)
     predictions = _Predictions(outline, target if outline.target is None else outline.target, task)
-    nodes = _nodes(outline, families, encodings, [predictions.facts(entry) for entry in outline.entries])
+    nodes = _nodes(outline, siblings, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
-    return Tree(encodings, predictions.target, pack(nodes, task), CRITERIA[task])
+    return Tree(encodings, predictions.target, pack(nodes, task), _CRITERIA[task])
 
 
-def read_words(text: str, encodings: Sequence[Encoding], target: Target, were: Mapping[int, Mapping[str, Any]]) -> Tree:
-    """Read a tree's words after somebody has edited them, or has cut lines out; columns and classes are known.
+def parse_edited(
+    text: str, encodings: Sequence[Encoding], target: Target, previous_nodes: Mapping[int, NodeFacts]
+) -> Tree:
+    """Parse the conditions of an exported tree after its lines were edited or deleted.
 
-    ``were`` says what was known of the node on each line, by the names of ``Arrays``. Of that a node keeps what it
-    predicts, if the words do not say otherwise. Rows and counts are gone: they were those of another tree.
+    ``previous_nodes`` holds the exported facts by line number. A node keeps its prediction unless its line says
+    otherwise; rows and counts are dropped, because they belong to the tree before the edit.
     """
     outline = read_outline(text)
     outline.classes = [write_label(label) for label in target.classes]
     for entry in outline.entries:
-        was = were.get(entry.line, {})
-        if entry.label is None and not entry.children:  # what was below it was cut out: it answers for itself
-            entry.label = _said_before(was, target)
-    families = _families(outline)
+        previous = previous_nodes.get(entry.line, {})
+        if entry.label is None and not entry.children:  # its subtree was deleted: it becomes a leaf
+            entry.label = _previous_prediction(previous, target)
+    siblings = _read_conditions(outline)
     known = {encoding.name: encoding for encoding in encodings}
-    asked = encodings_of([family for family in families if family], {}, known)
-    columns = tuple((known | {encoding.name: encoding for encoding in asked}).values())
+    inferred = infer_encodings([conditions for conditions in siblings if conditions], {}, known)
+    columns = tuple((known | {encoding.name: encoding for encoding in inferred}).values())
     predictions = _Predictions(outline, target.name, target.task)
     facts = [predictions.facts(entry) for entry in outline.entries]
     for entry, fact in zip(outline.entries, facts, strict=True):
-        was = were.get(entry.line, {})
-        fact["weight"] = float(was.get("weight", 0.0))  # so that missing values stay where they were
-        if target.task == "regression" and entry.label is not None and entry.label == _said_before(was, target):
-            fact["value"] = float(was["value"])
-    nodes = _nodes(outline, families, columns, facts)
-    for made in nodes:
-        made.pop("weight", None)
-    return Tree(columns, target, pack(nodes, target.task), CRITERIA[target.task])
+        previous = previous_nodes.get(entry.line, {})
+        fact["weight"] = float(previous.get("weight", 0.0))  # so that missing values stay where they were
+        unchanged = entry.label is not None and entry.label == _previous_prediction(previous, target)
+        if target.task == "regression" and unchanged:
+            fact["value"] = float(previous["value"])
+    nodes = _nodes(outline, siblings, columns, facts)
+    for node in nodes:
+        node.pop("weight", None)
+    return Tree(columns, target, pack(nodes, target.task), _CRITERIA[target.task])
 
 
-def _said_before(was: Mapping[str, Any], target: Target) -> str | None:
-    """Return what a node predicted, as the words say it; None where nothing is known of it."""
+def _previous_prediction(previous: NodeFacts, target: Target) -> str | None:
+    """Return the exported prediction of a node as it is printed; None if there is none."""
     if target.task == "regression":
-        return format_rounded(float(was["value"])) if "value" in was else None
-    return write_label(target.classes[was["label"]]) if was.get("label", -1) >= 0 else None
+        return format_rounded(float(previous["value"])) if "value" in previous else None
+    return write_label(target.classes[previous["label"]]) if previous.get("label", -1) >= 0 else None
 
 
-def _families(outline: Outline) -> list[list[Condition]]:
-    """Read the conditions on each entry's children; refuse lines that lead nowhere."""
+def _read_conditions(outline: Outline) -> list[list[Condition]]:
+    """Return, for each entry, the conditions of its children; raise for lines that lead nowhere."""
     entries = outline.entries
-    families = [settle([read(entries[i].said, entries[i].line) for i in entry.children]) for entry in entries]
-    for family in families:
-        check_one_column(family)
+    siblings = [
+        resolve_siblings([parse_condition(entries[i].condition, entries[i].line) for i in entry.children])
+        for entry in entries
+    ]
+    for conditions in siblings:
+        check_one_column(conditions)
     for entry in entries:
         if entry.label is None and not entry.children:
             raise ParseError(
-                f'line {entry.line}: "{entry.said}" has neither a prediction nor lines below it. '
+                f'line {entry.line}: "{entry.condition}" has neither a prediction nor lines below it. '
                 'Write "-> class" at its end.'
             )
-    return families
+    return siblings
 
 
-def _columns_of(data: Any) -> dict[str, Encoding]:
-    """Return what the columns of a table are."""
+def _encodings_of_table(data: Any) -> dict[str, Encoding]:
     from treewise.data.encoding import fit_encoding
-    from treewise.data.table import read as read_table
+    from treewise.data.table import read
 
-    table = read_table(data)
+    table = read(data)
     return {name: fit_encoding(table[name], table.kinds.get(name)).encoding for name in table.columns}
 
 
 def _nodes(
     outline: Outline,
-    families: Sequence[Sequence[Condition]],
+    siblings: Sequence[Sequence[Condition]],
     encodings: Sequence[Encoding],
     facts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Number the entries in pre-order, with each split's branches in their order."""
+    """Number the entries in pre-order, with the branches of each split in its order."""
     columns = {encoding.name: i for i, encoding in enumerate(encodings)}
-    places = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
+    codes = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
     nodes: list[dict[str, Any]] = []
-    todo = [(0, -1)]  # entries still to be numbered, the next last, with their parents' numbers
+    todo = [(0, -1)]  # a stack of entries still to be numbered, with the numbers of their parents
     while todo:
         at, parent = todo.pop()
         node, children = {**facts[at], "parent": parent}, outline.entries[at].children
         if children:
-            column = columns[families[at][0].column]
+            column = columns[siblings[at][0].column]
             weights = [facts[child].get("weight", 0.0) for child in children]
-            split, branches = decide(families[at], encodings[column], weights)
-            node |= split_entries(split, column, places[column])
-            if node.get("rows") and says_of_the_heavier(families[at], weights):
-                node["missing_rows"] = 1  # there were some; how many is not printed
+            split, branches = infer_split(siblings[at], encodings[column], weights)
+            node |= split_entries(split, column, codes[column])
+            # "or missing" on the branch they would take by default is printed only if some training rows were missing
+            if node.get("rows") and siblings[at][weights.index(max(weights))].or_missing:
+                node["missing_rows"] = 1  # their number is not printed
             todo.extend((children[i], len(nodes)) for i in reversed(branches))
         nodes.append(node)
     return nodes
 
 
-def says_of_the_heavier(siblings: Sequence[Condition], weights: Sequence[float]) -> bool:
-    """Tell whether ``or missing`` stands on the branch they would take anyway, as it does where some were missing."""
-    return siblings[weights.index(max(weights))].or_missing
-
-
 class _Predictions:
-    """What the lines predict: the target with its classes, and each line's prediction and numbers."""
+    """The target with its classes, as inferred from all lines, and the prediction and numbers of each line."""
 
     def __init__(self, outline: Outline, name: str | None, task: Task | None = None) -> None:
         self.headings = outline.headings
         self.weighted = self.headings[1:2] == ["weight"]
         beside_rows = self.headings[1 + self.weighted :]
-        self.counted = [h for h in beside_rows if h != "sd" and not is_share(h)]  # classes that have a column
+        self.counted_classes = [h for h in beside_rows if h != "sd" and not is_share(h)]  # classes that have a column
         unnamed = (SHARE, SHARE_OF_PREDICTED)
         shares = [h for h in beside_rows if is_share(h) and h not in unnamed and not h.endswith(("…", "..."))]
-        self.positive = self.counted or [share.partition(" ")[2] for share in shares]
-        numbers = outline.numbers or self.headings[-1:] == ["sd"]
+        self.positive = self.counted_classes or [share.partition(" ")[2] for share in shares]
+        numbers = outline.predicts_numbers or self.headings[-1:] == ["sd"]
         if (numbers or self.headings) and task not in (None, "regression" if numbers else "classification"):
-            raise ParseError(f'task="{task}" does not fit: the text says that it predicts otherwise.')
+            raise ParseError(f'task="{task}" does not fit: the text predicts {"numbers" if numbers else "classes"}.')
         if numbers or task == "regression":
             self.target = Target("value" if name is None else name, "regression")
             return
         predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN)]
-        words = [word for word in (*outline.classes, *self.positive, *predicted) if word is not None]
-        if not words:
+        texts = [text_ for text_ in (*outline.classes, *self.positive, *predicted) if text_ is not None]
+        if not texts:
             raise ParseError("no line of this tree predicts anything.")
-        labels = dict(zip(words, read_labels(words), strict=True))
+        labels = dict(zip(texts, read_labels(texts), strict=True))
         if task is None and not (self.headings or outline.classes) and are_values(tuple(set(labels.values()))):
             self.target = Target("value" if name is None else name, "regression")
             return
-        classes = self._in_order(labels, outline.classes)
+        classes = self._order_classes(labels, outline.classes)
         self.target = Target(UNNAMED if name is None else name, "classification", classes)
-        self.places = {word: classes.index(label) for word, label in labels.items() if label in classes}
+        self.class_codes = {text_: classes.index(label) for text_, label in labels.items() if label in classes}
 
-    def _in_order(self, labels: dict[str, Label], declared: list[str]) -> tuple[Label, ...]:
-        """Put the classes in order: as declared; as their columns stand; else by value."""
+    def _order_classes(self, labels: dict[str, Label], declared: list[str]) -> tuple[Label, ...]:
+        """Order the classes: as declared, else as their columns, else by value."""
         if declared:
-            return tuple(dict.fromkeys(labels[word] for word in declared))
-        counted = [labels[word] for word in self.positive]
-        if counted and not is_share(self.headings[-1]):
-            return tuple(dict.fromkeys(counted))
-        others = sort_labels(set(labels.values()) - set(counted))
-        return (*others, *counted)  # of two classes the positive one has the column, and it comes last
+            return tuple(dict.fromkeys(labels[text_] for text_ in declared))
+        counted_classes = [labels[text_] for text_ in self.positive]
+        if counted_classes and not is_share(self.headings[-1]):
+            return tuple(dict.fromkeys(counted_classes))
+        others = sort_labels(set(labels.values()) - set(counted_classes))
+        return (*others, *counted_classes)  # with two classes only the positive one has a column, and it comes last
 
     def facts(self, entry: OutlineEntry) -> dict[str, Any]:
-        """Return what a line says about its node, under the names of ``Arrays``."""
+        """Return the entries of ``Arrays`` that a line gives for its node."""
         facts = self._numbers(entry) if entry.cells else {}
         if entry.label is None:
             return facts
-        facts["stop"] = BY_HAND
+        facts["stop"] = _BY_HAND
         if self.target.task == "regression":
             facts["value"] = math.nan if entry.label == UNKNOWN else _number(entry.label, entry.line)
         elif entry.label == UNKNOWN:
             facts.pop("label", None)
-        elif entry.label in self.places:
-            facts["label"] = self.places[entry.label]
+        elif entry.label in self.class_codes:
+            facts["label"] = self.class_codes[entry.label]
         else:
             known = ", ".join(str(label) for label in self.target.classes)
             raise ParseError(f"line {entry.line}: {entry.label} is not one of the declared classes: {known}.")
@@ -273,12 +303,12 @@ class _Predictions:
         facts: dict[str, Any] = {"rows": int(rows), "weight": weight}
         if self.target.task == "regression":
             return facts | {"spread": rest[0]}
-        if not self.counted:
+        if not self.counted_classes:
             return facts
-        counts = {self.places[word]: value for word, value in zip(self.counted, rest, strict=False)}
+        counts = {self.class_codes[text_]: value for text_, value in zip(self.counted_classes, rest, strict=False)}
         if is_share(self.headings[-1]) and len(self.target.classes) == 2:
             counts[0] = round(weight - counts[1], 9)
-        facts["counts"] = sorted((place, count) for place, count in counts.items() if count > 0)
+        facts["counts"] = sorted((class_code, count) for class_code, count in counts.items() if count > 0)
         if facts["counts"]:
             facts["label"] = max(facts["counts"], key=lambda pair: (pair[1], -pair[0]))[0]
         return facts
@@ -291,4 +321,74 @@ def _number(text: str, line: int) -> float:
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        raise ParseError(f'line {line}: "{text}" stands where a number should.') from None
+        raise ParseError(f'line {line}: expected a number instead of "{text}".') from None
+
+
+# -- nodes to arrays --------------------------------------------------------------------------------------------
+
+
+def pack(nodes: Sequence[NodeFacts], task: Task) -> Arrays:
+    """Pack the nodes of a tree, given in pre-order, into arrays.
+
+    >>> pack([{"label": 1, "rows": 3, "counts": [(1, 3.0)]}], "classification").count_weight
+    array([3.])
+    """
+    types = {name: get_args(get_args(hint)[1])[0] for name, hint in get_type_hints(Arrays).items()}
+    codes = [node.get("codes", ()) for node in nodes]
+    counts = [node.get("counts", ()) for node in nodes]
+    entries: dict[str, list[Any]] = {
+        "code_start": _starts(codes),
+        "codes": [code for items in codes for code in items],
+        "count_start": _starts(counts),
+        "count_class": [class_code for items in counts for class_code, _ in items],
+        "count_weight": [weight for items in counts for _, weight in items],
+    }
+    for name, default in DEFAULTS.items():
+        present = _ONLY_IN.get(name, task) == task
+        entries[name] = [node.get(name, default) for node in nodes] if present else []
+    return Arrays(**{name: np.array(entries[name], dtype) for name, dtype in types.items()})
+
+
+def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:
+    return [0, *accumulate(len(items) for items in lists)]
+
+
+def check_split(node: NodeFacts, categorical: bool) -> None:
+    """Raise ValueError for entries that are no valid split; the caller adds the line."""
+    kind, levels = node["kind"], len(node.get("codes", ()))
+    if categorical == (kind == THRESHOLD):
+        raise ValueError("this kind of split does not fit this kind of column")
+    if (kind == THRESHOLD and levels) or (kind in (ORDINAL, ONE_VALUE) and levels != 1):
+        raise ValueError(f"{levels} levels are named")
+    if not 0 <= node["missing"] <= _n_present_branches(node):
+        raise ValueError(f"missing values cannot take branch {node['missing']}")
+
+
+def _n_present_branches(node: NodeFacts) -> int:
+    if node["kind"] != MULTIWAY:
+        return 2
+    return len(node.get("codes", ())) + int(node.get("other", -1) >= 0)
+
+
+def with_parents(nodes: Sequence[NodeFacts]) -> list[dict[str, Any]]:
+    """Add the parent of every node: in pre-order it follows from the number of branches of the nodes before.
+
+    >>> inner = {"kind": THRESHOLD, "column": 0, "missing": 0}
+    >>> [node["parent"] for node in with_parents([inner, inner, {}, {}, {}])]
+    [-1, 0, 1, 1, 0]
+    """
+    placed: list[dict[str, Any]] = []
+    open_nodes: list[list[int]] = []  # a stack of nodes with the number of children still to come
+    for i, node in enumerate(nodes):
+        if i and not open_nodes:
+            raise ValueError(f"node {i} comes after the last leaf")
+        placed.append({**node, "parent": open_nodes[-1][0] if open_nodes else -1})
+        if open_nodes:
+            open_nodes[-1][1] -= 1
+        if node.get("kind", LEAF) != LEAF:
+            open_nodes.append([i, max(_n_present_branches(node), node["missing"] + 1)])
+        while open_nodes and not open_nodes[-1][1]:
+            open_nodes.pop()
+    if open_nodes or not nodes:
+        raise ValueError("some nodes are missing")
+    return placed

@@ -1,11 +1,9 @@
-"""A tree as a picture: SVG of our own making; PNG and PDF of the same scene.
+"""Pictures of trees: SVG written directly; PNG and PDF of the same scene by matplotlib. ``tree.draw`` is the entry.
 
-Stands among the outlets; ``tree.draw`` is its door. In the order of reading:
-
-    front.py      what may be asked for, and the picture that is returned
-    choice.py     which nodes are shown
-    cards.py      what each box says (histograms.py: of the rows of a table)
-    plan.py       where everything stands (tidy.py: who stands beside whom; letters.py: how wide text is)
-    compose.py    the scene (heading.py: what stands above it; scene.py: what a scene is; inks.py: how areas are filled)
-    svg.py        the scene as SVG; press.py as PNG or PDF
+picture.py         parameters of ``draw``, and the ``Picture`` it returns
+node_selection.py  which nodes are shown
+node_boxes.py      the content of each box (histograms.py: charts of the rows of a table)
+layout.py          positions of boxes, labels and edges
+build_scene.py     the scene: heading, boxes, edges (scene.py: shapes, fills, text widths)
+render.py          the scene as SVG, PNG or PDF
 """

@@ -1,11 +1,9 @@
-"""A tree made into a scene: boxes where the plan puts them, bands between them, conditions on the bands.
+"""The scene of a tree: a heading, boxes, edges between them, and conditions on the edges.
 
-Stands in the middle of the flow of a picture:
+    select_nodes ──▶ NodeBoxes ──▶ PictureLayout ──▶ build_scene ──▶ VectorScene ──▶ render
 
-    choice ──▶ cards ──▶ plan (tidy says who stands beside whom) ──▶ compose ──▶ scene ──▶ svg · press
-
-A band is as wide as the share of rows that take it; its condition stands just before the box it leads to, in a dashed
-frame where missing values go that way.
+An edge is as wide as the share of rows that take it; its condition is a label just before the box it leads to, in a
+dashed frame where missing values take that branch.
 """
 
 from __future__ import annotations
@@ -13,171 +11,300 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from treewise.show.picture.fills import BAND, FRAME, PAPER, WORDS
-from treewise.show.picture.geometry import PictureGeometry, PlacedBox
-from treewise.show.picture.heading import heading
+from treewise._lib.text import format_rounded, plural, safe
+from treewise.formats.text_format.notation import write_label
+from treewise.show.node_stats import NodeSamples, describe_training_error, has_training_rows
 from treewise.show.picture.histograms import NodeHistograms
-from treewise.show.picture.node_boxes import SMALL, NodeBox, NodeBoxes
-from treewise.show.picture.node_selection import SelectedNodes, SelectionLimits, choose, notice
-from treewise.show.picture.scene import BandShape, BoxShape, Part, Shape, ShapeGroup, TextShape, VectorScene
-from treewise.show.picture.text_metrics import clip_to, text_width
-from treewise.show.samples import NodeSamples
+from treewise.show.picture.layout import BoxSize, PictureLayout
+from treewise.show.picture.node_boxes import SMALL, SWATCH_SIZE, NodeBox, NodeBoxes
+from treewise.show.picture.node_selection import SelectedNode, SelectionLimits, describe_omissions, select_nodes
+from treewise.show.picture.scene import (
+    BACKGROUND,
+    EDGE,
+    FRAME,
+    MUTED_TEXT,
+    OTHER_CLASSES,
+    TEXT,
+    BoxShape,
+    EdgeShape,
+    Fill,
+    LineShape,
+    Part,
+    Shape,
+    ShapeGroup,
+    TextShape,
+    VectorScene,
+    class_fill,
+    clip_to_width,
+    fill_box,
+    text_width,
+    value_fill,
+)
 from treewise.tree.tree import Tree
 
-EDGE = 14.0  # white around everything
-LABEL, LABEL_ROOM, LABEL_COLUMNS = 17.0, 230.0, 30  # of a condition: its height, its most width, the same in letters
-TRUNK, THINNEST, BY_HAND = 28.0, 1.5, 3.0  # widths of bands: of all rows, of next to none, of a tree without rows
-MOST_OF_A_BOX = 0.8  # of its side, where bands begin
-LIT = 2.5
-LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
+_MARGIN = 14.0  # around everything
+_LABEL_HEIGHT, _MAX_LABEL_WIDTH, _MAX_LABEL_LETTERS = 17.0, 230.0, 30
+_MAX_EDGE_WIDTH, _MIN_EDGE_WIDTH, _EDGE_WIDTH_WITHOUT_ROWS = 28.0, 1.5, 3.0
+_EDGE_START_SHARE = 0.8  # of a box's side, where edges begin
+_HIGHLIGHT_WIDTH = 2.5
+_LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
+
+_TITLE_SIZE, _LINE_HEIGHT = 16.0, 17.0
+_MIN_HEADING_WIDTH, _MAX_HEADING_WIDTH = 340.0, 900.0
+_MAX_LEGEND_CLASSES, _MAX_LEGEND_CLASS_WIDTH, _SCALE_STEPS = 14, 150.0, 8
 
 
 @dataclass(frozen=True)
-class HighlightedPath:
-    """How a picture is drawn: in which direction, which nodes are lit, with which table, and under a title or not."""
+class PictureStyle:
+    """How a picture is drawn: direction, highlighted path, rows for histograms, and whether it has a title."""
 
     direction: str = "down"
-    path: tuple[int, ...] = ()
+    highlighted: tuple[int, ...] = ()
     samples: NodeSamples | None = None
-    titled: bool = True
+    has_title: bool = True
 
 
-def build_scene(tree: Tree, bounds: SelectionLimits, way: HighlightedPath) -> VectorScene:
-    """Make a picture of a tree."""
-    picture = _SceneBuilder(tree, bounds, way, choose(tree, bounds, way.path))
-    return picture.scene()
+def build_scene(tree: Tree, limits: SelectionLimits, style: PictureStyle) -> VectorScene:
+    """Return the scene of a tree."""
+    return _SceneBuilder(tree, limits, style, select_nodes(tree, limits, style.highlighted)).build()
 
 
 @dataclass(frozen=True)
 class _SceneBuilder:
-    """The boxes of a picture with what they say."""
-
     tree: Tree
-    bounds: SelectionLimits
-    way: HighlightedPath
-    boxes: list[SelectedNodes]
+    limits: SelectionLimits
+    style: PictureStyle
+    selected: list[SelectedNode]
 
     @cached_property
-    def maker(self) -> NodeBoxes:
-        return NodeBoxes(self.tree, None if self.way.samples is None else NodeHistograms(self.way.samples))
+    def node_boxes(self) -> NodeBoxes:
+        return NodeBoxes(self.tree, None if self.style.samples is None else NodeHistograms(self.style.samples))
 
     @cached_property
-    def cards(self) -> list[NodeBox]:
-        return [self.maker.card(box) for box in self.boxes]
+    def boxes(self) -> list[NodeBox]:
+        return [self.node_boxes.box(selected) for selected in self.selected]
 
     @cached_property
-    def conditions(self) -> list[str]:
-        """The condition before each box, without the column, which stands in the box above; none at the top."""
-        said: dict[int, dict[int, str]] = {}
-        conditions = []
-        for box in self.boxes:
-            if box.up < 0 or box.branches:
-                conditions.append("")
+    def labels(self) -> list[str]:
+        """The condition before each box, without the column, which is in the box above; empty at the top."""
+        conditions: dict[int, dict[int, str]] = {}
+        labels = []
+        for selected in self.selected:
+            if selected.parent < 0 or selected.branches:
+                labels.append("")
                 continue
-            above = self.boxes[box.up].node
-            if above not in said:
-                answers = self.maker.speaker.answers(above, LABEL_COLUMNS)
-                said[above] = dict(zip(self.tree.children(above), answers, strict=True))
-            conditions.append(clip_to(_in_print(said[above][box.node]), LABEL_ROOM, SMALL))
-        return conditions
+            parent = self.selected[selected.parent].node
+            if parent not in conditions:
+                branches = self.node_boxes.conditions.without_column(parent, _MAX_LABEL_LETTERS)
+                conditions[parent] = dict(zip(self.tree.children(parent), branches, strict=True))
+            condition = _typeset(conditions[parent][selected.node])
+            labels.append(clip_to_width(condition, _MAX_LABEL_WIDTH, SMALL))
+        return labels
 
     @cached_property
-    def plan(self) -> PictureGeometry:
-        sizes = [(text_width(words, SMALL) + 12, LABEL) if words else (0.0, 0.0) for words in self.conditions]
-        items = [
-            PlacedBox(box.up, card.width, card.height, *size)
-            for box, card, size in zip(self.boxes, self.cards, sizes, strict=True)
+    def layout(self) -> PictureLayout:
+        sizes = [(text_width(label, SMALL) + 12, _LABEL_HEIGHT) if label else (0.0, 0.0) for label in self.labels]
+        boxes = [
+            BoxSize(selected.parent, box.width, box.height, *size)
+            for selected, box, size in zip(self.selected, self.boxes, sizes, strict=True)
         ]
-        return PictureGeometry(items, self.way.direction)
+        return PictureLayout(boxes, self.style.direction)
 
-    def scene(self) -> VectorScene:
-        """Put the heading above the tree, the smaller of the two in the middle."""
-        width, height = self.plan.size
-        head = heading(self.maker, (EDGE, EDGE), width, self._remarks(), self._is_lit(0), self.way.titled)
-        left, top = EDGE + max(0.0, head.width - width) / 2, EDGE + head.height
-        paper = BoxShape(0, 0, math.ceil(max(width, head.width) + 2 * EDGE), math.ceil(top + height + EDGE))
-        bands = [band for box in range(1, len(self.boxes)) for band in self._bands(box, left, top)]
+    def build(self) -> VectorScene:
+        """Put the heading above the tree, the narrower of the two centred."""
+        width, height = self.layout.size
+        heading = self._heading(width)
+        left, top = _MARGIN + max(0.0, heading.width - width) / 2, _MARGIN + heading.height
+        page = BoxShape(0, 0, math.ceil(max(width, heading.width) + 2 * _MARGIN), math.ceil(top + height + _MARGIN))
+        edges = [edge for box in range(1, len(self.boxes)) for edge in self._edges(box, left, top)]
         groups = [self._group(box, left, top) for box in range(len(self.boxes))]
-        parts: list[Part] = [paper, *head.shapes, *sorted(bands, key=lambda band: band.colour == WORDS), *groups]
-        return VectorScene(paper.width, paper.height, self._title(), tuple(parts))
+        parts: list[Part] = [page, *heading.shapes, *sorted(edges, key=lambda edge: edge.colour == TEXT), *groups]
+        return VectorScene(page.width, page.height, repr(self.tree).strip("<>"), tuple(parts))
 
-    def _title(self) -> str:
-        return repr(self.tree).strip("<>")
-
-    def _remarks(self) -> Sequence[str]:
-        top = self.bounds.top
-        part = [f"from node {top} down: {self.maker.speaker.condition(top)}"] if top else []
-        hidden = notice(self.tree, self.bounds, self.boxes)
-        return [*part, hidden] if hidden else part
-
-    def _is_lit(self, box: int) -> bool:
-        return self.boxes[box].node in self.way.path and not self.boxes[box].branches
+    def _is_highlighted(self, box: int) -> bool:
+        return self.selected[box].node in self.style.highlighted and not self.selected[box].branches
 
     def _group(self, box: int, left: float, top: float) -> ShapeGroup:
-        """Paint a box and the condition before it."""
-        card, words, lit = self.cards[box], self.conditions[box], self._is_lit(box)
-        x, y = self.plan.corner(box)
-        shapes: list[Shape] = self.maker.painted(card, left + x, top + y, lit)
-        if words:
-            item = self.plan.items[box]
-            x, y = self.plan.label_corner(box)
-            frame = BoxShape(left + x, top + y, item.label_width, LABEL, PAPER, WORDS if lit else FRAME, 1.0, 8.0,
-                        words == "missing" or words.endswith("or missing"))  # fmt: skip
-            middle = left + x + item.label_width / 2
-            shapes = [frame, TextShape(middle, top + y + 12.5, words, SMALL, False, WORDS, "middle"), *shapes]
-        name = f"{'more of node' if self.boxes[box].branches else 'node'} {card.node}"
-        return ShapeGroup(card.title, tuple(shapes), name)
+        """Return a box and the label before it."""
+        node_box, label, is_highlighted = self.boxes[box], self.labels[box], self._is_highlighted(box)
+        x, y = self.layout.corner(box)
+        shapes: list[Shape] = self.node_boxes.paint(node_box, left + x, top + y, is_highlighted)
+        if label:
+            width = self.layout.boxes[box].label_width
+            x, y = self.layout.label_corner(box)
+            outline = TEXT if is_highlighted else FRAME
+            takes_missing = label == "missing" or label.endswith("or missing")
+            frame = BoxShape(
+                left + x, top + y, width, _LABEL_HEIGHT, BACKGROUND, outline, radius=8.0, dashed=takes_missing
+            )
+            text = TextShape(left + x + width / 2, top + y + 12.5, label, SMALL, False, TEXT, "middle")
+            shapes = [frame, text, *shapes]
+        name = f"{'more of node' if self.selected[box].branches else 'node'} {node_box.node}"
+        return ShapeGroup(node_box.tooltip, tuple(shapes), name)
 
-    def _bands(self, box: int, left: float, top: float) -> list[BandShape]:
-        """Paint the band that leads to a box, and the line on it that shows the path of a row."""
-        ways = [(left + x, top + y) for x, y in self.plan.way(box, self._aside[box])]
-        points = (ways[0], ways[1], ways[2], ways[3], ways[4], ways[5])
-        empty = self.maker.counted and not self._shares[box]
-        bands = [BandShape(points, FRAME if empty else BAND, self._widths[box], dashed=empty)]
-        if self._is_lit(box):
-            bands.append(BandShape(points, WORDS, LIT))
-        return bands
+    def _edges(self, box: int, left: float, top: float) -> list[EdgeShape]:
+        """Return the edge that leads to a box, and the line on it that shows a highlighted path."""
+        shifted = [(left + x, top + y) for x, y in self.layout.edge(box, self._edge_offsets[box])]
+        points = (shifted[0], shifted[1], shifted[2], shifted[3], shifted[4], shifted[5])
+        is_empty = self.node_boxes.has_rows and not self._shares[box]
+        edges = [EdgeShape(points, FRAME if is_empty else EDGE, self._edge_widths[box], dashed=is_empty)]
+        if self._is_highlighted(box):
+            edges.append(EdgeShape(points, TEXT, _HIGHLIGHT_WIDTH))
+        return edges
 
     @cached_property
     def _shares(self) -> list[float]:
-        """The share of the picture's rows that each box has, by weight; what is not shown has the rest."""
+        """The share of the picture's rows in each box, by weight; a box for further branches has the remainder."""
         weight = self.tree.arrays.weight
-        whole = float(weight[self.bounds.top]) or 1.0
-        shares = [float(weight[box.node]) / whole for box in self.boxes]
-        for i, box in enumerate(self.boxes):
-            if box.branches:
-                shown = sum(shares[j] for j, other in enumerate(self.boxes) if other.up == box.up and j != i)
-                shares[i] = max(0.0, shares[i] - shown)
+        total = float(weight[self.limits.top]) or 1.0
+        shares = [float(weight[selected.node]) / total for selected in self.selected]
+        for i, selected in enumerate(self.selected):
+            if selected.branches:
+                siblings = [j for j, other in enumerate(self.selected) if other.parent == selected.parent and j != i]
+                shares[i] = max(0.0, shares[i] - sum(shares[j] for j in siblings))
         return shares
 
     @cached_property
-    def _widths(self) -> list[float]:
-        if not self.maker.counted:
-            return [BY_HAND] * len(self.boxes)
-        return [max(THINNEST, TRUNK * share) for share in self._shares]
+    def _edge_widths(self) -> list[float]:
+        if not self.node_boxes.has_rows:
+            return [_EDGE_WIDTH_WITHOUT_ROWS] * len(self.boxes)
+        return [max(_MIN_EDGE_WIDTH, _MAX_EDGE_WIDTH * share) for share in self._shares]
 
     @cached_property
-    def _aside(self) -> list[float]:
-        """Where each band begins beside the middle of the box above: side by side, in their order, within the box."""
+    def _edge_offsets(self) -> list[float]:
+        """Where each edge begins relative to the middle of its parent: side by side, in order, within the box."""
         total = [0.0] * len(self.boxes)
-        begins = []
-        for box, wide in zip(self.boxes, self._widths, strict=True):
-            begins.append(total[box.up] + wide / 2)
-            if box.up >= 0:
-                total[box.up] += wide
-        rooms = [card.width if self.way.direction == "down" else card.height for card in self.cards]
-        squeezed = [min(1.0, MOST_OF_A_BOX * room / (wide or 1.0)) for room, wide in zip(rooms, total, strict=True)]
-        return [(begin - total[box.up] / 2) * squeezed[box.up] for begin, box in zip(begins, self.boxes, strict=True)]
+        starts = []
+        for selected, width in zip(self.selected, self._edge_widths, strict=True):
+            starts.append(total[selected.parent] + width / 2)
+            if selected.parent >= 0:
+                total[selected.parent] += width
+        sides = [box.width if self.style.direction == "down" else box.height for box in self.boxes]
+        scales = [min(1.0, _EDGE_START_SHARE * side / (width or 1.0)) for side, width in zip(sides, total, strict=True)]
+        return [
+            (start - total[selected.parent] / 2) * scales[selected.parent]
+            for start, selected in zip(starts, self.selected, strict=True)
+        ]
+
+    # -- heading ------------------------------------------------------------------------------------------------
+
+    def _heading(self, width: float) -> _Heading:
+        """Return what the picture shows: target, size, error, legend and notes."""
+        tree, histograms = self.tree, self.node_boxes.histograms
+        is_regression = tree.task == "regression"
+        heading = _Heading(_MARGIN, _MARGIN, min(max(width, _MIN_HEADING_WIDTH), _MAX_HEADING_WIDTH))
+        if self.style.has_title:
+            title = clip_to_width(safe(tree.target.name), heading.max_width, _TITLE_SIZE, bold=True)
+            heading.add_text(title, _TITLE_SIZE, bold=True, colour=TEXT)
+            rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
+            size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}"]
+            heading.add_text(" · ".join([*rows, *size, *describe_training_error(tree)]))
+        if not is_regression:
+            heading.add_legend(_class_legend(tree))
+        elif has_training_rows(tree) or histograms is not None:
+            low, high = self.node_boxes.value_range
+            heading.add_scale(format_rounded(low), format_rounded(high))
+        if histograms is not None:
+            content = "target values" if is_regression else "the column of the split, by class"
+            heading.add_text(f"histograms: {content}; mark: the {'mean' if is_regression else 'threshold'}")
+        elif is_regression and has_training_rows(tree):
+            heading.add_text("bars: mean ± standard deviation")
+        if self._is_highlighted(0):
+            heading.add_line_key("the path of the row")
+        top = self.limits.top
+        if top:
+            heading.add_text(f"from node {top} down: {self.node_boxes.conditions.condition(top)}")
+        if omissions := describe_omissions(tree, self.limits, self.selected):
+            heading.add_text(omissions)
+        heading.height += 10
+        return heading
 
 
-def _in_print(answer: str) -> str:
-    """Write a condition as print does: ≤ for <=, and of a long number the first digits (the tooltip has them all).
+def _typeset(condition: str) -> str:
+    """Write ≤ for <=, and shorten a long number to its first digits (the tooltip has all).
 
-    >>> _in_print("<= 206.5"), _in_print("> 0.537971036064431 or missing"), _in_print("= <= x")
+    >>> _typeset("<= 206.5"), _typeset("> 0.537971036064431 or missing"), _typeset("= <= x")
     ('≤ 206.5', '> 0.53797… or missing', '= <= x')
     """
-    answer = f"≤{answer[2:]}" if answer.startswith("<= ") else answer
-    return LONG_NUMBER.sub(r"\1…", answer)
+    condition = f"≤{condition[2:]}" if condition.startswith("<= ") else condition
+    return _LONG_NUMBER.sub(r"\1…", condition)
+
+
+@dataclass
+class _Heading:
+    """Lines above a picture, added from a corner down, wrapped to a width."""
+
+    x: float
+    y: float
+    max_width: float
+    shapes: list[Shape] = field(default_factory=list)
+    width: float = 0.0  # of the widest line
+    height: float = 0.0
+
+    def add_text(self, text: str, size: float = SMALL, bold: bool = False, colour: str = MUTED_TEXT) -> None:
+        for line in _wrap_to_width(text, self.max_width, size, bold):
+            self.height += _LINE_HEIGHT if size < _TITLE_SIZE else 20
+            self.shapes.append(TextShape(self.x, self.y + self.height - 4, line, size, bold, colour))
+            self.width = max(self.width, text_width(line, size, bold))
+
+    def add_legend(self, entries: Sequence[tuple[Fill, str]]) -> None:
+        left = 0.0
+        self.height += _LINE_HEIGHT
+        for fill, text in entries:
+            width = SWATCH_SIZE + 5 + text_width(text, SMALL)
+            if left and left + width > self.max_width:
+                left, self.height = 0.0, self.height + _LINE_HEIGHT
+            base = self.y + self.height - 4
+            self.shapes += fill_box(self.x + left, base - SWATCH_SIZE + 1, SWATCH_SIZE, SWATCH_SIZE, fill)
+            self.shapes.append(TextShape(self.x + left + SWATCH_SIZE + 5, base, text, SMALL))
+            self.width = max(self.width, left + width)
+            left += width + 16
+
+    def add_scale(self, low: str, high: str) -> None:
+        """Add the colour scale of numbers."""
+        self.height += _LINE_HEIGHT
+        base, left = self.y + self.height - 4, self.x + text_width(low, SMALL) + 5
+        self.shapes.append(TextShape(self.x, base, low, SMALL))
+        for step in range(_SCALE_STEPS + 1):
+            x, fill = left + step * SWATCH_SIZE, value_fill(step / _SCALE_STEPS)
+            self.shapes += fill_box(x, base - SWATCH_SIZE + 1, SWATCH_SIZE, SWATCH_SIZE, fill)
+        left += (_SCALE_STEPS + 1) * SWATCH_SIZE + 5
+        self.shapes.append(TextShape(left, base, high, SMALL))
+        self.width = max(self.width, left + text_width(high, SMALL) - self.x)
+
+    def add_line_key(self, text: str) -> None:
+        self.height += _LINE_HEIGHT
+        base = self.y + self.height - 4
+        self.shapes.append(LineShape(((self.x, base - 4, self.x + 22, base - 4),), TEXT, 2.5))
+        self.shapes.append(TextShape(self.x + 28, base, text, SMALL))
+        self.width = max(self.width, 28 + text_width(text, SMALL))
+
+
+def _class_legend(tree: Tree) -> list[tuple[Fill, str]]:
+    """Return the fill and the name of each class; of many, the first few."""
+    entries = [
+        (class_fill(i), clip_to_width(write_label(label), _MAX_LEGEND_CLASS_WIDTH, SMALL))
+        for i, label in enumerate(tree.classes)
+    ]
+    if len(entries) <= _MAX_LEGEND_CLASSES:
+        return entries
+    n_more = len(entries) - _MAX_LEGEND_CLASSES
+    return [*entries[:_MAX_LEGEND_CLASSES], (OTHER_CLASSES, f"… {n_more:,} more classes")]
+
+
+def _wrap_to_width(text: str, max_width: float, size: float, bold: bool = False) -> list[str]:
+    """Wrap a text at spaces; a word that is too long is clipped in its middle.
+
+    >>> _wrap_to_width("344 rows · 4 leaves", 80, 11)
+    ['344 rows · 4', 'leaves']
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and text_width(f"{lines[-1]} {word}", size, bold) <= max_width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(clip_to_width(word, max_width, size, bold))
+    return lines

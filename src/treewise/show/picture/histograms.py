@@ -1,8 +1,7 @@
-"""Small histograms of a table inside the boxes of a picture: what the rows that reach a node look like.
+"""Histograms inside the boxes of a picture: the rows of a table that reach a node.
 
-Stands beside ``cards.py``, which asks for them when ``draw`` was given data (``show/samples.py``). Of a number that is
-predicted: its values, with what the node predicts. Of classes: the column that the node asks about, each bar made of
-the classes, with the threshold; for categories a bar a level.
+For regression: the target values, with a mark at the prediction. For classification: the column of the split, bars
+stacked by class, with a mark at the threshold; for categories one bar per level.
 """
 
 from __future__ import annotations
@@ -18,63 +17,76 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded
 from treewise.data import encoding as encode
 from treewise.formats.text_format.notation import write_level
-from treewise.show.picture.fills import FACTS, FRAME, PAPER, WORDS, Fill, of_class, of_value
-from treewise.show.picture.scene import BoxShape, LineShape, Shape, TextShape, filled
-from treewise.show.picture.text_metrics import clip_to
-from treewise.show.samples import NodeSamples, bins_of
-from treewise.show.text_tree.number_columns import share_between
+from treewise.show.node_stats import NodeSamples, bin_indices
+from treewise.show.picture.scene import (
+    BACKGROUND,
+    FRAME,
+    MUTED_TEXT,
+    TEXT,
+    BoxShape,
+    Fill,
+    LineShape,
+    Shape,
+    TextShape,
+    class_fill,
+    clip_to_width,
+    fill_box,
+    value_fill,
+)
+from treewise.show.text_tree.columns import relative_position
 from treewise.tree.arrays import LEAF, THRESHOLD
 from treewise.tree.tree import Tree
 
-TALL, GROUND, TINY = 44.0, 10.0, 8.0  # heights: of a histogram with what is written below it, of that, of its letters
-BINS = 18
-MOST_LEVELS = 12  # of a category; the commonest
+HISTOGRAM_HEIGHT = 44.0  # with the labels below it
+_LABEL_HEIGHT, _FONT_SIZE = 10.0, 8.0
+_N_BINS = 18
+_MAX_LEVELS = 12  # of a category; the commonest are shown
 Floats = npt.NDArray[np.float64]
-Place = tuple[float, float, float, float]  # left, top, width, height
+Area = tuple[float, float, float, float]  # left, top, width, height
 
 
 @dataclass(frozen=True, eq=False)
 class NodeHistograms:
-    """Draws the charts of a table's rows."""
+    """Paints histograms of the rows of a table."""
 
     samples: NodeSamples
 
     @property
     def tree(self) -> Tree:
-        """The tree whose nodes are drawn."""
+        """The tree of the nodes."""
         return self.samples.tree
 
-    def has(self, node: int, leaf: bool) -> bool:
-        """Tell whether there is something to draw in a node's box."""
+    def has(self, node: int, is_leaf: bool) -> bool:
+        """Return whether a node has a histogram."""
         if self.tree.task == "regression":
             return len(self.samples.rows(node)) > 0
-        return not leaf and self.tree.arrays.kind[node] != LEAF and len(self.samples.rows(node)) > 0
+        return not is_leaf and self.tree.arrays.kind[node] != LEAF and len(self.samples.rows(node)) > 0
 
-    def histogram(self, node: int, place: Place) -> list[Shape]:
-        """Draw the small chart of a node, with what is at its ends or below its bars."""
-        x, y, width, height = place
-        above = (x, y, width, height - GROUND)
+    def paint(self, node: int, area: Area) -> list[Shape]:
+        """Return the shapes of a node's histogram, with labels below it."""
+        x, y, width, height = area
+        bars = (x, y, width, height - _LABEL_HEIGHT)
         if self.tree.task == "regression":
-            return self._of_values(node, above)
+            return self._paint_targets(node, bars)
         column = self.samples.columns[self.tree.arrays.column[node]]
         assert column is not None
         if self.tree.arrays.kind[node] == THRESHOLD:
-            return self._of_numbers(node, column, above)
-        return self._of_levels(node, column, above)
+            return self._paint_numbers(node, column, bars)
+        return self._paint_levels(node, column, bars)
 
-    def _of_values(self, node: int, place: Place) -> list[Shape]:
-        """Draw the values to be predicted, with what the node predicts."""
-        low, high = self.samples.scale
-        many = self.samples.values(node, BINS).astype(float)
-        at = share_between(float(self.tree.arrays.value[node]), low, high)
+    def _paint_targets(self, node: int, area: Area) -> list[Shape]:
+        """Paint the target values, with a mark at the prediction."""
+        low, high = self.samples.value_range
+        counts = self.samples.histogram(node, _N_BINS).astype(float)
+        position = relative_position(float(self.tree.arrays.value[node]), low, high)
         return [
-            *_stacks(many[:, None], [of_value(at)], place),
-            *_mark(at, place),
-            *_below([format_rounded(low), format_rounded(high)], place),
+            *_paint_stacks(counts[:, None], [value_fill(position)], area),
+            *_paint_mark(position, area),
+            *_label_ends([format_rounded(low), format_rounded(high)], area),
         ]
 
-    def _of_numbers(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
-        """Draw the column that is asked about, by class, with the threshold."""
+    def _paint_numbers(self, node: int, column: npt.NDArray[Any], area: Area) -> list[Shape]:
+        """Paint a numeric column by class, with a mark at the threshold."""
         rows, encoding = self.samples.rows(node), self.tree.encodings[self.tree.arrays.column[node]]
         rows = rows[~encode.is_missing(encoding, column[rows])]
         cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
@@ -84,69 +96,72 @@ class NodeHistograms:
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if not low < high:
             low, high = low - 0.5, high + 0.5
-        bars = _stacks(self._by_class(rows, bins_of(values[:-1], low, high, BINS), BINS), self._inks, place)
-        return [*bars, *_mark(share_between(float(cut), low, high), place), *_below(ends, place)]
+        table = self._count_by_class(rows, bin_indices(values[:-1], low, high, _N_BINS), _N_BINS)
+        mark = _paint_mark(relative_position(float(cut), low, high), area)
+        return [*_paint_stacks(table, self._fills, area), *mark, *_label_ends(ends, area)]
 
-    def _of_levels(self, node: int, column: npt.NDArray[Any], place: Place) -> list[Shape]:
-        """Draw the levels that are asked about, by class; the commonest, in their order, and what is missing."""
+    def _paint_levels(self, node: int, column: npt.NDArray[Any], area: Area) -> list[Shape]:
+        """Paint the commonest levels of a column by class, in their order, and missing values."""
         encoding, rows = self.tree.encodings[self.tree.arrays.column[node]], self.samples.rows(node)
-        asked = column[rows]
-        asked = np.where(encode.is_missing(encoding, asked), len(encoding.levels), asked)
-        rows, asked = rows[asked >= 0], asked[asked >= 0]  # but not what the tree has never seen
-        levels, codes = np.unique(asked, return_inverse=True)
-        table = self._by_class(rows, codes, len(levels))
-        kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_LEVELS])
+        codes = column[rows]
+        codes = np.where(encode.is_missing(encoding, codes), len(encoding.levels), codes)
+        rows, codes = rows[codes >= 0], codes[codes >= 0]  # without levels that the tree has never seen
+        levels, bars = np.unique(codes, return_inverse=True)
+        table = self._count_by_class(rows, bars, len(levels))
+        kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
         names = [*map(write_level, encoding.levels), "missing"]
-        said = [names[level] for level in levels[kept].tolist()]
-        return [*_stacks(table[kept], self._inks, place), *_below(said, place, each=True)]
+        labels = [names[level] for level in levels[kept].tolist()]
+        return [*_paint_stacks(table[kept], self._fills, area), *_label_bars(labels, area)]
 
-    def _by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], many: int) -> Floats:
-        """Count the rows of each class in each bin."""
-        table = np.zeros((many, len(self.tree.classes) + 1))  # the last: labels that the tree does not know
+    def _count_by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], n_bins: int) -> Floats:
+        table = np.zeros((n_bins, len(self.tree.classes) + 1))  # the last: labels that the tree does not know
         np.add.at(table, (bins, np.minimum(self.samples.truth[rows], len(self.tree.classes))), 1.0)
         return table
 
     @cached_property
-    def _inks(self) -> list[Fill]:
-        return [*(of_class(i) for i in range(len(self.tree.classes))), of_class(-1)]
+    def _fills(self) -> list[Fill]:
+        return [*(class_fill(i) for i in range(len(self.tree.classes))), class_fill(-1)]
 
 
-def _stacks(table: Floats, inks: list[Fill], place: Place) -> list[Shape]:
-    """Draw a bar for each row of a table, made of its columns, from the ground up."""
-    x, y, width, height = place
+def _paint_stacks(table: Floats, fills: list[Fill], area: Area) -> list[Shape]:
+    """Paint one stacked bar for each row of a table."""
+    x, y, width, height = area
     highest, step = float(table.sum(axis=1).max()) if table.size else 0.0, width / max(len(table), 1)
-    parts: list[Shape] = [LineShape(((x, y + height, x + width, y + height),), FRAME, 1.0)]
+    shapes: list[Shape] = [LineShape(((x, y + height, x + width, y + height),), FRAME, 1.0)]
     for i, counts in enumerate(table.tolist() if highest else ()):
         top = y + height
-        for ink, many in zip(inks, counts, strict=True):
-            tall = many / highest * height
-            if tall >= 0.3:
-                top -= tall
-                parts += filled(x + i * step + 0.4, top, max(step - 0.8, 0.6), tall, ink)
-    return parts
+        for fill, count in zip(fills, counts, strict=True):
+            segment = count / highest * height
+            if segment >= 0.3:
+                top -= segment
+                shapes += fill_box(x + i * step + 0.4, top, max(step - 0.8, 0.6), segment, fill)
+    return shapes
 
 
-def _mark(share: float, place: Place) -> list[Shape]:
-    """Draw a mark at this share of the width, from top to ground."""
-    x, y, width, height = place
-    if not 0 <= share <= 1:
+def _paint_mark(position: float, area: Area) -> list[Shape]:
+    x, y, width, height = area
+    if not 0 <= position <= 1:
         return []
-    return [BoxShape(x + share * width - 1.2, y - 2, 2.4, height + 5, WORDS, PAPER, 0.8)]
+    return [BoxShape(x + position * width - 1.2, y - 2, 2.4, height + 5, TEXT, BACKGROUND, 0.8)]
 
 
-def _below(texts: Sequence[str], place: Place, each: bool = False) -> list[Shape]:
-    """Write below the ground: the names of the bars, each below its own, or what is at the two ends."""
-    x, y, width, height = place
-    step, base = width / max(len(texts), 1), y + height + GROUND - 1.5
-    if each:
-        named = [(x + (i + 0.5) * step, clip_to(text, step - 2, TINY)) for i, text in enumerate(texts)]
-        return [
-            TextShape(at, base, text, TINY, False, FACTS, "middle")
-            for at, text in named
-            if len(text) > 2 or text in texts
-        ]
-    sides = ((x, "start"), (x + width, "end"))
+def _label_bars(labels: Sequence[str], area: Area) -> list[Shape]:
+    """Label each bar below it, unless clipping would leave too little of the label."""
+    x, y, width, height = area
+    step, base = width / max(len(labels), 1), y + height + _LABEL_HEIGHT - 1.5
+    clipped = [clip_to_width(label, step - 2, _FONT_SIZE) for label in labels]
     return [
-        TextShape(at, base, clip_to(text, width / 2 - 4, TINY), TINY, False, FACTS, side)
-        for (at, side), text in zip(sides, texts, strict=False)
+        TextShape(x + (i + 0.5) * step, base, text, _FONT_SIZE, False, MUTED_TEXT, "middle")
+        for i, text in enumerate(clipped)
+        if len(text) > 2 or text in labels
+    ]
+
+
+def _label_ends(labels: Sequence[str], area: Area) -> list[Shape]:
+    """Label the two ends of the axis."""
+    x, y, width, height = area
+    base = y + height + _LABEL_HEIGHT - 1.5
+    return [
+        TextShape(left, base, clip_to_width(text, width / 2 - 4, _FONT_SIZE), _FONT_SIZE, False, MUTED_TEXT, anchor)
+        for (left, anchor), text in zip(((x, "start"), (x + width, "end")), labels, strict=False)
     ]

@@ -1,15 +1,62 @@
-"""What a picture is made of: boxes, words, lines and bands with their places; no file format yet.
+"""The vocabulary of a picture: shapes with positions, fills, and the widths of text; independent of any file format.
 
-Stands between ``compose.py``, which makes a scene of a tree, and those who put it on paper: ``svg.py`` and ``press.py``
-(PNG and PDF). One scene, so every form shows the same. The unit is the pixel of CSS, 1/96 inch; y grows downwards.
+``build_scene.py`` makes a ``VectorScene`` of a tree, ``render.py`` turns it into SVG, PNG or PDF, so every format shows
+the same. The unit is the CSS pixel, 1/96 inch; y grows downwards. Colour only repeats what is written: each class also
+has a hatching of its own for greyscale print.
+
+Text widths are computed without fonts, so that boxes can be drawn around texts. A letter is as wide as in DejaVu Sans
+or in Helvetica, whichever is wider: matplotlib ships DejaVu Sans, which PNG and PDF use; browsers render SVG in the
+first available of Segoe UI, Helvetica, Arial (as wide as Helvetica) and DejaVu Sans. A test compares the widths with
+the fonts.
 """
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise.show.picture.fills import PAPER, WORDS, Fill
+from treewise.show.palette import HUES, UNKNOWN, hue, scale, tint
+
+BACKGROUND, TEXT, MUTED_TEXT, FRAME, EDGE = "#FFFFFF", "#1C2330", "#566070", "#AAB3C0", "#D3DAE3"
+_HATCHINGS = ("", "/", "|", "\\", "x", "-", "+")
+
+
+@dataclass(frozen=True)
+class Fill:
+    """The fill of an area: a colour, and the hatching drawn over it."""
+
+    colour: str
+    hatching: str = ""
+
+    @property
+    def pale(self) -> str:
+        """The colour as a background on which text stays readable."""
+        return tint(self.colour, 0.14)
+
+
+OTHER_CLASSES = Fill(UNKNOWN, "x")  # classes too small to be drawn, or none
+
+
+def class_fill(place: int) -> Fill:
+    """Return the fill of a class by its index; 56 of them differ.
+
+    >>> class_fill(0), class_fill(1), class_fill(8) == class_fill(0)
+    (Fill(colour='#0072B2', hatching=''), Fill(colour='#E69F00', hatching='/'), False)
+    """
+    if place < 0:
+        return OTHER_CLASSES
+    cycle, colour = divmod(place, len(HUES))
+    return Fill(hue(place), _HATCHINGS[(colour + cycle) % len(_HATCHINGS)])
+
+
+def value_fill(position: float) -> Fill:
+    """Return the fill of a number by its position between the lowest (0) and the highest (1)."""
+    return OTHER_CLASSES if math.isnan(position) else Fill(scale(position))
+
+
+# -- shapes -------------------------------------------------------------------------------------------------
 
 Point = tuple[float, float]
 Segment = tuple[float, float, float, float]  # from x, y to x, y
@@ -17,13 +64,13 @@ Segment = tuple[float, float, float, float]  # from x, y to x, y
 
 @dataclass(frozen=True)
 class BoxShape:
-    """A rectangle, perhaps with round corners."""
+    """A rectangle, with rounded corners if it has a radius."""
 
     x: float
     y: float
     width: float
     height: float
-    fill: str = PAPER
+    fill: str = BACKGROUND
     stroke: str | None = None
     stroke_width: float = 1.0
     radius: float = 0.0
@@ -32,14 +79,14 @@ class BoxShape:
 
 @dataclass(frozen=True)
 class TextShape:
-    """A line of text, from its left end (``start``), about its middle, or up to its right end, on its base line."""
+    """A line of text, anchored on its baseline at the start, middle or end."""
 
     x: float
     y: float
     text: str
     size: float
     bold: bool = False
-    colour: str = WORDS
+    colour: str = TEXT
     anchor: str = "start"
 
 
@@ -54,10 +101,8 @@ class LineShape:
 
 
 @dataclass(frozen=True)
-class BandShape:
-    """A way from one place to another: straight from the first point to the second, bent by the third and fourth on
-    the way to the fifth (a cubic of Bézier's), straight to the last.
-    """
+class EdgeShape:
+    """An edge between two boxes: a line from point 1 to 2, a Bézier curve to 5 (control points 3, 4), a line to 6."""
 
     points: tuple[Point, Point, Point, Point, Point, Point]
     colour: str
@@ -67,20 +112,20 @@ class BandShape:
 
 @dataclass(frozen=True)
 class ShapeGroup:
-    """Parts that belong together, with the full text that is shown when one points at them."""
+    """Parts that belong together, with the tooltip of the group."""
 
     title: str
     parts: tuple[Part, ...]
-    name: str = ""  # what it is, for programs: "node 3"
+    name: str = ""  # for programs: "node 3"
 
 
-Shape = BoxShape | TextShape | LineShape | BandShape
+Shape = BoxShape | TextShape | LineShape | EdgeShape
 Part = Shape | ShapeGroup
 
 
 @dataclass(frozen=True)
 class VectorScene:
-    """All parts, in the order in which they are painted, and how large the paper is."""
+    """All parts in painting order, and the size of the picture."""
 
     width: float
     height: float
@@ -88,47 +133,122 @@ class VectorScene:
     parts: tuple[Part, ...]
 
     def shapes(self) -> Iterator[Shape]:
-        """Go through the shapes as they are painted."""
-        left = list(reversed(self.parts))
-        while left:
-            part = left.pop()
+        """Yield the shapes in painting order."""
+        stack = list(reversed(self.parts))
+        while stack:
+            part = stack.pop()
             if isinstance(part, ShapeGroup):
-                left.extend(reversed(part.parts))
+                stack.extend(reversed(part.parts))
             else:
                 yield part
 
 
-def filled(x: float, y: float, width: float, height: float, ink: Fill) -> list[BoxShape | LineShape]:
-    """Fill a rectangle with an ink, hatching included."""
-    parts: list[BoxShape | LineShape] = [BoxShape(x, y, width, height, ink.colour)]
-    if segments := tuple(hatched(x, y, width, height, ink.hatching)):
-        parts.append(LineShape(segments, PAPER, 1.1, 0.75))
+def fill_box(x: float, y: float, width: float, height: float, fill: Fill) -> list[BoxShape | LineShape]:
+    """Return a filled rectangle, with its hatching."""
+    parts: list[BoxShape | LineShape] = [BoxShape(x, y, width, height, fill.colour)]
+    if segments := tuple(hatch_lines(x, y, width, height, fill.hatching)):
+        parts.append(LineShape(segments, BACKGROUND, 1.1, 0.75))
     return parts
 
 
-def hatched(x: float, y: float, width: float, height: float, hatching: str, apart: float = 5.0) -> Iterator[Segment]:
+def hatch_lines(
+    x: float, y: float, width: float, height: float, hatching: str, spacing: float = 5.0
+) -> Iterator[Segment]:
     """Yield the lines of a hatching within a rectangle.
 
-    They are lines of the picture, not a pattern to refer to: a reference may meet another picture of the same page.
+    Lines rather than an SVG pattern: the id of a pattern may clash with another picture on the same page.
     """
     right, bottom = x + width, y + height
     if hatching in ("/", "x"):
-        yield from _slanted(x, y, width, height, apart)
+        yield from _slanted(x, y, width, height, spacing)
     if hatching in ("\\", "x"):
-        for x1, y1, x2, y2 in _slanted(x, y, width, height, apart):
+        for x1, y1, x2, y2 in _slanted(x, y, width, height, spacing):
             yield x1, y + bottom - y1, x2, y + bottom - y2
     if hatching in ("|", "+"):
-        for i in range(1, int(width / apart) + 1):
-            yield x + i * apart - 1, y, x + i * apart - 1, bottom
+        for i in range(1, int(width / spacing) + 1):
+            yield x + i * spacing - 1, y, x + i * spacing - 1, bottom
     if hatching in ("-", "+"):
         for i in range(1, int(height / 3) + 1):
             yield x, y + 3 * i - 1, right, y + 3 * i - 1
 
 
-def _slanted(x: float, y: float, width: float, height: float, apart: float) -> Iterator[Segment]:
-    """Yield rising lines, cut off at the rectangle's edges."""
-    for i in range(1, int((width + height) / apart) + 1):
-        along = i * apart - 1  # where the line meets the upper edge, or would
+def _slanted(x: float, y: float, width: float, height: float, spacing: float) -> Iterator[Segment]:
+    """Yield rising lines, clipped to the rectangle."""
+    for i in range(1, int((width + height) / spacing) + 1):
+        along = i * spacing - 1  # where the line meets the upper edge, or would
         low, high = max(0.0, along - height), min(width, along)
         if high > low:
             yield x + low, y + along - low, x + high, y + along - high
+
+
+# -- widths of text -----------------------------------------------------------------------------------------
+
+# Advance widths of the characters from space to ~, in hundredths of the letter size, rounded up.
+_REGULAR = (
+    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34,
+    84, 84, 84, 56, 102, 69, 69, 73, 78, 67, 62, 78, 76, 30, 50, 67, 56, 87, 75, 79, 67, 79, 73, 67, 62, 74, 69, 99,
+    69, 67, 69, 40, 34, 40, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53,
+    40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+)  # fmt: skip
+_BOLD = (
+    35, 46, 53, 84, 70, 101, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 40, 40,
+    84, 84, 84, 62, 100, 78, 77, 74, 84, 69, 69, 83, 84, 38, 56, 78, 64, 100, 84, 86, 74, 86, 78, 73, 69, 82, 78,
+    111, 78, 73, 73, 46, 37, 46, 84, 56, 50, 68, 72, 60, 72, 68, 44, 72, 72, 35, 35, 67, 35, 105, 72, 69, 72, 72,
+    50, 60, 48, 72, 66, 93, 65, 66, 59, 72, 37, 72, 84,
+)  # fmt: skip
+_SYMBOLS = {"…": 100, "·": 38, "–": 50, "≤": 84, "≥": 84, "→": 84, "×": 84, "±": 84}
+_FIRST, _LAST = " ", "~"
+_OTHER, _OTHER_BOLD, _WIDE, _PICTOGRAPH = 112, 126, 108, 140  # Щ and Ж are the widest in Cyrillic; 東; 🌲
+_TOLERANCE = 1.03  # browsers round and hint
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Return an upper bound on the width of a text, in the unit of its size.
+
+    >>> text_width("Rome", 100), text_width("Rome", 100, bold=True), text_width("e\u0301", 100) == text_width("é", 100)
+    (303.85, 329.6, True)
+    """
+    return round(sum(_advance(letter, bold) for letter in text) * size * _TOLERANCE / 100, 3)
+
+
+def _advance(letter: str, bold: bool) -> int:
+    """Return an upper bound on the width of a character, in hundredths of its size."""
+    table = _BOLD if bold else _REGULAR
+    if _FIRST <= letter <= _LAST:
+        return table[ord(letter) - ord(_FIRST)]
+    if letter in _SYMBOLS:
+        return _SYMBOLS[letter]
+    category = unicodedata.category(letter)
+    if category in ("Mn", "Me"):
+        return 0
+    base = unicodedata.normalize("NFD", letter)[0]
+    if _FIRST <= base <= _LAST:
+        return table[ord(base) - ord(_FIRST)]
+    if category == "So":
+        return _PICTOGRAPH
+    if unicodedata.east_asian_width(letter) in "WF":
+        return _WIDE
+    return _OTHER_BOLD if bold else _OTHER
+
+
+def clip_to_width(text: str, max_width: float, size: float, bold: bool = False) -> str:
+    """Clip the middle of a text until it fits: names that begin alike often end differently.
+
+    >>> clip_to_width("flipper_length_mm", 80, 12), clip_to_width("island", 80, 12)
+    ('flippe…_mm', 'island')
+    """
+    if text_width(text, size, bold) <= max_width:
+        return text
+    low, high = 1, min(len(text), int(max_width / (0.28 * size)) + 1)  # letters kept: at most as many as thin ones fit
+    while low < high:
+        kept = (low + high + 1) // 2
+        if text_width(_without_middle(text, kept), size, bold) <= max_width:
+            low = kept
+        else:
+            high = kept - 1
+    return _without_middle(text, low)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    end = kept * 2 // 5
+    return f"{text[: kept - end]}…{text[len(text) - end :]}"

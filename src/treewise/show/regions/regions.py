@@ -324,10 +324,10 @@ def beside_its_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
             parameter="with_tree",
             hint="Leave it out, or ax and other models.",
         )
-    from treewise.show.picture.render_mpl import PIXELS, paint
+    from treewise.show.picture.render import PIXELS_PER_INCH, paint
 
     scene = model.tree.draw(max_leaves=MOST_LEAVES).scene
-    width, height = scene.width / PIXELS, scene.height / PIXELS
+    width, height = scene.width / PIXELS_PER_INCH, scene.height / PIXELS_PER_INCH
     own_width, own_height = PANEL
     tall = max(height, own_height)
     figure = new_figure(width + own_width, tall)

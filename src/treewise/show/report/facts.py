@@ -22,7 +22,7 @@ from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.show.palette import HUES
-from treewise.show.text_tree.condition_text import ConditionText
+from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF, STOPS
 from treewise.tree.regions.region import regions
 from treewise.tree.tree import Tree

@@ -29,11 +29,11 @@ from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.prune.cp_table import cp_table
+from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as known
 from treewise.show.report import sections as made
 from treewise.show.report.page import PageHead, page_html
-from treewise.show.text_tree.condition_text import counted
-from treewise.show.text_tree.text_tree import header, unsaid_missing
+from treewise.show.text_tree.text_tree import header, missing_value_notes
 from treewise.train.true_labels import target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -94,8 +94,8 @@ def report_html(tree: Tree, data: Any, test: Any = None, wanted: ReportOptions |
         ("rows in this file", rows_in_words(wanted.rows)),
     ]
     included = None if facts["rows"] is None else [number - 1 for number in facts["rows"]["number"]]
-    regions = made.regions_section(tree, table, included) if counted(tree) else None
-    size = made.size_section(tree, cp_table(tree)) if counted(tree) else None
+    regions = made.regions_section(tree, table, included) if has_training_rows(tree) else None
+    size = made.size_section(tree, cp_table(tree)) if has_training_rows(tree) else None
     sections = [
         made.rules_section(tree),
         made.columns_section(tree, table),
@@ -130,7 +130,7 @@ def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
                 left = int((~known_rows).sum())
                 warnings.append(
                     f"{plural(left, 'row')} of the test table have a class the tree does not know"
-                    f" ({listing([safe(label) for label in strange], most=4)}): errors, and not counted in the boxes."
+                    f" ({listing([safe(label) for label in strange], most=4)}): errors, and not has_training_rows in the boxes."
                 )
                 held = held.take(np.flatnonzero(known_rows))
     return tree.refit(held)
@@ -155,7 +155,7 @@ def bounded(tree: Tree) -> Tree:
 
 def warnings_for(whole: Tree, drawn: Tree) -> list[str]:
     """Say what the reader must know before anything else."""
-    said = list(unsaid_missing(whole))
+    said = list(missing_value_notes(whole))
     if drawn is not whole:
         said.append(
             f"The tree has {whole.n_leaves:,} leaves. This page draws it cut to {drawn.n_leaves:,} and answers with"
@@ -175,7 +175,7 @@ def what_is_predicted(tree: Tree) -> str:
 
 def size_in_words(tree: Tree) -> str:
     """Say how large the tree is and what it was grown on."""
-    rows = [plural(int(tree.arrays.rows[0]), "row")] if counted(tree) else []
+    rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
     return " · ".join([*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}"])
 
 
@@ -194,7 +194,7 @@ def rows_in_words(rows: str) -> str:
 
 def computations_for(tree: Tree, table: Table, wanted: ReportOptions) -> tuple[dict[int, dict[str, Any]] | None, str]:
     """Compute every node's candidates where that is affordable or was asked for; else say how to get them."""
-    if wanted.computations is False or not counted(tree):
+    if wanted.computations is False or not has_training_rows(tree):
         return None, ""
     levels = int(tree.arrays.rows[tree.arrays.kind != LEAF].sum()) / max(1, int(tree.arrays.rows[0]))
     if wanted.computations is None and len(table) * len(tree.columns) * levels > MOST_CELLS:

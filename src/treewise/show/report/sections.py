@@ -19,11 +19,11 @@ from treewise.data.table import Table
 from treewise.errors import DataError
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.prune.cp_table import CpTable
+from treewise.show.node_stats import describe_training_error, training_error
 from treewise.show.palette import HUES, hue
 from treewise.show.regions.plane import plane_for
 from treewise.show.report.facts import FEWEST
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
-from treewise.show.text_tree.number_columns import error_in_words, training_error
 from treewise.tree.arrays import LEAF
 from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
@@ -114,7 +114,7 @@ def said(tree: Tree, node: int) -> str:
 def error_line(tree: Tree, test: Evaluation | None) -> str:
     """Say the error that counts: on rows the tree has not seen; else the training error, by that name."""
     if test is None:
-        known = " · ".join(error_in_words(tree))
+        known = " · ".join(describe_training_error(tree))
         return f"{known} (on the rows it was grown on; no test table was given)" if known else "no error is known"
     if isinstance(test, RegressionEvaluation):
         base = test.baseline_rmse

@@ -1,1 +1,1 @@
-"""The text tree: `print(tree)`."""
+"""The text tree behind ``print(tree)`` and ``tree.show()``."""

@@ -1,10 +1,9 @@
-"""The lines of a text tree and their numbers, put under each other; and fitted into a width where one is given.
+"""Layout of a text tree: lines beside their columns, within a width where one is given.
 
-Stands between the lines (``lines.py``) with their cells (``counts.py``) and ``text.py``, which asks for a page.
-Without a width nothing gives way, and a long set goes on below, so that the numbers stay under each other.
-What gives way to a width, in this order, so that tests stay readable: long sets of levels (``{Bari, Rome, +9}``), the
-counts of classes, sets down to one level, the deepest levels of the tree, all numbers but the rows, letters in the
-middle of long names; and the end of a line only where not even three levels would fit.
+Without a width nothing is shortened, and a long set is wrapped so that the columns stay aligned. To fit a width, the
+layout gives up in this order, so that tests stay readable: long sets of levels (``{Bari, Rome, +9}``), class counts,
+sets down to one level, the deepest levels of the tree, all columns but the rows, the middle of long names; and it cuts
+the end of a line only where not even three levels would fit.
 """
 
 from __future__ import annotations
@@ -17,24 +16,22 @@ from itertools import chain, islice
 
 from treewise._lib.text import clip, display_width, pad
 from treewise.formats.text_format.notation import split_list
-from treewise.show.text_tree.bars import CELLS, DistributionBars
-from treewise.show.text_tree.condition_text import ConditionText
-from treewise.show.text_tree.folding import FoldedTree, choose, shape
-from treewise.show.text_tree.lines import Glyphs, LinePrinter, TreeLine
-from treewise.show.text_tree.number_columns import NumberColumns, alike
+from treewise.show.text_tree.columns import BAR_WIDTH, DistributionBars, NumberColumns, format_column
+from treewise.show.text_tree.conditions import ConditionText
+from treewise.show.text_tree.lines import Glyphs, LinePrinter, SubtreeInfo, TreeLine, choose_view, describe_subtrees
 from treewise.tree.tree import Tree
 
-# The widest that other lines are filled up to; what is longer only pushes its own line's columns on.
-ALIGNED_LEFT, ALIGNED_LABEL, ALIGNED_NUMBER = 100, 40, 24
-WRAPPED, LEAST_WRAPPED = 80, 60  # a line with a longer set goes on below; it is at least so wide before it does
-LONGEST = 48  # of a condition with a set in a bounded view
-FEWEST_LEVELS = 3  # that stay when levels give way to a width
-LEAST = 16  # columns of a condition that stay however narrow the page
+# Columns are as wide as their widest cell up to these widths; a wider cell only pushes the rest of its own line.
+MAX_LEFT_WIDTH, MAX_LABEL_WIDTH, _MAX_NUMBER_WIDTH = 100, 40, 24
+_WRAP_ABOVE, _MIN_WRAP_WIDTH = 80, 60  # lines with a longer set are wrapped, at no less than this width
+_MAX_SET_WIDTH = 48  # of a condition with a set in a bounded view
+_MIN_LEVELS = 3  # of the tree that stay when levels are dropped to fit a width
+_MIN_CONDITION_WIDTH = 16  # however narrow the page
 
 
 @dataclass(frozen=True)
-class TreeLines:
-    """What is to be laid out: which part of a tree, and within which bounds."""
+class TreeLayouter:
+    """Lays out one part of a tree within bounds."""
 
     tree: Tree
     node: int
@@ -46,200 +43,205 @@ class TreeLines:
     bars: DistributionBars | None = None
 
     @cached_property
-    def shape(self) -> FoldedTree:
-        """Where every subtree ends."""
-        return shape(self.tree)
+    def _subtrees(self) -> SubtreeInfo:
+        return describe_subtrees(self.tree)
 
-    def laid_out(self) -> ColumnLayout:
-        """Lay the tree out, within the width if there is one."""
+    def layout(self) -> ColumnLayout:
+        """Return the layout, within the width if there is one."""
         for layout in self._attempts():
             if layout.fits():
                 return layout
-        return layout.cut()
+        return layout.clipped()
 
-    def with_bars(self, bars: DistributionBars) -> ColumnLayout | None:
-        """Lay the tree out with bars, if that costs no more than long sets."""
+    def layout_with_bars(self, bars: DistributionBars) -> ColumnLayout | None:
+        """Return a layout with bars if they fit without giving up more than long sets."""
         attempts = islice(replace(self, bars=bars)._attempts(), 2)
         return next((layout for layout in attempts if layout.fits()), None)
 
     def _attempts(self) -> Iterator[ColumnLayout]:
-        """Yield ever narrower layouts; the last one is as narrow as can be without cutting tests."""
+        """Yield ever narrower layouts; the last one is as narrow as possible without clipping tests."""
         depth = self.max_depth
-        yield self._layout(depth, short=self.width is None and self.max_lines is not None)
-        yield self._layout(depth, short=True)
-        yield self._layout(depth, short=True, narrow=1)
-        for narrow, names in ((1, False), (2, False), (2, True)):
-            layout = self._layout(depth, short=True, narrow=narrow).squeezed(names)
+        yield self._attempt(depth, short_sets=self.width is None and self.max_lines is not None)
+        yield self._attempt(depth, short_sets=True)
+        yield self._attempt(depth, short_sets=True, narrow=1)
+        for narrow, clip_names in ((1, False), (2, False), (2, True)):
+            layout = self._attempt(depth, short_sets=True, narrow=narrow).squeezed(clip_names)
             yield layout
-            while (level := layout.first_level_too_wide()) is not None and level > FEWEST_LEVELS:
+            while (level := layout.first_level_too_wide()) is not None and level > _MIN_LEVELS:
                 depth = level - 1
-                layout = self._layout(depth, short=True, narrow=narrow).squeezed(names)
+                layout = self._attempt(depth, short_sets=True, narrow=narrow).squeezed(clip_names)
                 yield layout
 
-    def _layout(self, max_depth: int | None, short: bool, narrow: int = 0) -> ColumnLayout:
-        view = choose(self.tree, self.node, self.max_lines, max_depth, self.shape)
-        speaker = ConditionText(self.tree, self.ascii, LONGEST if short or not view.whole else None)
-        page = LinePrinter(self.tree, view, self.shape, speaker, self.glyphs)
-        cells = NumberColumns(self.tree, self.glyphs.nothing, self.ascii, narrow)
-        return ColumnLayout(page, cells, list(page.lines()), self.width, self.bars)
+    def _attempt(self, max_depth: int | None, short_sets: bool, narrow: int = 0) -> ColumnLayout:
+        view = choose_view(self.tree, self.node, self.max_lines, max_depth, self._subtrees)
+        max_set_width = _MAX_SET_WIDTH if short_sets or not view.is_whole else None
+        conditions = ConditionText(self.tree, self.ascii, max_set_width)
+        printer = LinePrinter(self.tree, view, self._subtrees, conditions, self.glyphs)
+        columns = NumberColumns(self.tree, self.glyphs.blank, self.ascii, narrow)
+        return ColumnLayout(printer, columns, list(printer.lines()), self.width, self.bars)
 
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """The lines of a page beside their cells."""
+    """The lines of a text tree with their columns."""
 
-    page: LinePrinter
-    cells: NumberColumns
+    printer: LinePrinter
+    columns: NumberColumns
     lines: list[TreeLine]
     width: int | None = None
     bars: DistributionBars | None = None
 
     def fits(self) -> bool:
-        """Tell whether no line is too wide."""
-        return self.width is None or all(self._left_width(line) <= self._room for line in self.lines)
+        """Return whether no line is too wide."""
+        return self.width is None or not any(map(self._is_too_wide, self.lines))
 
     def first_level_too_wide(self) -> int | None:
-        """Return the highest level, from the top of the page, with a node whose line is too wide."""
-        depths, top = self.page.tree.depths, int(self.page.tree.depths[self.page.view.top])
-        wide = [line.node for line in self.lines if line.node is not None and self._left_width(line) > self._room]
-        return min((int(depths[node]) - top for node in wide), default=None)
+        """Return the highest level, from the top of the view, with a node whose line is too wide."""
+        depths, top = self.printer.tree.depths, int(self.printer.tree.depths[self.printer.view.top])
+        nodes = [line.node for line in self.lines if line.node is not None and self._is_too_wide(line)]
+        return min((int(depths[node]) - top for node in nodes), default=None)
 
-    def squeezed(self, names: bool) -> ColumnLayout:
-        """Return the same lines, those too wide with fewer levels in their sets, or with shorter names too."""
-        lines = [self._squeeze(line, names) if self._left_width(line) > self._room else line for line in self.lines]
+    def squeezed(self, clip_names: bool) -> ColumnLayout:
+        """Return the layout with fewer levels in the sets of lines that are too wide, and clipped names on request."""
+        lines = [self._squeeze(line, clip_names) if self._is_too_wide(line) else line for line in self.lines]
         return replace(self, lines=lines)
 
-    def _squeeze(self, line: TreeLine, names: bool) -> TreeLine:
+    def _squeeze(self, line: TreeLine, clip_names: bool) -> TreeLine:
         if line.node is None:
-            return self._cut(line)
-        if self.page.tree.arrays.parent[line.node] < 0:
+            return self._clip(line)
+        if self.printer.tree.arrays.parent[line.node] < 0:
             return line  # "all rows"
-        return replace(line, said=self.page.speaker.within(line.node, self._room_for(line), names))
+        return replace(
+            line, condition=self.printer.conditions.within(line.node, self._condition_width(line), clip_names)
+        )
 
-    def cut(self) -> ColumnLayout:
-        """Return the same lines, cut off where they are too wide."""
-        return replace(self, lines=[self._cut(line) for line in self.lines])
+    def clipped(self) -> ColumnLayout:
+        """Return the layout with lines cut off where they are too wide."""
+        return replace(self, lines=[self._clip(line) for line in self.lines])
 
-    def _cut(self, line: TreeLine) -> TreeLine:
-        dots = self.page.glyphs.dots
-        return replace(line, said=clip(line.said, self._room_for(line), dots).replace(dots * 2, dots))
+    def _clip(self, line: TreeLine) -> TreeLine:
+        ellipsis = self.printer.glyphs.ellipsis
+        condition = clip(line.condition, self._condition_width(line), ellipsis)
+        return replace(line, condition=condition.replace(ellipsis * 2, ellipsis))
 
     def text(self) -> list[str]:
-        """Write the lines, below headings if there are columns of numbers."""
-        headings, (above, lefts) = self.cells.headings, self._wrapped()
-        aligned = widest([*lefts, *chain.from_iterable(above.values())], ALIGNED_LEFT)
+        """Return the lines as text, below headings if there are columns of numbers."""
+        headings, (above, lefts) = self.columns.headings, self._wrap_sets()
+        left_width = widest([*lefts, *chain.from_iterable(above.values())], MAX_LEFT_WIDTH)
         text = []
         if headings:
-            titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, self._widths, strict=True)]
-            above_bars = [self.bars.heading] if self.bars and self.bars_are_named else []
-            text.append("  ".join([" " * aligned, pad("predicts", self._predicts), *titles, *above_bars]))
-        for i, (line, left, says, row) in enumerate(zip(self.lines, lefts, self._predictions, self._rows, strict=True)):
+            titles = [" " * (w - display_width(h)) + h for h, w in zip(headings, self._number_widths, strict=True)]
+            bar_heading = [self.bars.heading] if self.bars and self.bar_heading_fits else []
+            text.append("  ".join([" " * left_width, pad("predicts", self._label_width), *titles, *bar_heading]))
+        lines = zip(self.lines, lefts, self._predictions, self._cells, strict=True)
+        for i, (line, left, prediction, cells) in enumerate(lines):
             text.extend(above.get(i, ()))
-            numbers = [cell.rjust(w) for cell, w in zip(row, self._widths, strict=False)]
-            bar = [self.bars.of(line.node)] if self.bars and numbers else []
-            parts = [pad(left, aligned), pad(says, self._predicts), *numbers, *bar, line.tail]
+            numbers = [cell.rjust(width) for cell, width in zip(cells, self._number_widths, strict=False)]
+            bar = [self.bars.bar(line.node)] if self.bars and numbers else []
+            parts = [pad(left, left_width), pad(prediction, self._label_width), *numbers, *bar, line.tail]
             text.append("  ".join(parts).rstrip())
         return text
 
-    def _wrapped(self) -> tuple[dict[int, list[str]], list[str]]:
-        """Return what stands left of the numbers: each line, or its end, and the lines above that end where it is long.
+    def _wrap_sets(self) -> tuple[dict[int, list[str]], list[str]]:
+        """Return the lines above each wrapped line, and the part of every line left of the columns.
 
-        Nothing is wrapped within a width: there, long sets have given way.
+        Nothing is wrapped within a width: there, long sets have been shortened.
         """
-        lefts = [self._before(line) + line.said for line in self.lines]
+        lefts = [self._lead(line) + line.condition for line in self.lines]
         above: dict[int, list[str]] = {}
-        room = widest(lefts, WRAPPED, LEAST_WRAPPED)
+        room = widest(lefts, _WRAP_ABOVE, _MIN_WRAP_WIDTH)
         for i, line in enumerate(self.lines if self.width is None else ()):
-            if display_width(lefts[i]) > WRAPPED and _ends_with_set(line.said):
-                *above[i], lefts[i] = self._over_lines(line, room)
+            if display_width(lefts[i]) > _WRAP_ABOVE and _ends_with_set(line.condition):
+                *above[i], lefts[i] = self._wrap_set(line, room)
         return above, lefts
 
-    def _over_lines(self, line: TreeLine, room: int) -> list[str]:
-        """Write a set over several lines, each but the last ending with a comma, under the tree's own lines."""
-        glyphs, begin = self.page.glyphs, self._before(line)
-        below = begin[: -len(line.lead)] if line.lead else begin
-        below = " " * len(below) + line.lead.replace(glyphs.tee, glyphs.bar).replace(glyphs.corner, "   ") + "   "
-        head, brace, rest = line.said.partition(" in {")
+    def _wrap_set(self, line: TreeLine, room: int) -> list[str]:
+        """Write a set over several lines, each but the last ending with a comma, with the tree's glyphs continued."""
+        glyphs, lead = self.printer.glyphs, self._lead(line)
+        indent = lead[: -len(line.lead)] if line.lead else lead
+        below = " " * len(indent) + line.lead.replace(glyphs.tee, glyphs.bar).replace(glyphs.corner, "   ") + "   "
+        head, brace, rest = line.condition.partition(" in {")
         levels = split_list(rest)
-        written = [f"{begin}{head}{brace}{levels[0]}"]
+        lines = [f"{lead}{head}{brace}{levels[0]}"]
         for level in levels[1:]:
-            if display_width(written[-1]) + display_width(level) + len(", ,") > room:
-                written[-1] += ","
-                written.append(below + level)
+            if display_width(lines[-1]) + display_width(level) + len(", ,") > room:
+                lines[-1] += ","
+                lines.append(below + level)
             else:
-                written[-1] += f", {level}"
-        return written
+                lines[-1] += f", {level}"
+        return lines
 
-    # -- how wide everything is --------------------------------------------------------------------------------
+    # -- widths -------------------------------------------------------------------------------------------------
 
-    def _before(self, line: TreeLine) -> str:
-        """Return what stands left of a condition: the node's number and the lines of the tree."""
+    def _lead(self, line: TreeLine) -> str:
+        """Return what stands left of a condition: the number of the node and the branch glyphs."""
         number = "" if line.node is None else str(line.node)
         return f"{number.rjust(self._digits)}  {line.lead}"
 
-    def _room_for(self, line: TreeLine) -> int:
-        """How wide a line's condition may be."""
-        return max(LEAST, self._room - display_width(self._before(line)))
+    def _condition_width(self, line: TreeLine) -> int:
+        return max(_MIN_CONDITION_WIDTH, self._left_width - display_width(self._lead(line)))
 
-    def _left_width(self, line: TreeLine) -> int:
-        return display_width(self._before(line)) + display_width(line.said)
+    def _width_of(self, line: TreeLine) -> int:
+        return display_width(self._lead(line)) + display_width(line.condition)
+
+    def _is_too_wide(self, line: TreeLine) -> bool:
+        return self._width_of(line) > self._left_width
 
     @cached_property
     def _digits(self) -> int:
-        return len(str(self.page.shape.end[self.page.view.top] - 1))
+        return len(str(self.printer.subtrees.end[self.printer.view.top] - 1))
 
     @cached_property
-    def _rows(self) -> list[list[str]]:
-        return self.cells.of([line.node for line in self.lines])
+    def _cells(self) -> list[list[str]]:
+        return self.columns.cells([line.node for line in self.lines])
 
     @cached_property
-    def _widths(self) -> list[int]:
-        columns = zip(self.cells.headings, *(row for row in self._rows if row), strict=True)
-        return [widest([heading, *column], ALIGNED_NUMBER, 5) for heading, *column in columns]
+    def _number_widths(self) -> list[int]:
+        columns = zip(self.columns.headings, *(row for row in self._cells if row), strict=True)
+        return [widest([heading, *column], _MAX_NUMBER_WIDTH, 5) for heading, *column in columns]
 
     @cached_property
     def _predictions(self) -> list[str]:
-        """What the lines predict; numbers with as many decimals each, under each other."""
-        if not self.cells.regression:
+        """The predictions of the lines; numbers aligned, with the same decimals."""
+        if not self.columns.is_regression:
             return [line.prediction for line in self.lines]
-        arrow, values = self.page.glyphs.arrow, self.page.tree.arrays.value
-        shown = [line.node if line.prediction else None for line in self.lines]
-        numbers = alike([math.nan if node is None else float(values[node]) for node in shown], "")
+        arrow, values = self.printer.glyphs.arrow, self.printer.tree.arrays.value
+        nodes = [line.node if line.prediction else None for line in self.lines]
+        numbers = format_column([math.nan if node is None else float(values[node]) for node in nodes], "")
         for i, line in enumerate(self.lines):
             numbers[i] = numbers[i] or line.prediction.removeprefix(f"{arrow} ")
         width = max(map(len, numbers))
         return [f"{arrow} {number.rjust(width)}" if number else "" for number in numbers]
 
     @cached_property
-    def _predicts(self) -> int:
-        return widest(self._predictions, ALIGNED_LABEL, 8 if self.cells.headings else 0)
+    def _label_width(self) -> int:
+        return widest(self._predictions, MAX_LABEL_WIDTH, 8 if self.columns.headings else 0)
 
     @property
-    def bars_are_named(self) -> bool:
+    def bar_heading_fits(self) -> bool:
         """Whether the heading of the bars fits above them."""
         if self.bars is None or self.width is None:
             return self.bars is not None
-        lefts = [self._left_width(line) for line in self.lines]
-        used = max(lefts) + self.width - self._room - self._beside
+        used = max(map(self._width_of, self.lines)) + self.width - self._left_width - self._bar_column_width
         return used + 2 + self.bars.heading_width <= self.width
 
     @property
-    def _beside(self) -> int:
-        """How many columns the bars take."""
-        return 0 if self.bars is None else CELLS + 2
+    def _bar_column_width(self) -> int:
+        return 0 if self.bars is None else BAR_WIDTH + 2
 
     @cached_property
-    def _room(self) -> int:
-        """How wide number, lines and condition may be together."""
+    def _left_width(self) -> int:
+        """The room for number, glyphs and condition together."""
         assert self.width is not None
-        return self.width - self._predicts - sum(self._widths) - 2 * len(self._widths) - 2 - self._beside
+        numbers = sum(self._number_widths) + 2 * len(self._number_widths)
+        return self.width - self._label_width - numbers - 2 - self._bar_column_width
 
 
-def _ends_with_set(said: str) -> bool:
-    """Tell whether a condition is ``name in {…}``; a name in quotes may hold braces itself."""
-    return said.removesuffix(" or missing").endswith("}") and not said.startswith('"')
+def _ends_with_set(condition: str) -> bool:
+    """Return whether a condition is ``name in {…}``; a quoted name may hold braces itself."""
+    return condition.removesuffix(" or missing").endswith("}") and not condition.startswith('"')
 
 
-def widest(texts: list[str], most: int, least: int = 0) -> int:
-    """Return the width that holds the texts, those wider than ``most`` excepted."""
-    return max([least, *(w for w in map(display_width, texts) if w <= most)])
+def widest(texts: list[str], max_width: int, min_width: int = 0) -> int:
+    """Return the width that holds all texts except those wider than ``max_width``."""
+    return max([min_width, *(width for width in map(display_width, texts) if width <= max_width)])

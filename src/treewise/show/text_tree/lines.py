@@ -1,40 +1,152 @@
-"""The lines of a text tree, in their parts, from the top down.
+"""The lines of a text tree: which nodes are shown, which subtrees are folded, and the parts of each line.
 
-Stands between what is shown (``folding.py``), how conditions are said (``speech.py``) and those who lay lines
-out: ``text.py`` with columns for people, ``formats/export/text.py`` with every number. A line is
+``layout.py`` arranges the lines for people, ``formats/export/text.py`` with every number. A line is
 
     " 4"  "│  └─ "  "age > 71.5 or missing"   "→ no"        "… continues at 4 below"
-    number  lead           said              prediction              tail
+    number  lead         condition           prediction              tail
 
-No line is deeper than 20 levels: a node there says so in its tail, and its subtree continues at the margin in
-a block of its own, so the text of a tree of any depth is O(nodes).
+No line is deeper than 20 levels: a deeper subtree continues at the margin in a block of its own, so the text of a tree
+of any depth is O(nodes).
+
+A tree that fits its bounds is shown whole. Otherwise subtrees whose leaves all predict the same are folded first; then
+levels are opened from the top, the heaviest nodes of a level first, until the lines are used up. A folded node takes
+two lines, its own and the one that summarises the subtree; opening it saves the second and costs one or two per child.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise._lib.text import format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label
-from treewise.show.text_tree.condition_text import ConditionText
-from treewise.show.text_tree.folding import CONTINUES, FoldedTree, TextView
+from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
+
+MAX_BLOCK_DEPTH = 20  # below this depth a subtree continues at the margin
+_MANY_BRANCHES = 8  # a node with more may be opened in part
+
+
+# -- folding ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextView:
+    """What to show of a tree: from which node on, which inner nodes are open (None: all), and which only in part."""
+
+    top: int
+    opened: frozenset[int] | None = None
+    branches_shown: Mapping[int, int] = field(default_factory=dict)  # how many, where not all fit
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is folded."""
+        return self.opened is None
+
+    def is_open(self, node: int) -> bool:
+        """Return whether the children of an inner node are shown."""
+        return self.opened is None or node in self.opened
+
+
+@dataclass(frozen=True)
+class SubtreeInfo:
+    """Where the subtree of every node ends, and whether its leaves agree."""
+
+    end: npt.NDArray[np.int64]  # the subtree of node i is i, …, end[i] - 1: nodes are numbered in pre-order
+    is_uniform: npt.NDArray[np.bool_]  # all leaves below predict the same
+
+
+def describe_subtrees(tree: Tree) -> SubtreeInfo:
+    """Find the end of every subtree and whether its leaves agree, from the last node back to the root."""
+    a, n = tree.arrays, len(tree)
+    parents, predictions = a.parent.tolist(), (a.value if tree.task == "regression" else a.label).tolist()
+    end, is_uniform = list(range(1, n + 1)), [True] * n
+    first: list[float | None] = [predictions[i] if a.kind[i] == LEAF else None for i in range(n)]
+    for i in range(n - 1, 0, -1):
+        parent = parents[i]
+        end[parent] = max(end[parent], end[i])
+        if first[parent] is None:
+            first[parent] = first[i]
+        is_uniform[parent] = is_uniform[parent] and is_uniform[i] and first[parent] == first[i]
+    return SubtreeInfo(np.array(end), np.array(is_uniform))
+
+
+def choose_view(tree: Tree, node: int, max_lines: int | None, max_depth: int | None, subtrees: SubtreeInfo) -> TextView:
+    """Choose what to show within these bounds; a tree that fits is shown whole."""
+    inside = slice(node, int(subtrees.end[node]))
+    levels = int(tree.depths[inside].max() - tree.depths[node])
+    n_lines = inside.stop - inside.start
+    if (max_lines is None or n_lines <= max_lines) and (max_depth is None or levels <= max_depth):
+        return TextView(node)
+    return _Unfolder(
+        tree, subtrees, node, max_lines or 2 * n_lines, levels if max_depth is None else max_depth
+    ).unfold()
+
+
+class _Unfolder:
+    """Opens nodes level by level while there are lines left."""
+
+    def __init__(self, tree: Tree, subtrees: SubtreeInfo, top: int, max_lines: int, max_depth: int) -> None:
+        self.tree, self.subtrees, self.top, self.max_depth = tree, subtrees, top, max_depth
+        self.is_inner = tree.arrays.kind != LEAF
+        self.lines_left = max_lines - 1 - int(self.is_inner[top])
+        self.opened: set[int] = set()
+        self.branches_shown: dict[int, int] = {}
+
+    def unfold(self) -> TextView:
+        level, depth = [self.top], 0
+        while level and depth < self.max_depth:
+            mixed = [i for i in level if self.is_inner[i] and (i == self.top or not self.subtrees.is_uniform[i])]
+            mixed.sort(key=lambda i: -self.tree.arrays.weight[i])
+            closed = [i for i in mixed if not self._open(i, depth)]
+            if closed:
+                self._open_in_part(closed[0])
+                break
+            level = [child for i in mixed for child in self.tree.children(i)]
+            depth += 1
+        return TextView(self.top, frozenset(self.opened), self.branches_shown)
+
+    def _open(self, node: int, depth: int) -> bool:
+        """Open a node if its children still fit; return whether they did."""
+        children = list(self.tree.children(node))
+        is_repeated = depth > 0 and depth % MAX_BLOCK_DEPTH == 0  # its line is printed again at the margin
+        cost = len(children) + int(np.count_nonzero(self.is_inner[children])) - 1 + is_repeated
+        if cost > self.lines_left:
+            return False
+        self.lines_left -= cost
+        self.opened.add(node)
+        return True
+
+    def _open_in_part(self, node: int) -> None:
+        """Show the first branches of a node that has too many for all of them."""
+        children = self.tree.children(node)
+        if len(children) <= _MANY_BRANCHES:
+            return
+        costs = np.cumsum(1 + self.is_inner[list(children)].astype(int))
+        n_shown = int(np.searchsorted(costs, self.lines_left, side="right"))
+        if n_shown > 0:
+            self.opened.add(node)
+            self.branches_shown[node] = n_shown
+            self.lines_left -= int(costs[n_shown - 1])
+
+
+# -- lines --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Glyphs:
-    """The marks a text tree is drawn with."""
+    """The characters that a text tree is drawn with."""
 
     tee: str
     corner: str
     bar: str
     arrow: str
-    dots: str
-    nothing: str  # in a cell without a number
+    ellipsis: str
+    blank: str  # in a cell without a number
     dot: str  # between facts
     times: str  # between a number of leaves and a class that is a number itself
 
@@ -49,115 +161,104 @@ class TreeLine:
 
     node: int | None  # None: the line stands for folded nodes
     lead: str
-    said: str
+    condition: str
     prediction: str = ""
     tail: str = ""
-    repeated: bool = False  # the first line of a block, which stood in an earlier block already
+    is_repeated: bool = False  # the first line of a block, which was printed in an earlier block already
 
 
 @dataclass(frozen=True)
 class _PendingLine:
-    """A node still to be printed: what stands left of it, and its depth in the block."""
-
     node: int
-    above: str
+    lead_above: str
     glyph: str
-    said: str
-    depth: int = 0
+    condition: str
+    depth: int = 0  # in the block
 
 
 @dataclass(frozen=True)
 class LinePrinter:
-    """A tree, what is shown of it, and how it is written."""
+    """Composes the lines of a tree within a view."""
 
     tree: Tree
     view: TextView
-    shape: FoldedTree
-    speaker: ConditionText
+    subtrees: SubtreeInfo
+    conditions: ConditionText
     glyphs: Glyphs
 
     def lines(self) -> Iterator[TreeLine]:
-        """Yield the lines block by block; the blocks follow in the order of their nodes."""
+        """Yield the lines block by block; blocks are in the order of their nodes."""
         blocks = [self.view.top]
         while blocks:
-            further: list[int] = []
-            yield from self._block(blocks.pop(), further)
-            blocks.extend(reversed(further))
+            continued: list[int] = []
+            yield from self._block(blocks.pop(), continued)
+            blocks.extend(reversed(continued))
 
-    def _block(self, head: int, further: list[int]) -> Iterator[TreeLine]:
-        """Yield the lines from one node down; nodes that continue elsewhere are put on ``further``.
-
-        ``todo`` holds what is still to be printed, the next last: nodes, and lines that are ready.
-        """
+    def _block(self, head: int, continued: list[int]) -> Iterator[TreeLine]:
+        """Yield the lines from one node down; nodes that continue in a block of their own go to ``continued``."""
         kinds, glyphs = self.tree.arrays.kind, self.glyphs
-        todo: list[TreeLine | _PendingLine] = [_PendingLine(head, "", "", self.speaker.condition(head))]
-        while todo:
-            step = todo.pop()
-            if isinstance(step, TreeLine):
-                yield step
+        stack: list[TreeLine | _PendingLine] = [_PendingLine(head, "", "", self.conditions.condition(head))]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, TreeLine):
+                yield item
                 continue
-            node, lead, repeated = step.node, step.above + step.glyph, step.node == head != self.view.top
+            node, lead = item.node, item.lead_above + item.glyph
             if kinds[node] == LEAF:
-                yield TreeLine(node, lead, step.said, f"{glyphs.arrow} {self._prediction(node)}")
+                yield TreeLine(node, lead, item.condition, f"{glyphs.arrow} {self._prediction(node)}")
             elif not self.view.is_open(node):
-                yield TreeLine(node, lead, step.said)
-                yield self._folded(node, self._above_children(step) + "   ")
-            elif step.depth == CONTINUES:
-                yield TreeLine(node, lead, step.said, tail=f"{glyphs.dots} continues at {node} below")
-                further.append(node)
+                yield TreeLine(node, lead, item.condition)
+                yield self._folded_line(node, self._lead_below(item) + "   ")
+            elif item.depth == MAX_BLOCK_DEPTH:
+                yield TreeLine(node, lead, item.condition, tail=f"{glyphs.ellipsis} continues at {node} below")
+                continued.append(node)
             else:
-                yield TreeLine(node, lead, step.said, repeated=repeated)
-                todo.extend(reversed(self._below(step)))
+                yield TreeLine(node, lead, item.condition, is_repeated=node == head != self.view.top)
+                stack.extend(reversed(self._child_lines(item)))
 
-    def _above_children(self, step: _PendingLine) -> str:
-        """Continue a node's glyphs one line down."""
-        return step.above + {"": "", self.glyphs.tee: self.glyphs.bar}.get(step.glyph, "   ")
+    def _lead_below(self, item: _PendingLine) -> str:
+        return item.lead_above + {"": "", self.glyphs.tee: self.glyphs.bar}.get(item.glyph, "   ")
 
-    def _below(self, step: _PendingLine) -> list[TreeLine | _PendingLine]:
-        """Return what stands directly below an open node."""
-        children, said = self.tree.children(step.node), self.speaker.branches(step.node)
-        shown = self.view.branches_shown.get(step.node, len(children))
-        above = self._above_children(step)
-        last = len(children) - 1
-        marks = [*([self.glyphs.tee] * last), self.glyphs.corner]
-        below: list[TreeLine | _PendingLine] = [
-            _PendingLine(children[i], above, marks[i], said[i], step.depth + 1) for i in range(shown)
+    def _child_lines(self, item: _PendingLine) -> list[TreeLine | _PendingLine]:
+        children, conditions = self.tree.children(item.node), self.conditions.branches(item.node)
+        n_shown = self.view.branches_shown.get(item.node, len(children))
+        lead, last = self._lead_below(item), len(children) - 1
+        glyphs = [*([self.glyphs.tee] * last), self.glyphs.corner]
+        lines: list[TreeLine | _PendingLine] = [
+            _PendingLine(children[i], lead, glyphs[i], conditions[i], item.depth + 1) for i in range(n_shown)
         ]
-        if shown <= last:
-            more = plural(last + 1 - shown, "more branch", "more branches")
-            leaves = self._leaves_between(children[shown], int(self.shape.end[children[last]]))
-            said_more = f"{self.glyphs.dots} {more}, {plural(len(leaves), 'leaf', 'leaves')}"
-            below.append(TreeLine(None, above + self.glyphs.corner, said_more))
-        return below
+        if n_shown <= last:
+            branches = plural(last + 1 - n_shown, "more branch", "more branches")
+            leaves = self._leaves_between(children[n_shown], int(self.subtrees.end[children[last]]))
+            omission = f"{self.glyphs.ellipsis} {branches}, {plural(len(leaves), 'leaf', 'leaves')}"
+            lines.append(TreeLine(None, lead + self.glyphs.corner, omission))
+        return lines
 
-    def _folded(self, node: int, lead: str) -> TreeLine:
-        """Say in one line what a folded subtree predicts."""
-        tree, dots, ascii = self.tree, self.glyphs.dots, self.speaker.ascii
-        leaves = self._leaves_between(node, int(self.shape.end[node]))
-        many = f"{dots} {plural(len(leaves), 'leaf', 'leaves')}"
-        if self.shape.agree[node]:
-            same = self._prediction(int(leaves[0]))
-            return TreeLine(None, lead, f"{many}, all {same}", f"{self.glyphs.arrow} {same}")
+    def _folded_line(self, node: int, lead: str) -> TreeLine:
+        """Summarise the predictions of a folded subtree."""
+        tree, ellipsis, ascii = self.tree, self.glyphs.ellipsis, self.conditions.ascii
+        leaves = self._leaves_between(node, int(self.subtrees.end[node]))
+        summary = f"{ellipsis} {plural(len(leaves), 'leaf', 'leaves')}"
+        if self.subtrees.is_uniform[node]:
+            prediction = self._prediction(int(leaves[0]))
+            return TreeLine(None, lead, f"{summary}, all {prediction}", f"{self.glyphs.arrow} {prediction}")
         if tree.task == "regression":
             values = tree.arrays.value[leaves]
-            return TreeLine(
-                None, lead, f"{many}, {format_rounded(np.nanmin(values))} to {format_rounded(np.nanmax(values))}"
-            )
-        labels, times = np.unique(tree.arrays.label[leaves], return_counts=True)
-        commonest = np.argsort(-times, kind="stable")[:3]
-        named = [i for i in commonest if labels[i] >= 0]
-        times_sign = f" {self.glyphs.times} " if not any(isinstance(label, str) for label in tree.classes) else " "
-        said = [f"{times[i]:,}{times_sign}{write_label(tree.classes[labels[i]], ascii)}" for i in named]
-        return TreeLine(None, lead, f"{many}: {', '.join(said + [dots] * (len(labels) > 3))}")
+            low, high = format_rounded(np.nanmin(values)), format_rounded(np.nanmax(values))
+            return TreeLine(None, lead, f"{summary}, {low} to {high}")
+        labels, counts = np.unique(tree.arrays.label[leaves], return_counts=True)
+        commonest = [i for i in np.argsort(-counts, kind="stable")[:3] if labels[i] >= 0]
+        times = f" {self.glyphs.times} " if not any(isinstance(label, str) for label in tree.classes) else " "
+        parts = [f"{counts[i]:,}{times}{write_label(tree.classes[labels[i]], ascii)}" for i in commonest]
+        return TreeLine(None, lead, f"{summary}: {', '.join(parts + [ellipsis] * (len(labels) > 3))}")
 
     def _leaves_between(self, first: int, end: int) -> list[int]:
         return (first + np.flatnonzero(self.tree.arrays.kind[first:end] == LEAF)).tolist()
 
     def _prediction(self, node: int) -> str:
-        """Write what a node predicts."""
         prediction = self.tree.prediction(node)
         if prediction is None:
             return UNKNOWN
         if self.tree.task == "regression":
             return format_rounded(float(prediction))
-        return write_label(prediction, self.speaker.ascii)
+        return write_label(prediction, self.conditions.ascii)

@@ -25,8 +25,7 @@ from math import inf
 import numpy as np
 
 from treewise import _core
-from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, inner
-from treewise.prune.risk import node_risks, training_risk
+from treewise.prune.decision import ROUNDING, Bools, Floats, Ints, is_internal, node_risks, sum_over_leaves
 from treewise.tree.tree import Tree
 
 
@@ -43,8 +42,10 @@ class NestedTrees:
     n_leaves: Ints
     risk: Floats  # per unit of weight
     root_risk: float  # per unit of weight
-    leaf_from: Floats  # of each node: the alpha from which on it is a leaf; inf: it never is, or is a leaf already
-    above: Ints  # of each node: the nearest node above it that becomes a leaf, which ends its time; -1: there is none
+    leaf_alpha: Floats  # of each node: the alpha from which on it is a leaf; inf: it never is, or is a leaf already
+    leaf_above: (
+        Ints  # of each node: the nearest node above it that becomes a leaf, which ends its time; -1: there is none
+    )
     path: tuple[Floats, Floats]  # scikit-learn's: alphas and risks, one entry a cut, equal alphas included
 
     def __len__(self) -> int:
@@ -62,8 +63,8 @@ class NestedTrees:
     def cut_at(self, entry: int) -> Bools:
         """Tell which nodes are cut in an entry: ``edit.cut(tree, np.flatnonzero(…))`` makes that tree."""
         if entry == 0:
-            return np.zeros(len(self.leaf_from), bool)
-        found: Bools = self.leaf_from <= self.alpha[entry]
+            return np.zeros(len(self.leaf_alpha), bool)
+        found: Bools = self.leaf_alpha <= self.alpha[entry]
         return found
 
     @property
@@ -80,14 +81,14 @@ class NestedTrees:
 
         With what each node errs on some rows (``seen.py``) this is what every tree of the sequence errs on them.
         """
-        places = np.append(self.entries(self.alpha[1:], self.leaf_from) + 1, len(self))  # the last is node -1's: never
-        born = np.where(inner(tree), places[:-1], 0)
-        dies = places[self.above]
+        places = np.append(self.entries(self.alpha[1:], self.leaf_alpha) + 1, len(self))  # the last is node -1's: never
+        born = np.where(is_internal(tree), places[:-1], 0)
+        dies = places[self.leaf_above]
         known = born < dies
         change = np.bincount(born[known], as_leaf[known], len(self) + 1).astype(np.float64)
         change -= np.bincount(dies[known], as_leaf[known], len(self) + 1)
         if at_inner is not None:
-            asks = np.flatnonzero(inner(tree))
+            asks = np.flatnonzero(is_internal(tree))
             change[0] += at_inner[asks].sum()
             change -= np.bincount(np.minimum(places[asks], dies[asks]), at_inner[asks], len(self) + 1)
         return np.cumsum(change[:-1])
@@ -102,8 +103,8 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """
     risks = node_risks(tree, risk)
-    weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), training_risk(tree, risks)
-    alphas, more_risk, fewer_leaves = _core.crossings(tree.arrays.parent, risks, ROUNDING * root)
+    weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), sum_over_leaves(tree, risks)
+    alphas, more_risk, fewer_leaves = _core.weakest_link_alphas(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]
@@ -119,13 +120,13 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
         n_leaves=np.append(tree.n_leaves, leaves_after[last]).astype(np.int64),
         risk=np.append(whole, risk_after[last]) / weight,
         root_risk=root / weight,
-        leaf_from=leaf_from,
-        above=nearest_above(tree.arrays.parent, leaf_from < inf),
+        leaf_alpha=leaf_from,
+        leaf_above=_nearest_above(tree.arrays.parent, leaf_from < inf),
         path=(np.append(0.0, at) / weight, np.append(whole, risk_after) / weight),
     )
 
 
-def nearest_above(parent: Ints, wanted: Bools) -> Ints:
+def _nearest_above(parent: Ints, wanted: Bools) -> Ints:
     """Return the nearest wanted node above each node, -1 where there is none."""
     above = parent.copy()
     while (passed := (above >= 0) & ~wanted[above]).any():

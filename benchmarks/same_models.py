@@ -1,0 +1,169 @@
+"""Check that two builds of treewise save byte-identical models.
+
+    python -m benchmarks.same_models OLD_PYTHON NEW_PYTHON [--old-path DIR] [--new-path DIR]
+
+Each interpreter runs this file: it grows trees and ensembles on the built-in and on generated tables with many
+combinations of options, loads and saves every golden file, and prints the SHA-256 of each saved model. Only the public
+interface is used, so that builds with a different internal layout can be compared. The paths become ``PYTHONPATH`` of
+the interpreter. Exits with 1 and lists the models if any differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
+CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
+REGRESSION = ("squared_error", "absolute_error", "poisson")
+
+
+def digests(golden: Path = GOLDEN) -> dict[str, str]:
+    """Return the SHA-256 of every model this build saves, by name."""
+    import treewise as tw
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+
+        def digest(make: Callable[[], Any]) -> str:
+            try:
+                make().save(path)
+            except tw.TreewiseError as error:
+                return f"refused: {type(error).__name__}"  # messages may differ between builds
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+
+        found = {name: digest(make) for name, make in grown_models(tw)}
+        for file in sorted(golden.glob("*.json")):
+            found[f"golden {file.name}"] = digest(lambda file=file: tw.load(file))
+        return found
+
+
+def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of each model and a function that grows it."""
+    tables = {name: (make(), make().target) for name, make in tw.datasets.NAMES.items()}
+    generated = generated_table()
+
+    def model(function: str, table: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        name = " ".join([function, table, *(f"{k}={v}" for k, v in options.items() if k != "sample_weight")])
+        if "sample_weight" in options:
+            name += " weighted"
+        data, target = (generated, "y") if table == "generated" else tables[table]
+        return name, lambda: getattr(tw, function)(data, **{"target": target, **options})
+
+    for table in tables:
+        for preset in (None, "id3", "cart", "c45"):
+            yield model("grow", table, preset=preset)
+    weight = {table: (np.arange(len(data)) % 5 + 1) / 2 for table, (data, _) in tables.items()}
+    for criterion in CLASSIFICATION:
+        for categorical in ("subset", "multiway", "one_value", "any"):
+            yield model("grow", "penguins", criterion=criterion, categorical=categorical)
+        yield model("grow", "penguins", criterion=criterion, missing="branch")
+        yield model("grow", "penguins", criterion=criterion, sample_weight=weight["penguins"])
+        yield model("grow", "generated", criterion=criterion, ignore=["value"])
+    mass = {"target": "body_mass_g", "task": "regression", "drop_missing_target": True}
+    for criterion in REGRESSION:
+        yield model("grow", "penguins", criterion=criterion, max_depth=6, **mass)
+        yield model("grow", "generated", target="value", ignore=["y"], criterion=criterion)
+    limits = [
+        {"max_depth": 3},
+        {"max_leaf_nodes": 7},
+        {"min_samples_leaf": 5},
+        {"min_samples_split": 20},
+        {"min_impurity_decrease": 0.01},
+        {"min_weight_fraction_leaf": 0.05},
+        {"sufficient_accuracy": 0.9},
+        {"max_features": "sqrt", "random_state": 3},
+        {"splitter": "random", "random_state": 3},
+        {"ties": "random", "random_state": 3},
+        {"class_weight": "balanced"},
+        {"empty_branch": "root", "categorical": "multiway"},
+    ]
+    for options in limits:
+        yield model("grow", "penguins", **options)
+        yield model("grow", "generated", ignore=["value"], **options)
+    for pruning in ("cv", "cost_complexity", "pessimistic", "mdl", "reduced_error", "gain"):
+        more = {"reduced_error": {"validation": 0.3}, "cost_complexity": {"ccp_alpha": 0.01}}.get(pruning, {})
+        yield model("grow", "penguins", pruning=pruning, **more)
+        yield model("grow", "noisy", pruning=pruning, **more)
+    yield model("grow", "penguins", ccp_alpha=0.01)
+    for method in ("forest", "extra_trees", "bagging", "adaboost"):
+        for table in ("admissions", "noisy", "penguins"):
+            yield model(method, table, n_estimators=7, random_state=1)
+        yield model(method, "penguins", n_estimators=5, criterion="gini", sample_weight=weight["penguins"])
+        yield model(method, "generated", n_estimators=5, ignore=["value"])
+    for method in ("forest", "extra_trees", "bagging"):
+        bootstrap = {} if method == "bagging" else {"bootstrap": True}
+        yield model(method, "penguins", n_estimators=7, oob_score=True, **bootstrap)
+        yield model(method, "penguins", n_estimators=5, **mass)
+    yield model("adaboost", "penguins", n_estimators=6, max_depth=2, learning_rate=0.5)
+
+
+def generated_table() -> dict[str, Any]:
+    """Return 3,000 rows of numbers with many and few values, missing cells and categories, with both targets."""
+    rng, n = np.random.default_rng(0), 3000
+    x, few, gaps = rng.normal(size=n), rng.integers(0, 9, n).astype(float), rng.normal(size=n).round(2)
+    gaps[rng.random(n) < 0.2] = np.nan
+    letter, place = rng.choice(list("abcdefgh"), n), rng.integers(0, 300, n)
+    signal = np.sin(3 * x) + np.nan_to_num(gaps) + (letter < "d") + rng.normal(size=n)
+    return {
+        "x": x,
+        "few": few,
+        "gaps": gaps,
+        "letter": letter.tolist(),
+        "place": [f"p{i}" for i in place],
+        "value": np.exp(signal).round(4),
+        "y": np.digitize(signal, [0, 1.5]).astype(str).tolist(),
+    }
+
+
+def run_digests(python: str, path: str | None) -> dict[str, str]:
+    """Return the digests another interpreter computes."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if path:
+        environment["PYTHONPATH"] = str(Path(path).resolve())
+    command = [python, "-P", __file__, "--digests"]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """Name the models that differ or exist on one side only.
+
+    >>> differences({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"})
+    ['b', 'c']
+    """
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def main(arguments: list[str]) -> int:
+    """Compare two builds; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.same_models", description=__doc__.splitlines()[0])
+    parser.add_argument("old_python")
+    parser.add_argument("new_python")
+    parser.add_argument("--old-path", help="PYTHONPATH of the old interpreter")
+    parser.add_argument("--new-path", help="PYTHONPATH of the new interpreter")
+    given = parser.parse_args(arguments)
+    old, new = run_digests(given.old_python, given.old_path), run_digests(given.new_python, given.new_path)
+    differing = differences(old, new)
+    refused = sum(digest.startswith("refused") for digest in new.values())
+    print(f"{len(new)} models, {refused} of them refused, {len(differing)} differ")
+    for name in differing:
+        print(f"  {name}")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--digests"]:
+        print(json.dumps(digests()))
+    else:
+        sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Explain a single prediction: `tree.explain(row)`."""
