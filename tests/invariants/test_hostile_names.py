@@ -166,8 +166,17 @@ def test_every_public_method_of_a_tree_is_thought_of():
     shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
     shown |= {"subgroups", "draw_regions", "explain", "shap", "report"}
     silent = {
-        *("encode", "leaves", "answers", "predictor", "used_columns", "where_used", "split_counts", "decreases"),
-        *("baseline", "weighted_trees", "with_", "classes", "task", "columns", "na_values"),
+        *(
+            "encode",
+            "leaves",
+            "answers",
+            "predictor",
+            "used_columns",
+            "where_used",
+            "split_counts",
+            "impurity_decreases",
+        ),
+        *("votes", "trees", "baseline", "with_", "classes", "task", "columns", "na_values"),
         *("predict", "predict_proba", "predict_interval", "interval", "cost", "with_cost", "apply"),
         *("log_likelihood", "split", "refit", "prune", "steps", "save"),
     }

@@ -233,7 +233,7 @@ def test_importances_refuse_what_does_not_fit():
         tw.ParameterError, match="repeats is for importances on data: give a table too, or leave it out"
     ):
         forest.importances(repeats=3)
-    with pytest.raises(tw.ParameterError, match="measure='rmse': must be one of error, log_loss"):
+    with pytest.raises(tw.ParameterError, match='measure="rmse": must be one of error, log_loss'):
         forest.importances(mixed_table(3), measure="rmse")
     with pytest.raises(tw.ParameterError, match="repeats=0: must be a whole number"):
         forest.importances(mixed_table(3), repeats=0)

@@ -61,7 +61,7 @@ def test_no_such_tree():
         made[2]
     with pytest.raises(IndexError, match=r"^no tree -3: there are trees 0 to 1$"):
         made[-3]
-    with pytest.raises(TypeError, match=r"^a tree is asked for by its number, 0 to 1, not 'a'$"):
+    with pytest.raises(TypeError, match=r"^a tree is asked for by its number, 0 to 1, not \"a\"$"):
         made["a"]
 
 

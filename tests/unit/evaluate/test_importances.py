@@ -237,10 +237,10 @@ def test_hostile_names():
         ({"repeats": 2.5}, "repeats=2.5: must be a whole number"),
         ({"random_state": -1}, "random_state=-1: must be a whole number"),
         ({"confidence": 1.0}, "confidence=1.0: must be a number between 0 and 1"),
-        ({"measure": "rmse"}, "measure='rmse': must be one of error, cost, log_loss"),
+        ({"measure": "rmse"}, 'measure="rmse": must be one of error, cost, log_loss'),
         ({"measure": "cost"}, 'measure="cost": the tree has no costs'),
         ({"n_jobs": 0}, "n_jobs=0: must be a whole number of threads"),
-        ({"estimate": "bayes"}, "estimate='bayes': must be one of"),
+        ({"estimate": "bayes"}, 'estimate="bayes": must be one of'),
     ],
 )
 def test_what_is_wrong_is_said(options, said):

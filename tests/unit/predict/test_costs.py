@@ -135,7 +135,7 @@ def test_costs_are_taken_in_any_form(given):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bad": 5}, "cost of 'bad' is 5: must name the predicted classes"),
+        ({"bad": 5}, 'cost of "bad" is 5: must name the predicted classes'),
         ({"bda": {"good": 5}}, 'cost names the class "bda"; the classes are bad, good. Did you mean "bad"?'),
         ({"bad": {"goood": 5}}, 'cost names the class "goood"'),
         ({"bad": {"good": -1}}, "cost of bad taken for good is -1: must be a number, 0 or more and finite"),
@@ -233,7 +233,7 @@ def test_equal_priors_are_balanced_weights():
         ({"bad": 0.5, "godo": 0.5}, 'priors names the class "godo"'),
         ([1.0], "must be a share for each class, in the order bad, good"),
         ("half", "must be a share for each class"),
-        (["0.5", "0.5"], "the share of \"bad\" is '0.5'"),
+        (["0.5", "0.5"], 'the share of "bad" is "0.5"'),
     ],
 )
 def test_what_are_no_priors_is_said(given, said):

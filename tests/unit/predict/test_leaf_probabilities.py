@@ -165,7 +165,7 @@ def test_deep_trees_are_shrunk_without_recursion():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("laplas", "estimate='laplas': must be one of .*Did you mean \"laplace\""),
+        ("laplas", 'estimate="laplas": must be one of .*Did you mean "laplace"'),
         ("laplace=1", "laplace takes no number"),
         ("shrinkage=-1", "the number must be 0 or more and finite"),
         ("m_estimate=much", "the number must be 0 or more and finite"),
