@@ -1,5 +1,6 @@
 """Benchmarks: ``python -m benchmarks`` compares with peers; ``python -m benchmarks.model_files`` times model files.
 
-``workloads.py`` makes the tables, ``peers.py`` knows how each library is asked for the same tree, ``measure.py`` runs
-one library on one table in a process of its own, ``report.py`` writes what came out, ``__main__.py`` steers.
+``workloads.py`` generates the tables, ``peers.py`` wraps the libraries, ``measure.py`` measures one library on one
+table in a subprocess, ``report.py`` formats the results, and ``__main__.py`` is the command line. ``same_models.py``
+checks that two builds save identical models.
 """

@@ -1,11 +1,11 @@
-"""Are our forests and extra-trees as good as scikit-learn's, on rows held out of real tables?
+"""Compare the held-out error of forests and extra-trees with scikit-learn's on real tables.
 
     python -m benchmarks.forest_accuracy FOLDER [--seeds 5] [--trees 100] [--rows 6000]
 
-FOLDER holds adult.csv, german_credit.csv, mammography.csv and california_housing.csv. Each seed parts a table anew: 7
-of 10 rows to learn from. Both learn from the same rows and numbers, categories as one 0/1 column a level, since
-scikit-learn has none. Beside it what ours does with the table as it is. The difference is paired: same rows, same
-seed; ± is its standard error over the seeds. Errors are the share of wrong classes, or 1 − R² of numbers.
+FOLDER contains adult.csv, german_credit.csv, mammography.csv and california_housing.csv. Each seed splits a table into
+70 % training and 30 % test rows. Both libraries are trained on the same rows with one-hot encoded categories; the
+column "as it is" is treewise on the table without encoding. The difference is paired by seed, with its standard error
+over the seeds. The error is the share of misclassified rows, or 1 − R².
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RealTable:
-    """A file, and what is predicted from it."""
+    """A file and its target column."""
 
     file: str
     target: str | int
@@ -59,16 +59,16 @@ THEIRS = {
 }
 
 
-def error(said: Any, truth: pd.Series[Any], regression: bool) -> float:
-    """Return the share of wrong answers, or 1 − R²."""
+def error(predicted: Any, truth: pd.Series[Any], regression: bool) -> float:
+    """Return the error rate, or 1 − R²."""
     if not regression:
-        return float(np.mean(np.asarray(said).astype(str) != truth.to_numpy(str)))  # classes may be numbers
-    off, spread = np.asarray(said) - truth.to_numpy(), truth.to_numpy() - truth.mean()
+        return float(np.mean(np.asarray(predicted).astype(str) != truth.to_numpy(str)))  # classes may be numbers
+    off, spread = np.asarray(predicted) - truth.to_numpy(), truth.to_numpy() - truth.mean()
     return float(np.sum(off**2) / np.sum(spread**2))
 
 
 def errors(table: RealTable, frame: pd.DataFrame, y: pd.Series[Any], method: str, seed: int, trees: int) -> list[float]:
-    """Return the errors on held-out rows: ours on the table as it is, ours and theirs on the same numbers."""
+    """Return held-out errors: treewise without encoding, treewise and scikit-learn on the encoded table."""
     order = np.random.default_rng(seed).permutation(len(y))
     old, new = order[: len(y) * 7 // 10], order[len(y) * 7 // 10 :]
     numbers = pd.get_dummies(frame, dtype=float)
@@ -86,25 +86,25 @@ def errors(table: RealTable, frame: pd.DataFrame, y: pd.Series[Any], method: str
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a line a table and method."""
+    """Print one line per table and method."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--rows", type=int, default=6000, help="of a table, at most")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
+    options = parser.parse_args(arguments)
     print(f"{'table':24}{'method':13}{'as it is':>9}{'ours':>9}{'theirs':>9}{'ours - theirs':>20}")
     for table in TABLES:
-        frame, y = table.read(asked.folder)
-        some = np.sort(np.random.default_rng(0).permutation(len(y))[: asked.rows])
+        frame, y = table.read(options.folder)
+        some = np.sort(np.random.default_rng(0).permutation(len(y))[: options.rows])
         frame, y = frame.iloc[some], y.iloc[some]
         for method in OURS:
-            found = np.array([errors(table, frame, y, method, seed, asked.trees) for seed in range(asked.seeds)])
+            found = np.array([errors(table, frame, y, method, seed, options.trees) for seed in range(options.seeds)])
             apart = found[:, 1] - found[:, 2]
             off = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
             as_it_is, ours, theirs = found.mean(axis=0)
-            said = f"{apart.mean():+.4f} ± {off:.4f}"
-            print(f"{table.file:24}{method:13}{as_it_is:9.4f}{ours:9.4f}{theirs:9.4f}{said:>20}", flush=True)
+            predicted = f"{apart.mean():+.4f} ± {off:.4f}"
+            print(f"{table.file:24}{method:13}{as_it_is:9.4f}{ours:9.4f}{theirs:9.4f}{predicted:>20}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How long does a tree of a million nodes take to save and to load, and how much memory?
+"""Measure saving and loading of a tree with a million nodes: time and memory.
 
     python -m benchmarks.model_files [NODES]
 
-Each load runs in a process of its own; memory is that process's peak beyond what it had before it loaded.
+Each load runs in a subprocess; memory is the increase of its peak.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ MB = 1 << 20
 
 
 def random_tree(nodes: int) -> Tree:
-    """Grow a full tree on noise, on as many rows as give about so many nodes."""
+    """Grow a full tree with about this many nodes on noise."""
     rows, rng = round(nodes * 1.2), np.random.default_rng(0)
     columns = {"x": rng.normal(size=rows).round(6), "z": rng.integers(0, 1000, rows).astype(float)}
     return tw.grow({**columns, "y": rng.integers(0, 2, rows)}, "y")
 
 
 def peak_memory() -> int:
-    """Return the most memory this process has had, in bytes (Linux)."""
+    """Return the peak memory of this process in bytes (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def load(path: str) -> None:
-    """Load one file, and say what it took."""
+    """Load a file and print time and memory."""
     from treewise.formats.model_file.model_file import load
 
     before = peak_memory()
@@ -53,7 +53,7 @@ def load(path: str) -> None:
 
 
 def main(nodes: int) -> None:
-    """Save a tree in both forms and load each."""
+    """Save a tree in both forms and load each of them."""
     tree = random_tree(nodes)
     print(f"{len(tree):,} nodes, depth {tree.depth}")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""How each library is asked for the same tree or ensemble: its defaults, but for the limits and two threads.
+"""Wrappers that fit the same tree or ensemble with each library: defaults except for the limits and two threads.
 
-Nothing is regularised. A learner takes a workload and cells as a user of that library would have them (``given``, not
-timed), and fits; encoding text is part of fitting. Libraries that are not installed are left out, with a message.
+Nothing is regularised. ``prepare`` converts the cells to the usual input of the library and is not timed; encoding
+text is part of fitting. Libraries that are not installed are skipped with a message.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks.workloads import Array, Workload, text_columns
 
 THREADS = 2
-MOST_LEAVES = 131_072  # LightGBM's limit …
-POOL = 2048  # … and MB for its histograms, which otherwise fill the memory of a small machine
+LIGHTGBM_MAX_LEAVES = 131_072  # LightGBM's upper limit
+LIGHTGBM_POOL_MB = 2048  # histogram cache; the default exhausts the memory of a small machine
 
 
 ENSEMBLES = {
@@ -29,44 +29,45 @@ ENSEMBLES = {
 }
 
 
-def pickled(model: Any, path: Path) -> None:
-    """Write a model as Python's own serialisation."""
+def save_pickle(model: Any, path: Path) -> None:
+    """Save a model with pickle."""
     path.write_bytes(pickle.dumps(model, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def unpickled(path: Path) -> Any:
-    """Read what ``pickled`` wrote."""
+def load_pickle(path: Path) -> Any:
+    """Load a pickled model."""
     return pickle.loads(path.read_bytes())
 
 
 @dataclass(frozen=True)
 class Learner:
-    """One library: what it is given, how it fits, how large the tree is, and what it predicts."""
+    """One library: how to prepare its input, fit, count nodes, predict, save and load."""
 
     name: str
     module: str
-    exact: bool  # whether it looks at every threshold
-    given: Callable[[Workload, Array], Any]
+    exact: bool  # whether it considers every threshold
+    prepare: Callable[[Workload, Array], Any]
     fit: Callable[[Workload, Any, Array], Any]
     nodes: Callable[[Any], int]
     predict: Callable[[Any, Any], Array]
-    not_for: tuple[str, ...] = ()  # tables it has no single tree for, workloads whose criterion it has not
-    save: Callable[[Any, Path], object] = pickled
-    load: Callable[[Path], Any] = unpickled
-    in_r: bool = False  # measured by ranger.R: its home is R
+    not_for: tuple[str, ...] = ()  # unsupported tables and workloads
+    save: Callable[[Any, Path], object] = save_pickle
+    load: Callable[[Path], Any] = load_pickle
+    in_r: bool = False  # an R package, measured by ranger.R
 
     @property
     def installed(self) -> bool:
-        """Whether the library can be imported."""
+        """Whether the library is available."""
         if self.in_r:
-            asked = f"quit(status = !requireNamespace('{self.module}', quietly = TRUE))"
+            expression = f"quit(status = !requireNamespace('{self.module}', quietly = TRUE))"
             return (
-                bool(shutil.which("Rscript")) and not subprocess.run(["Rscript", "-e", asked], check=False).returncode
+                bool(shutil.which("Rscript"))
+                and not subprocess.run(["Rscript", "-e", expression], check=False).returncode
             )
         return importlib.util.find_spec(self.module) is not None
 
-    def can(self, workload: Workload) -> bool:
-        """Whether it has what the workload asks for."""
+    def supports(self, workload: Workload) -> bool:
+        """Tell whether the library supports a workload."""
         if workload.ensemble and self.name not in ENSEMBLES[workload.ensemble]:
             return False
         return not {workload.table, workload.name} & set(self.not_for) and (
@@ -74,8 +75,8 @@ class Learner:
         )
 
 
-def as_is(workload: Workload, x: Array) -> Any:
-    """Give numbers as the array, text as a pandas dataframe."""
+def prepare_plain(workload: Workload, x: Array) -> Any:
+    """Return numbers as an array and text as a pandas dataframe."""
     if not workload.text:
         return x
     import pandas as pd
@@ -86,7 +87,7 @@ def as_is(workload: Workload, x: Array) -> Any:
 # -- treewise -------------------------------------------------------------------------------------------------
 
 
-def treewise_given(workload: Workload, x: Array) -> Any:
+def prepare_treewise(workload: Workload, x: Array) -> Any:
     if not workload.text:
         return x
     import polars as pl
@@ -114,14 +115,14 @@ def sklearn_fit(workload: Workload, x: Any, y: Array) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     if workload.ensemble:
-        return sklearn_many(workload).fit(x, y)
+        return sklearn_ensemble(workload).fit(x, y)
     if workload.task == "regression":
         return DecisionTreeRegressor(random_state=0, **workload.limits).fit(x, y)
     tree = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **workload.limits)
     return (make_pipeline(OrdinalEncoder(), tree) if workload.text else tree).fit(x, y)
 
 
-def sklearn_many(workload: Workload) -> Any:
+def sklearn_ensemble(workload: Workload) -> Any:
     from sklearn.ensemble import AdaBoostClassifier, ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -145,7 +146,7 @@ def sklearn_nodes(model: Any) -> int:
 # -- ydf ------------------------------------------------------------------------------------------------------
 
 
-def ydf_given(workload: Workload, x: Array) -> Any:
+def prepare_ydf(workload: Workload, x: Array) -> Any:
     if workload.text:
         return {name: column.astype(str) for name, column in text_columns(x).items()}
     return {"x": x}
@@ -184,10 +185,10 @@ def ydf_nodes(model: Any) -> int:
 def ydf_predict(model: Any, x: Any) -> Array:
     import numpy as np
 
-    said = model.predict(x)
+    predicted = model.predict(x)
     if model.task().name == "REGRESSION":
-        return np.asarray(said)
-    found = np.argmax(said, axis=1) if said.ndim == 2 else (said > 0.5).astype(int)
+        return np.asarray(predicted)
+    found = np.argmax(predicted, axis=1) if predicted.ndim == 2 else (predicted > 0.5).astype(int)
     return np.asarray([int(name) for name in model.label_classes()])[found]
 
 
@@ -203,10 +204,10 @@ def lightgbm_fit(workload: Workload, x: Any, y: Array) -> Any:
         n_estimators=1,
         learning_rate=1.0,
         max_depth=depth,
-        num_leaves=2**depth if depth > 0 else min(MOST_LEAVES, len(y) // least),
+        num_leaves=2**depth if depth > 0 else min(LIGHTGBM_MAX_LEAVES, len(y) // least),
         min_child_samples=least,
         min_child_weight=0.0,
-        histogram_pool_size=POOL,
+        histogram_pool_size=LIGHTGBM_POOL_MB,
         n_jobs=THREADS,
         verbose=-1,
     )
@@ -236,33 +237,33 @@ def xgboost_nodes(model: Any) -> int:
     return len(model.get_booster().trees_to_dataframe())
 
 
-def plainly(model: Any, x: Any) -> Array:
-    """Predict as scikit-learn's interface does."""
+def predict_plain(model: Any, x: Any) -> Array:
+    """Predict through the scikit-learn interface."""
     found: Array = model.predict(x)
     return found
 
 
-def saved(model: Any, path: Path) -> None:
-    """Write a model in the library's own format."""
+def save_native(model: Any, path: Path) -> None:
+    """Save a model in the library's own format."""
     model.save(str(path))
 
 
 def treewise_load(path: Path) -> Any:
-    """Read a forest from its file."""
+    """Load a forest from its file."""
     import treewise as tw
 
     return tw.load(path)
 
 
 def ydf_load(path: Path) -> Any:
-    """Read a forest from its folder."""
+    """Load a forest from its folder."""
     import ydf
 
     return ydf.load_model(str(path))
 
 
-def measured_elsewhere(*_: Any) -> Any:
-    """Stand for what only ranger.R does."""
+def not_in_python(*_: Any) -> Any:
+    """Placeholder for libraries measured by ranger.R."""
     raise NotImplementedError("ranger is measured by ranger.R")
 
 
@@ -271,27 +272,34 @@ LEARNERS = [
         "treewise",
         "treewise",
         True,
-        treewise_given,
+        prepare_treewise,
         treewise_fit,
         treewise_nodes,
-        plainly,
-        save=saved,
+        predict_plain,
+        save=save_native,
         load=treewise_load,
     ),
-    Learner("scikit-learn", "sklearn", True, as_is, sklearn_fit, sklearn_nodes, plainly),
-    Learner("ydf", "ydf", True, ydf_given, ydf_fit, ydf_nodes, ydf_predict, ("W1 entropy",), saved, ydf_load),
+    Learner("scikit-learn", "sklearn", True, prepare_plain, sklearn_fit, sklearn_nodes, predict_plain),
+    Learner("ydf", "ydf", True, prepare_ydf, ydf_fit, ydf_nodes, ydf_predict, ("W1 entropy",), save_native, ydf_load),
     Learner(
         "LightGBM",
         "lightgbm",
         False,
-        as_is,
+        prepare_plain,
         lightgbm_fit,
         lightgbm_nodes,
         lambda model, x: model.predict(x.astype("category") if hasattr(x, "dtypes") else x),
         not_for=("W1 entropy", "W5"),
     ),
     Learner(
-        "XGBoost", "xgboost", False, as_is, xgboost_fit, xgboost_nodes, plainly, not_for=("W1 entropy", "W3", "W5")
+        "XGBoost",
+        "xgboost",
+        False,
+        prepare_plain,
+        xgboost_fit,
+        xgboost_nodes,
+        predict_plain,
+        not_for=("W1 entropy", "W3", "W5"),
     ),
-    Learner("ranger", "ranger", True, as_is, measured_elsewhere, len, measured_elsewhere, in_r=True),
+    Learner("ranger", "ranger", True, prepare_plain, not_in_python, len, not_in_python, in_r=True),
 ]

@@ -1,9 +1,9 @@
-"""How long does pruning take, beside growing the tree that is pruned?
+"""Measure the time of pruning relative to growing.
 
     python -m benchmarks.pruning [ROWS]
 
-A full tree on noisy rows is pruned by each method; processor time, and its ratio to the time of growth. All but the
-choice by folds, which grows ten more trees, should stay below a tenth.
+Prunes a full tree of noisy rows by each method and prints the CPU time and its ratio to the time of growing. All but
+cross-validation, which grows ten more trees, should stay below a tenth.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIZES: tuple[dict[str, Any], ...] = ({"max_leaf_nodes": 1000}, {"max_depth": 10}
 
 
 def table(rows: int, regression: bool, seed: int) -> dict[str, Any]:
-    """Draw rows whose target follows three of ten columns, with much noise."""
+    """Return a noisy table whose target depends on three of ten columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, rows))
     y = X[0] + X[1] * X[2] + rng.normal(size=rows)
@@ -35,13 +35,13 @@ def table(rows: int, regression: bool, seed: int) -> dict[str, Any]:
 
 
 def seconds(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Run, and return the outcome with its processor time."""
+    """Run a function and return its result and CPU time."""
     begin = time.process_time()
     return run(), time.process_time() - begin
 
 
 def main(rows: int) -> None:
-    """Grow, then prune by each method."""
+    """Grow a tree and prune it by each method."""
     for regression in (False, True):
         data, valid = table(rows, regression, 0), table(rows // 3, regression, 1)
         full, growing = seconds(lambda data=data: tw.grow(data, "y"))
@@ -49,7 +49,7 @@ def main(rows: int) -> None:
         print(f"{what}: {rows:,} rows, full tree of {full.n_leaves:,} leaves grown in {growing:.2f} s")
         methods = {**BOTH, "reduced_error": {"validation": valid}, **({} if regression else CLASSES)}
         runs = [*methods.items(), *((None, size) for size in SIZES)]
-        full.prune(at=[0])  # what every tree computes once is computed
+        full.prune(at=[0])  # warm the caches of the tree
         for method, options in runs:
             said = method or next(iter(options))
             pruned, took = seconds(lambda method=method, options=options, full=full: full.prune(method, **options))

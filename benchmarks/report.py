@@ -1,4 +1,4 @@
-"""What came out, as a table in Markdown and a picture: times beside treewise's, and how time grows with rows."""
+"""Benchmark results as Markdown tables and a chart."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ OURS = "treewise"
 DISTRIBUTIONS = {"scikit-learn": "scikit-learn", "LightGBM": "lightgbm", "XGBoost": "xgboost"}
 
 
-def seconds(value: float) -> str:
-    """Write a time with three digits.
+def format_seconds(value: float) -> str:
+    """Format seconds with three significant digits.
 
     >>> seconds(41.27), seconds(0.01234)
     ('41.3', '0.0123')
@@ -25,8 +25,8 @@ def seconds(value: float) -> str:
     return f"{value:.3g}"
 
 
-def table(found: Found, what: Mapping[str, str]) -> str:
-    """Write one row a workload and library, with the ratio of its wall time to ours."""
+def times_table(found: Found, what: Mapping[str, str]) -> str:
+    """Return a table with one row per workload and library, with the ratio of its wall time to treewise's."""
     sized = any("kept" in m for libraries in found.values() for m in libraries.values())
     lines = [
         "| workload | library | wall s | CPU s | times ours | peak MB | nodes | held out |"
@@ -40,28 +40,29 @@ def table(found: Found, what: Mapping[str, str]) -> str:
             held = f"{m['quality']:.4f}" if "quality" in m else f"one row {m['one_row_us']:.1f} µs"
             first = f"{workload}: {what[workload]}" if name == next(iter(libraries)) else ""
             lines.append(
-                f"| {first} | {name} | {seconds(m['wall'])} | {seconds(m['cpu'])} | {ratio} | {m['peak']:.0f}"
+                f"| {first} | {name} | {format_seconds(m['wall'])} | {format_seconds(m['cpu'])} | {ratio}"
+                f" | {m['peak']:.0f}"
                 f" | {int(m['nodes']):,} | {held} |" + sizes(m) * sized
             )
     return "\n".join(lines)
 
 
 def sizes(m: Mapping[str, float]) -> str:
-    """Write how large a model is in memory and on disk, if that was measured."""
+    """Format the model size in memory and on disk, if measured."""
     return f" {m['kept']:.0f} | {m['file']:.0f} |" if "kept" in m else "  |  |"
 
 
 def growth_table(growth: Mapping[str, Mapping[int, float]]) -> str:
-    """Write how long each number of rows took, and per row and its logarithm."""
-    lines = ["| tree | rows | wall s | ns a row, over log2(rows) |", "|---|--:|--:|--:|"]
+    """Return a table of the time by number of rows, also per row and log2(rows)."""
+    lines = ["| tree | rows | wall s | ns per row / log2(rows) |", "|---|--:|--:|--:|"]
     for name, times in growth.items():
         for rows, wall in times.items():
-            lines.append(f"| {name} | {rows:,} | {seconds(wall)} | {wall / rows / math.log2(rows) * 1e9:.1f} |")
+            lines.append(f"| {name} | {rows:,} | {format_seconds(wall)} | {wall / rows / math.log2(rows) * 1e9:.1f} |")
     return "\n".join(lines)
 
 
-def machine(libraries: Sequence[str], threads: int) -> str:
-    """Say where this was measured."""
+def describe_machine(libraries: Sequence[str], threads: int) -> str:
+    """Describe the machine and the library versions."""
     versions = []
     for name in libraries:
         try:
@@ -71,8 +72,8 @@ def machine(libraries: Sequence[str], threads: int) -> str:
     return f"{platform.machine()}, {threads} threads, Python {platform.python_version()}; {', '.join(versions)}."
 
 
-def picture(found: Found, growth: Mapping[str, Mapping[int, float]], path: Path) -> None:
-    """Draw the times of every library, and ours against the number of rows, as far as they were measured."""
+def draw_times(found: Found, growth: Mapping[str, Mapping[int, float]], path: Path) -> None:
+    """Draw the times of every library, and the time by number of rows, if measured."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -95,7 +96,7 @@ def picture(found: Found, growth: Mapping[str, Mapping[int, float]], path: Path)
 
 def times_panel(axis: Any, found: Found) -> None:
     """Draw the time of every library on every workload."""
-    names = [one.name for one in LEARNERS if any(one.name in libraries for libraries in found.values())]
+    names = [learner.name for learner in LEARNERS if any(learner.name in libraries for libraries in found.values())]
     width = 0.8 / max(1, len(names))
     for i, name in enumerate(names):
         places = [k + i * width for k, libraries in enumerate(found.values()) if name in libraries]
@@ -106,7 +107,7 @@ def times_panel(axis: Any, found: Found) -> None:
 
 
 def growth_panel(axis: Any, growth: Mapping[str, Mapping[int, float]]) -> None:
-    """Draw our time against the number of rows, with n log n beside it."""
+    """Draw the time of treewise by number of rows, with an n log n guide."""
     for name, times in growth.items():
         line = axis.loglog(list(times), list(times.values()), marker="o", label=name)[0]
         rows, first = list(times), next(iter(times.items()))

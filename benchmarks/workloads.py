@@ -1,7 +1,7 @@
-"""The tables to learn from: NumPy generators with fixed seeds, kept on disk between processes.
+"""Benchmark tables, generated with fixed seeds and stored on disk for the measuring processes.
 
-``score(X)`` is a smooth surface with interactions: x0 plus six terms that switch on and off. A class is the sign of the
-score plus noise. Every table comes with rows held out for accuracy, drawn from the same source.
+``latent_score(X)`` is a smooth function with interactions: x0 plus six terms, each switched on by another column. The
+class is the sign of the score plus noise. Every table has additional held-out rows from the same distribution.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 NOISE = 0.7
-HELD_OUT = 0.1  # as many rows again as this share
+HELD_OUT = 0.1  # additional rows, as a share of the training rows
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One tree, or one ensemble, to be grown: a table, and the limits every library is given."""
+    """A tree or ensemble to grow: a table, and the limits given to every library."""
 
     name: str
     what: str
     rows: int
-    make: Callable[[int], tuple[Array, Array]]  # so many rows of cells (codes for text), and their targets
+    make: Callable[[int], tuple[Array, Array]]  # number of rows → cells (codes for text) and targets
     limits: dict[str, int] = field(default_factory=dict)  # scikit-learn's names
     task: str = "classification"
     criterion: str = "gini"
     text: bool = False  # cells are codes of strings
-    predict: bool = False  # prediction is what is timed
-    ensemble: str | None = None  # "forest", "extra_trees" or "adaboost": many trees instead of one
+    predict: bool = False  # measure prediction instead of fitting
+    ensemble: str | None = None  # "forest", "extra_trees" or "adaboost"
 
     @property
     def table(self) -> str:
-        """The table's name: several workloads share one."""
+        """Name of the table, which several workloads may share."""
         return self.name.split()[0]
 
 
-def score(rng: np.random.Generator, x: Array) -> Array:
+def latent_score(rng: np.random.Generator, x: Array) -> Array:
     """Return x0 plus six terms: N(0, 1)·sin(2·xa)·[xb > N(0, 1)/2]."""
     total = x[:, 0].astype(np.float64)
     for _ in range(6):
@@ -49,26 +49,26 @@ def score(rng: np.random.Generator, x: Array) -> Array:
     return total
 
 
-def two_classes(columns: int) -> Callable[[int], tuple[Array, Array]]:
-    """Return a maker of float32 normal columns and two classes."""
+def binary_tables(columns: int) -> Callable[[int], tuple[Array, Array]]:
+    """Return a generator of float32 normal columns with two classes."""
 
     def make(rows: int) -> tuple[Array, Array]:
         rng = np.random.default_rng(1)
         x = rng.standard_normal((rows, columns), dtype=np.float32)
-        return x, (score(np.random.default_rng(2), x) + NOISE * rng.normal(size=rows) > 0).astype(np.int64)
+        return x, (latent_score(np.random.default_rng(2), x) + NOISE * rng.normal(size=rows) > 0).astype(np.int64)
 
     return make
 
 
-def quantity(rows: int) -> tuple[Array, Array]:
-    """Make 20 float32 normal columns and a number."""
+def regression_table(rows: int) -> tuple[Array, Array]:
+    """Return 20 float32 normal columns with a numeric target."""
     rng = np.random.default_rng(4)
     x = rng.standard_normal((rows, 20), dtype=np.float32)
-    return x, score(np.random.default_rng(2), x) + NOISE * rng.normal(size=rows)
+    return x, latent_score(np.random.default_rng(2), x) + NOISE * rng.normal(size=rows)
 
 
-def categories(rows: int) -> tuple[Array, Array]:
-    """Make codes of 20 columns of 4 to 50 categories: main effects, three pair interactions, two classes."""
+def categorical_table(rows: int) -> tuple[Array, Array]:
+    """Return 20 columns of 4 to 50 categories, as codes, and two classes: main effects, three pairwise interactions."""
     rng, truth = np.random.default_rng(3), np.random.default_rng(2)
     levels = np.linspace(4, 50, 20).astype(int)
     codes = np.stack([rng.integers(0, n, rows) for n in levels], axis=1).astype(np.int8)
@@ -79,8 +79,8 @@ def categories(rows: int) -> tuple[Array, Array]:
     return codes, (total + NOISE * rng.normal(size=rows) > 0).astype(np.int64)
 
 
-def clusters(rows: int) -> tuple[Array, Array]:
-    """Make 26 classes of three normal clusters each, in 20 of 50 float32 columns."""
+def cluster_table(rows: int) -> tuple[Array, Array]:
+    """Return 26 classes of three normal clusters each, in 20 of 50 float32 columns."""
     rng, truth = np.random.default_rng(5), np.random.default_rng(2)
     y = rng.integers(0, 26, rows)
     centres = np.zeros((26, 3, 50), np.float32)
@@ -95,45 +95,51 @@ def text_columns(codes: Array) -> dict[str, Array]:
     return {f"c{j + 1}": words[codes[:, j]] for j in range(codes.shape[1])}
 
 
-FOREST = {"n_estimators": 100, "max_features": 4}  # of 20 columns: their square root, as is usual
+FOREST = {"n_estimators": 100, "max_features": 4}  # the square root of 20 columns
 STUMPS = {"n_estimators": 100, "max_depth": 1}
 
 WORKLOADS = [
-    Workload("W1 depth 8", "1M x 20 floats, 2 classes", 1_000_000, two_classes(20), {"max_depth": 8}),
-    Workload("W1 min leaf 20", "1M x 20 floats, 2 classes", 1_000_000, two_classes(20), {"min_samples_leaf": 20}),
-    Workload("W1 entropy", "W1 depth 8 by entropy", 1_000_000, two_classes(20), {"max_depth": 8}, criterion="entropy"),
-    Workload("W2", "100k x 100 floats, 2 classes, pure leaves", 100_000, two_classes(100)),
-    Workload("W3", "1M x 20 strings, min leaf 20", 1_000_000, categories, {"min_samples_leaf": 20}, text=True),
-    Workload("W4", "500k x 20 floats, a number, depth 10", 500_000, quantity, {"max_depth": 10}, task="regression"),
-    Workload("W5", "200k x 50 floats, 26 classes, pure leaves", 200_000, clusters),
-    Workload("W6", "100k x 20 floats, a forest of 100", 100_000, two_classes(20), FOREST, ensemble="forest"),
+    Workload("W1 depth 8", "1M x 20 floats, 2 classes", 1_000_000, binary_tables(20), {"max_depth": 8}),
+    Workload("W1 min leaf 20", "1M x 20 floats, 2 classes", 1_000_000, binary_tables(20), {"min_samples_leaf": 20}),
+    Workload(
+        "W1 entropy", "W1 depth 8 by entropy", 1_000_000, binary_tables(20), {"max_depth": 8}, criterion="entropy"
+    ),
+    Workload("W2", "100k x 100 floats, 2 classes, pure leaves", 100_000, binary_tables(100)),
+    Workload("W3", "1M x 20 strings, min leaf 20", 1_000_000, categorical_table, {"min_samples_leaf": 20}, text=True),
+    Workload(
+        "W4", "500k x 20 floats, a number, depth 10", 500_000, regression_table, {"max_depth": 10}, task="regression"
+    ),
+    Workload("W5", "200k x 50 floats, 26 classes, pure leaves", 200_000, cluster_table),
+    Workload("W6", "100k x 20 floats, a forest of 100", 100_000, binary_tables(20), FOREST, ensemble="forest"),
     Workload(
         "W6 predict",
         "W6's forest, 100k rows, and one",
         100_000,
-        two_classes(20),
+        binary_tables(20),
         FOREST,
         predict=True,
         ensemble="forest",
     ),
-    Workload("W6 extra-trees", "W6's rows, 100 extra-trees", 100_000, two_classes(20), FOREST, ensemble="extra_trees"),
+    Workload(
+        "W6 extra-trees", "W6's rows, 100 extra-trees", 100_000, binary_tables(20), FOREST, ensemble="extra_trees"
+    ),
     Workload(
         "W4 extra-trees",
         "100k x 20 floats, a number, 100 extra-trees",
         100_000,
-        quantity,
+        regression_table,
         FOREST,
         task="regression",
         ensemble="extra_trees",
     ),
-    Workload("W7", "100k x 20 floats, AdaBoost, 100 stumps", 100_000, two_classes(20), STUMPS, ensemble="adaboost"),
-    Workload("W9", "prediction: 1M rows, and one", 1_000_000, two_classes(20), {"min_samples_leaf": 6}, predict=True),
+    Workload("W7", "100k x 20 floats, AdaBoost, 100 stumps", 100_000, binary_tables(20), STUMPS, ensemble="adaboost"),
+    Workload("W9", "prediction: 1M rows, and one", 1_000_000, binary_tables(20), {"min_samples_leaf": 6}, predict=True),
 ]
-GROWN_ON = 100_000  # rows of W9's tree, which has some 14,000 nodes
+PREDICT_TRAINING_ROWS = 100_000  # of the W9 tree, which has about 14,000 nodes
 
 
-def stored(workload: Workload, rows: int, folder: Path) -> Path:
-    """Make a table once and keep it in a folder; return where."""
+def store_table(workload: Workload, rows: int, folder: Path) -> Path:
+    """Generate a table unless it is stored already; return its folder."""
     held_out = round(rows * HELD_OUT)
     home = folder / f"{workload.table}-{rows}"
     if not home.exists():
@@ -144,7 +150,7 @@ def stored(workload: Workload, rows: int, folder: Path) -> Path:
     return home
 
 
-def load(home: Path, rows: int) -> tuple[Array, Array, Array, Array]:
-    """Return cells and targets to learn from, and those held out."""
+def load_table(home: Path, rows: int) -> tuple[Array, Array, Array, Array]:
+    """Return training cells and targets, and held-out cells and targets."""
     x, y = np.load(home / "x.npy"), np.load(home / "y.npy")
     return x[:rows], y[:rows], x[rows:], y[rows:]

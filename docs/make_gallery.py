@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import treewise as tw
-from treewise.show.mpl_helpers import content
+from treewise.show.mpl_helpers import figure_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ def main(words: list[str]) -> int:
         place, figure = FOLDER / f"{name}.png", ax.get_figure(root=True)
         assert figure is not None
         if words != ["--check"]:
-            place.write_bytes(content(figure, "png", dots=60 if name == "regions-grid" else 80))
+            place.write_bytes(figure_bytes(figure, "png", dpi=60 if name == "regions-grid" else 80))
         elif not place.exists():
             stale.append(place.name)
     if stale:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from treewise.explain.trace import candidates as candidates
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
-    from treewise.show.plots.impurity import draw_impurity as draw_impurity
+    from treewise.show.plots.splits import draw_impurity as draw_impurity
     from treewise.show.regions.regions import draw_regions as draw_regions
     from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
     from treewise.train.criteria import conditional_entropy as conditional_entropy
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from treewise.tree.splits import Multiway as Multiway
     from treewise.tree.splits import OneValue as OneValue
     from treewise.tree.splits import Ordinal as Ordinal
+    from treewise.tree.splits import Presence as Presence
     from treewise.tree.splits import Subset as Subset
     from treewise.tree.splits import Threshold as Threshold
     from treewise.tree.tree import Tree as Tree
@@ -93,7 +94,7 @@ _HOMES = {
     "stability": "explain.stability.stability",
     "draw_regions": "show.regions.regions",
     "draw_regions_grid": "show.regions.regions",
-    "draw_impurity": "show.plots.impurity",
+    "draw_impurity": "show.plots.splits",
     "parse": "formats.text_format.parse",
     "load": "formats.model_file.model_file",
     "TreeClassifier": "estimators",
@@ -119,6 +120,7 @@ _HOMES = {
     "OneValue": "tree.splits",
     "Subset": "tree.splits",
     "Multiway": "tree.splits",
+    "Presence": "tree.splits",
     "TreewiseError": "errors",
     "DataError": "errors",
     "ColumnError": "errors",

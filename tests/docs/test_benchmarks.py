@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from benchmarks.__main__ import main
 from benchmarks.peers import LEARNERS
-from benchmarks.report import growth_table, picture, table
-from benchmarks.workloads import WORKLOADS, load, stored
+from benchmarks.report import draw_times, growth_table, times_table
+from benchmarks.workloads import WORKLOADS, load_table, store_table
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: w.name)
 def test_a_table_is_the_same_each_time_and_has_rows_held_out(workload, tmp_path):
-    homes = [stored(workload, 200, tmp_path / name) for name in "ab"]
-    (x, y, x_new, y_new), again = (load(home, 200) for home in homes)
+    homes = [store_table(workload, 200, tmp_path / name) for name in "ab"]
+    (x, y, x_new, y_new), again = (load_table(home, 200) for home in homes)
     assert all(np.array_equal(a, b) for a, b in zip((x, y, x_new, y_new), again, strict=True))
     assert (len(x), len(y), len(x_new), len(y_new)) == (200, 200, 20, 20)
     assert x.shape[1] in (20, 50, 100)
@@ -54,10 +54,10 @@ def test_unknown_names_are_refused(capsys):
 
 def test_ratios_are_to_our_time():
     ours = {"wall": 0.5, "cpu": 0.9, "peak": 10.0, "nodes": 3, "quality": 0.75}
-    said = table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
+    said = times_table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
     assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in said
     kept = {**ours, "kept": 40.0, "file": 21.4}
-    assert "| 0.7500 | 40 | 21 |" in table({"W6": {"treewise": kept}}, {"W6": "a forest"})
+    assert "| 0.7500 | 40 | 21 |" in times_table({"W6": {"treewise": kept}}, {"W6": "a forest"})
     assert "| W1 | 1,024 | 0.001 | 97.7 |" in growth_table({"W1": {1024: 0.001}})
 
 
@@ -66,10 +66,10 @@ def test_the_picture_shows_what_was_measured_and_nothing_else(tmp_path):
     pytest.importorskip("matplotlib")
     times, growth = {"W2": {"treewise": {"wall": 0.5}}}, {"W1": {1024: 0.001, 2048: 0.003}}
     for name, found, grown in (("both", times, growth), ("times", times, {}), ("growth", {}, growth)):
-        picture(found, grown, tmp_path / f"{name}.svg")
+        draw_times(found, grown, tmp_path / f"{name}.svg")
         drawn = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
         assert [f'id="axes_{k}"' in drawn for k in (1, 2)] == [True, name == "both"]
-    picture({}, {}, tmp_path / "none.svg")
+    draw_times({}, {}, tmp_path / "none.svg")
     assert not (tmp_path / "none.svg").exists()
 
 

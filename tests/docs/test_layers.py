@@ -163,8 +163,8 @@ def test_public_names_are_pinned():
         "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
-        "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "TreewiseError", "DataError", "ColumnError",
-        "ParameterError", "ParseError", "ModelFormatError",
+        "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",
+        "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
     ]  # fmt: skip
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)
 

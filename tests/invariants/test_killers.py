@@ -87,7 +87,7 @@ def test_splits_that_leave_all_rates_alike_are_a_tie_and_gain_nothing(counts, on
 
 
 def test_who_is_within_both_roundings_of_the_best_may_win():
-    offers = [[10, 1, 1, 0], [8, 1, 0, 0]]  # merit, slack, column, position: 10 may be 9, and so may 8
+    offers = [[10, 1, 1, 0], [8, 1, 0, 0]]  # score, tolerance, column, position: 10 may be 9, and so may 8
     assert offers[_core.winner(offers, False, 0)] == [8, 1, 0, 0]
     assert offers[::-1][_core.winner(offers[::-1], False, 0)] == [8, 1, 0, 0]
 

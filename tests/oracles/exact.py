@@ -338,14 +338,10 @@ def each_place(question: Question, branches: list[Rows], absent: Rows, first: in
 
 
 def presence(column: Column, present: Rows, absent: Rows) -> Candidate:
-    """Return the test "missing | present" in the form that the column's kinds allow."""
-    if column.levels is None:
-        above_all = 2**63 - 1 if column.wide else math.inf
-        return Candidate(Question("threshold", column.name, cut=above_all, missing=1), [present, absent])
-    if "ordinal" in column.kinds:
-        last = column.levels[-1:]
-        return Candidate(Question("ordinal", column.name, levels=last, missing=1), [present, absent])
-    return Candidate(Question("subset", column.name, missing=0), [absent, present])
+    """Return the test "missing or present"; the missing values come last where the column is cut in its order."""
+    if column.levels is None or "ordinal" in column.kinds:
+        return Candidate(Question("presence", column.name, missing=1), [present, absent])
+    return Candidate(Question("presence", column.name, missing=0), [absent, present])
 
 
 def divides(problem: Problem, candidate: Candidate, settings: Settings) -> bool:
@@ -558,6 +554,9 @@ def branch_of(question: Question, value: Any, column: Column) -> int | None:
     """Return the branch a value takes; None where a level that has no branch stays at the node."""
     if value is None:
         return question.missing
+    if question.kind == "presence":  # an unknown level has no place in an order: it goes with the missing values
+        unknown = column.levels is not None and value not in column.levels
+        return 1 if question.missing == 1 and unknown else 1 - question.missing
     if question.kind == "threshold":
         return 0 if value <= question.cut else 1
     if question.kind == "ordinal":

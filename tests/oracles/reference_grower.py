@@ -35,14 +35,13 @@ def look_at(training_set, node):
         node.prediction = find_best_prediction(training_set, node.rows, group)
     if node.stop:
         return
-    found = find_best_split(training_set, node.rows, node.key)
-    if isinstance(found, str):
-        node.stop = found
+    search = find_best_split(training_set, node.rows, node.key)
+    node.stop, node.best = search.reason, search.best
+    if node.best is None:
         return
-    node.best = found
     measure = training_set.criterion.at(group)
-    if found.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
-        mantissa, exponent = math.frexp(float(found.gain) * measure.worth)
+    if node.best.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
+        mantissa, exponent = math.frexp(float(node.best.gain) * measure.worth)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
         node.priority = (1, exponent + carried - training_set.criterion.degree * training_set.target_scale, rounded)
 

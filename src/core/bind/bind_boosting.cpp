@@ -1,4 +1,4 @@
-// For Python: stumps on a table sorted once, and what a round of boosting does to every row (forest/boosting.hpp).
+// Bindings: stumps on presorted columns, and the per-row work of AdaBoost (forest/boosting.hpp).
 
 #include "bind/python.hpp"
 #include "forest/boosting.hpp"
@@ -6,7 +6,7 @@
 namespace treewise {
 namespace {
 
-// A stump grower as Python holds it; the arrays of columns and classes are kept alive with it.
+// Keeps the arrays of columns and classes alive.
 struct StumpGrowerHandle {
     std::vector<nb::object> keep;
     std::unique_ptr<StumpGrower> grower;
@@ -100,7 +100,7 @@ int64_t add_vote_to(const nb::object& truth, const nb::object& predicted, Array<
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
-    nb::class_<StumpGrowerHandle>(m, "StumpGrower", "Grows trees of depth 1 on one table, weighed anew each time.")
+    nb::class_<StumpGrowerHandle>(m, "StumpGrower", "Grows trees of depth 1 on one table with changing weights.")
         .def(
             "__init__",
             [](StumpGrowerHandle* self, const std::vector<ColumnArray*>& columns, const TargetArrays& target,
@@ -111,15 +111,16 @@ void bind_boosting(nb::module_& m) {
             [](const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings) {
                 return StumpGrower::supports(views(columns, target.target.n_rows), target.target, settings);
             },
-            "columns"_a, "target"_a, "settings"_a, "Whether stumps of these settings can be grown so.")
+            "columns"_a, "target"_a, "settings"_a, "Whether this table and these settings are supported.")
         .def("grow", &grow_stump, "weight"_a, "weight_scale"_a, "min_leaf_weight"_a, "seed"_a,
-             "The tree's arrays, and the class it gives each row.");
+             "Return the tree's arrays and the predicted class of each row.");
     m.def("error_weight", &error_weight_of, "truth"_a, "predicted"_a, "weight"_a, "n_jobs"_a,
-          "The weight of the rows said wrongly.");
+          "Return the weight of the misclassified rows.");
     m.def("reweight", &reweighted, "truth"_a, "predicted"_a, "weight"_a, "right"_a, "wrong"_a, "n_jobs"_a,
-          "Weights times a factor for what was right or wrong, as whole numbers, at least 1.");
-    m.def("add_vote", &add_vote_to, "truth"_a, "predicted"_a, "weight"_a, "vote"_a, "scores"_a, "n_jobs"_a,
-          "Add a vote to the scores of the classes said; returns the weight of the rows whose best class is wrong.");
+          "Return the weights times a factor for correct and incorrect rows, as integers of at least 1.");
+    m.def(
+        "add_vote", &add_vote_to, "truth"_a, "predicted"_a, "weight"_a, "vote"_a, "scores"_a, "n_jobs"_a,
+        "Add a vote to the scores of the predicted classes; return the weight of the rows whose best class is wrong.");
 }
 
 }  // namespace treewise

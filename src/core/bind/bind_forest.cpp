@@ -1,4 +1,4 @@
-// For Python: many trees on one table, each as the arrays of ensemble/packed_trees.py.
+// Bindings: growing forests; each tree as the arrays of ensemble/packed_trees.py.
 
 #include "bind/python.hpp"
 #include "forest/grow_forest.hpp"
@@ -30,7 +30,7 @@ nb::dict to_dict(PackedTree&& tree) {
     return out;
 }
 
-// A plan as Python hands it over; `keep` holds its arrays alive.
+// A sampling plan with its arrays, which are kept alive.
 struct PlanArrays {
     SamplingPlan plan;
     Array<uint32_t> units;
@@ -86,7 +86,7 @@ nb::tuple sample(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
 void bind_forests(nb::module_& m) {
     using Given = std::pair<int64_t, int64_t>;
     nb::class_<PlanArrays>(m, "SamplingPlan",
-                           "What distinguishes the trees of a forest; ensemble/bootstrap.py fills it.")
+                           "What differs between the trees of a forest; filled by ensemble/bootstrap.py.")
         .def(
             "__init__",
             [](PlanArrays* self, uint64_t seed, int64_t drawn, bool replace, Array<uint32_t> units,
@@ -114,9 +114,9 @@ void bind_forests(nb::module_& m) {
             "split"_a, "leaf"_a, "leaf_weight"_a);
     m.def("grow_forest", &grow_trees, "columns"_a, "target"_a, "settings"_a, "plan"_a, "first"_a, "n_trees"_a,
           "progress"_a = nb::none(),
-          "Grow many trees; returns each one's packed arrays, and tree by tree what each column's splits take away.");
+          "Grow trees; return the packed arrays of each, and per tree the impurity decrease of every column.");
     m.def("draw_sample", &sample, "plan"_a, "tree"_a, "columns"_a,
-          "How often each row was drawn for a tree, and which columns were.");
+          "Return how often each row was drawn for a tree, and the drawn columns.");
 }
 
 }  // namespace treewise

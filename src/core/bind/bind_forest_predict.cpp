@@ -1,4 +1,4 @@
-// For Python: many trees as a program (treewise/ensemble/predict.py), and rows that go down all of them.
+// Bindings: forest prediction (ensemble/predict.py).
 
 #include "bind/python.hpp"
 #include "forest/forest_predict.hpp"
@@ -26,7 +26,7 @@ std::span<const T> span_of(const Array<T>& array) {
     return std::span(array.data(), array.size());
 }
 
-// The answers of some nodes as Python derives them: one row a node, with the share of every class, or the value.
+// Answers that Python derives: one row per node, with the probability of every class, or the value.
 std::vector<LeafAnswer> derived_answers(size_t n, const Array<int32_t>& label, const Array<double>& answer,
                                         int64_t n_classes) {
     const auto width = static_cast<size_t>(std::max<int64_t>(1, n_classes));
@@ -44,7 +44,7 @@ std::vector<LeafAnswer> derived_answers(size_t n, const Array<int32_t>& label, c
     return out;
 }
 
-// A program, with the arrays of the members it looks at, and all that a single row needs.
+// A compiled forest, with the packed arrays it refers to.
 class ForestPredictor {
 public:
     ForestPredictor(const nb::dict& members, const std::vector<int64_t>& n_levels, const std::vector<bool>& integer,
@@ -81,7 +81,7 @@ public:
     size_t n_bytes() const { return forest_->n_bytes(); }
     const std::vector<int64_t>& used_columns() const { return used_columns_; }
 
-    // Adds to `sums` what the trees first … last−1 say.
+    // Adds the predictions of trees first … last−1 to `sums`.
     void add(const std::vector<ColumnArray*>& columns, int64_t n_rows, Output output, size_t first, size_t last,
              nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums,
              std::optional<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>> mask,
@@ -120,7 +120,7 @@ public:
             nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(nodes, {static_cast<size_t>(n_rows), n_trees}, owner));
     }
 
-    // One row: its cells in the order of `is_used`, numbers by themselves, whole numbers and codes by themselves.
+    // One row: its cells in the order of `used_columns`, floats and integers (or codes) in separate lists.
     std::vector<double> predict_row(const std::vector<double>& numbers, const std::vector<int64_t>& integers,
                                     Output output) const {
         check_output(output);
@@ -148,7 +148,7 @@ public:
         return sums;
     }
 
-    // (tree, node) of the first test on a row's paths that asks for one of these columns; None if none does.
+    // (tree, node) of the first test on a row's paths that uses one of these columns, or None.
     nb::object first_test_on_columns(const std::vector<ColumnArray*>& columns,
                                      const std::vector<int64_t>& which) const {
         const std::vector<Column> columns_view = check_columns(columns, 1);
@@ -195,11 +195,11 @@ private:
 }  // namespace
 
 void bind_voting(nb::module_& m) {
-    nb::enum_<Output>(m, "Output", "What trees say that is added up.")
+    nb::enum_<Output>(m, "Output", "What is summed over the trees.")
         .value("probabilities", Output::probabilities)
         .value("votes", Output::votes)
         .value("values", Output::values);
-    nb::class_<ForestPredictor>(m, "CompiledForest", "Many trees made ready to predict.")
+    nb::class_<ForestPredictor>(m, "CompiledForest", "A forest compiled for prediction.")
         .def(nb::init<const nb::dict&, const std::vector<int64_t>&, const std::vector<bool>&, Array<double>, int64_t,
                       Array<int64_t>, Array<int32_t>, Array<double>, std::optional<uint32_t>>(),
              "members"_a, "n_levels"_a, "integer"_a, "votes"_a, "n_classes"_a, "derived"_a, "derived_label"_a,
@@ -207,13 +207,13 @@ void bind_voting(nb::module_& m) {
         .def_prop_ro("nbytes", &ForestPredictor::n_bytes)
         .def_prop_ro("used_columns", &ForestPredictor::used_columns)
         .def("add", &ForestPredictor::add, "columns"_a, "n_rows"_a, "output"_a, "first"_a, "last"_a, "sums"_a,
-             "mask"_a = nb::none(), "n_jobs"_a = 0, "Add to the sums, rows × classes, what some trees say of each row.")
+             "mask"_a = nb::none(), "n_jobs"_a = 0, "Add the predictions of some trees to the sums (rows × classes).")
         .def("leaves", &ForestPredictor::leaves, "columns"_a, "n_rows"_a, "n_jobs"_a = 0,
-             "The node at which each row ends in each tree.")
+             "Return the leaf of each row in each tree.")
         .def("predict_row", &ForestPredictor::predict_row, "numbers"_a, "integers"_a, "output"_a,
-             "What all trees say of one row, added up.")
+             "Return the summed predictions of all trees for one row.")
         .def("first_test_on", &ForestPredictor::first_test_on_columns, "columns"_a, "which"_a,
-             "The (tree, node) of the first test that asks a single row for one of these columns, or None.");
+             "Return (tree, node) of the first test on a single row's paths that uses one of these columns, or None.");
 }
 
 }  // namespace treewise

@@ -1,7 +1,7 @@
-// For Python: what growing needs, checked, and a grown tree's arrays.
+// Bindings: columns, target and settings; growing a tree.
 //
-// Signatures are contracts: types, dimensions and contiguity are checked here, once, by nanobind; shapes that must go
-// together are checked below. Columns are looked at where they lie, whatever their stride.
+// nanobind checks types, dimensions and contiguity; shapes that must agree are checked below. Columns are used in
+// place, whatever their stride.
 
 #include "bind/python.hpp"
 #include "grow/grow.hpp"
@@ -10,7 +10,7 @@
 namespace treewise {
 namespace {
 
-// Looks at the array without copying it; returns whether it is of this type.
+// Views the array in place if it has this type.
 template <class T>
 bool view_as(ColumnArray& c, ValueType type) {
     Strided<T> array;
@@ -24,7 +24,7 @@ bool view_as(ColumnArray& c, ValueType type) {
 
 void check_codes(const ColumnArray& c) {
     const auto codes = c.column.view<int32_t>();
-    bool any_invalid = false;  // without a way out of the loop: it is several times faster
+    bool any_invalid = false;  // no early exit: the loop vectorises
     for (int64_t r = 0; r < c.size; ++r) any_invalid |= codes[r] >= c.column.n_levels || codes[r] < kUnseen;
     if (any_invalid) throw nb::value_error("code out of range");
 }
@@ -41,7 +41,7 @@ ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<in
     return c;
 }
 
-// Takes the array if it is of this type, and says how long it is; -1 if it is not.
+// Views the array if it has this type and returns its length; −1 otherwise.
 template <class T>
 int64_t take(const nb::object& given, const T*& data) {
     Array<T> array;
@@ -69,7 +69,7 @@ TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weigh
     return {y, raw, weight, t};
 }
 
-// (low, high) of each column, as numbers of the type its cuts have; None where there are none.
+// (low, high) of each column, in the type of its thresholds; None if there are none.
 nb::list to_list(const std::vector<Quartiles>& quartiles, const std::vector<Column>& columns) {
     nb::list out;
     for (size_t c = 0; c < columns.size(); ++c) {
@@ -146,7 +146,7 @@ nb::dict to_dict(Nodes&& n) {
 }
 
 void bind_growing(nb::module_& m) {
-    nb::class_<ColumnArray>(m, "Column", "One encoded column and the split kinds it may be tested by.")
+    nb::class_<ColumnArray>(m, "Column", "An encoded column and its allowed split kinds.")
         .def(
             "__init__",
             [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
@@ -163,7 +163,7 @@ void bind_growing(nb::module_& m) {
         .value("poisson", Criterion::poisson);
     nb::enum_<Rule>(m, "Rule").value("gain", Rule::gain).value("ratio", Rule::ratio).value("c45", Rule::c45);
 
-    nb::class_<Tuning>(m, "Tuning", "How the work is done, never what comes out; for tests.")
+    nb::class_<Tuning>(m, "Tuning", "Performance knobs for tests; they never change the tree.")
         .def(nb::init<>())
         .def_rw("exact_only", &Tuning::exact_only)
         .def_rw("use_bounds", &Tuning::use_bounds)
@@ -174,7 +174,7 @@ void bind_growing(nb::module_& m) {
         .def_rw("subtree_rows", &Tuning::subtree_rows)
         .def_rw("histogram_rows", &Tuning::histogram_rows);
 
-    nb::class_<Settings>(m, "Settings", "What steers growth; settings.py fills it.")
+    nb::class_<Settings>(m, "Settings", "Training settings; filled by train/grow.py.")
         .def(nb::init<>())
         .def_rw("criterion", &Settings::criterion)
         .def_rw("rule", &Settings::rule)
@@ -197,7 +197,7 @@ void bind_growing(nb::module_& m) {
         .def_rw("quartiles", &Settings::quartiles)
         .def_rw("tuning", &Settings::tuning);
 
-    nb::class_<TargetArrays>(m, "Target", "Class numbers or scaled targets, and the weights of the rows.")
+    nb::class_<TargetArrays>(m, "Target", "Classes or scaled targets, and the weights of the rows.")
         .def(
             "__init__",
             [](TargetArrays* self, nb::object y, Array<double> raw, Strided<int64_t> weight, int64_t n_classes,
@@ -207,9 +207,9 @@ void bind_growing(nb::module_& m) {
             "y"_a, "raw"_a, "weight"_a, "n_classes"_a, "scale"_a, "weight_scale"_a, "max_exponent"_a = nb::none());
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
-          "Grow a tree; returns its nodes as flat arrays, and the columns' quartiles if the settings ask for them.");
+          "Grow a tree; return its nodes as flat arrays, and the quartiles of the columns if requested.");
     m.def("quartiles", &quartiles, "columns"_a, "weight"_a,
-          "The lower and the upper quartile of each column of numbers; None for others, and where no row has a value.");
+          "Return the lower and upper quartile of each numeric column; None for others and for all-missing columns.");
 }
 
 }  // namespace treewise

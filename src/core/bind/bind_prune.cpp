@@ -1,4 +1,4 @@
-// For Python: the sums from the leaves up that pruning needs.
+// Bindings: bottom-up passes for pruning.
 
 #include "bind/python.hpp"
 #include "tree/prune.hpp"
@@ -6,7 +6,7 @@
 namespace treewise {
 namespace {
 
-// Pruning: parents come before their children, and every other array has an entry a node.
+// Parents precede their children, and the other array has one entry per node.
 void check_parents(const Array<int64_t>& parent, size_t other) {
     if (parent.size() == 0 || parent.size() != other) throw nb::value_error("lengths differ");
     for (size_t node = 0; node < parent.size(); ++node)
@@ -44,11 +44,11 @@ nb::object find_alphas(Array<int64_t> parent, Array<double> risk, double tie) {
 
 void bind_pruning(nb::module_& m) {
     m.def("prune_bottom_up", &prune_costs, "parent"_a, "as_leaf"_a, "own"_a, "tolerance"_a, "rounding"_a,
-          "Which nodes to cut, costs adding up over leaves; and what each subtree costs then.");
+          "Return which nodes to prune when costs add up over leaves, and the cost of each pruned subtree.");
     m.def("sum_moments", &sum_node_moments, "parent"_a, "weight"_a, "mean"_a, "about"_a,
-          "Weight, mean and squares about the mean of the values at and below each node.");
+          "Return weight, mean and sum of squared deviations of each subtree.");
     m.def("weakest_link_alphas", &find_alphas, "parent"_a, "risk"_a, "tie"_a,
-          "The price of a leaf from which on each node is one; what it adds to the risk, and takes from the leaves.");
+          "Return for each node the alpha from which it is a leaf, the risk this adds and the leaves it removes.");
 }
 
 }  // namespace treewise

@@ -1,4 +1,4 @@
-// For Python: a finished tree and rows that go down it: where they end, what nodes say of them, what columns add.
+// Bindings: a finished tree and a table: end nodes, refitted statistics, Shapley values.
 
 #include "bind/python.hpp"
 #include "tree/predict.hpp"
@@ -8,7 +8,7 @@
 namespace treewise {
 namespace {
 
-// A finished tree's arrays (nodes.py: Arrays.for_core); `keep` holds them alive while the core works.
+// Arrays of a finished tree (tree/arrays.py), kept alive.
 struct TreeArrays {
     TreeView view;
     std::vector<nb::object> keep;
@@ -20,7 +20,7 @@ TreeArrays make_tree_view(const nb::dict& tree) {
     const auto get = [&]<class T>(const char* name, std::span<const T>& span) {
         Array<T> array;
         const nb::object given = tree[name];
-        if (!nb::try_cast(given, array, false))  // converted, it would be a copy that nobody holds
+        if (!nb::try_cast(given, array, false))  // no conversion: the copy would have no owner
             throw nb::type_error((std::string(name) + " is not a contiguous array of its type").c_str());
         out.keep.push_back(given);
         span = std::span(array.data(), array.size());
@@ -115,12 +115,13 @@ nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& column
 
 void bind_trees(nb::module_& m) {
     m.def("refit", &refit_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
-          "Re-estimate the statistics of a tree's nodes.");
+          "Recompute the statistics of a tree's nodes from a table.");
     m.def("refit_at_nodes", &refit_tree_at_nodes, "tree"_a, "parent"_a, "end_nodes"_a, "target"_a, "settings"_a,
-          "The same for rows of which it is known at which node they end.");
-    m.def("find_leaves", &find_tree_leaves, "tree"_a, "columns"_a, "n_rows"_a, "The node each row ends at.");
+          "The same for rows whose end nodes are known.");
+    m.def("find_leaves", &find_tree_leaves, "tree"_a, "columns"_a, "n_rows"_a,
+          "Return the node at which each row ends.");
     m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "answer_node"_a, "outputs"_a,
-          "n_outputs"_a, "What each column adds to the answer for each row: rows × columns × outputs numbers.");
+          "n_outputs"_a, "Return Shapley values: rows × columns × outputs numbers.");
 }
 
 }  // namespace treewise

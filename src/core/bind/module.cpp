@@ -1,7 +1,7 @@
-// The module treewise._core: all that Python sees of the core, one bind_*.cpp a subject; and odds and ends for tests.
+// The module treewise._core: one bind_*.cpp per topic, and a few functions for tests.
 //
-// These files and bind/python.hpp are the only ones that know Python: arrays in, arrays out, the interpreter's lock
-// released while the core works. treewise/_core.pyi says the same to Python's type checkers.
+// Only the files in bind/ depend on Python: arrays in, arrays out, with the GIL released while the core works.
+// treewise/_core.pyi has the type annotations.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace treewise {
 namespace {
 
-// The competition by itself, for tests: the place of the winner among (merit, slack, column, position).
+// For tests: index of the winner among candidates of (score, tolerance, column, position).
 int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool random, uint64_t node) {
     BestSplit best(random);
     best.begin_node(node);
@@ -28,7 +28,7 @@ int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool ra
 
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
-    nb::set_leak_warnings(false);  // what is still held when Python ends is not ours to speak of
+    nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks of ours
     bind_growing(m);
     bind_trees(m);
     bind_boosting(m);
@@ -37,9 +37,9 @@ NB_MODULE(_core, m) {
     bind_voting(m);
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
-        "The threshold between two neighbouring numbers.");
+        "Threshold between two neighbouring numbers.");
     m.def("winner", &find_winner, "candidates"_a, "random"_a, "node"_a,
-          "The place of the winner among offers of (merit, slack, column, position).");
+          "Index of the winner among candidates of (score, tolerance, column, position).");
     m.def(
         "nlogn", [](int64_t n) { return static_cast<double>(NLogN(0)(n)); }, "n"_a,
         "n·log2(n) in units of 2^-61, as a double.");

@@ -1,8 +1,6 @@
-// What the files that know Python share (bind*.cpp): how arrays come in and go out, and Ctrl-C.
+// Shared by the bindings: arrays in and out, progress and Ctrl-C.
 //
-// Arrays are looked at where they lie, never copied on the way in; a `keep` holds them alive while the core works, with
-// the interpreter's lock released. One function a subject adds its names to the module (bind/module.cpp calls them
-// all).
+// Input arrays are used in place, never copied, and kept alive while the core works with the GIL released.
 
 #pragma once
 
@@ -28,7 +26,7 @@ namespace treewise {
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// A column as Python hands it over; `keep` holds its array alive.
+// A column with its array, which is kept alive.
 struct ColumnArray {
     Column column;
     nb::object keep;
@@ -38,7 +36,7 @@ struct ColumnArray {
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
 
-// The columns as the core takes them; to predict, those that the tree does not ask for may be empty.
+// The columns of a call; for prediction, unused ones may be empty.
 inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_lack = false) {
     std::vector<Column> out;
     for (const ColumnArray* c : columns) {
@@ -50,7 +48,7 @@ inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64
     return out;
 }
 
-// Looks at most every 50 ms whether the user pressed Ctrl-C, and tells the progress callback how far we are.
+// Checks for Ctrl-C and reports progress, at most every 50 ms.
 inline ProgressCallback make_progress_callback(std::optional<std::function<void(double)>>& progress) {
     auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
     return [last, &progress](double done) {
@@ -70,7 +68,7 @@ nb::object to_numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// The target as Python hands it over (treewise/problem).
+// The target with its arrays, which are kept alive.
 struct TargetArrays {
     nb::object y;
     Array<double> raw;
@@ -81,13 +79,13 @@ struct TargetArrays {
 inline int n_processors() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 struct Nodes;
-nb::dict to_dict(Nodes&& nodes);  // as nodes.py (Arrays) names them
+nb::dict to_dict(Nodes&& nodes);  // named as in tree/arrays.py
 
-void bind_growing(nb::module_& m);   // bind/bind_grow.cpp: columns, target, settings → a tree
-void bind_trees(nb::module_& m);     // bind/bind_tree.cpp: a finished tree and rows
-void bind_forests(nb::module_& m);   // bind/bind_forest.cpp: many trees
-void bind_boosting(nb::module_& m);  // bind/bind_boosting.cpp: stumps on weights that change, rounds of boosting
-void bind_pruning(nb::module_& m);   // bind/bind_prune.cpp: sums from the leaves up
-void bind_voting(nb::module_& m);    // bind/bind_forest_predict.cpp: many trees and rows
+void bind_growing(nb::module_& m);   // bind_grow.cpp
+void bind_trees(nb::module_& m);     // bind_tree.cpp
+void bind_forests(nb::module_& m);   // bind_forest.cpp
+void bind_boosting(nb::module_& m);  // bind_boosting.cpp
+void bind_pruning(nb::module_& m);   // bind_prune.cpp
+void bind_voting(nb::module_& m);    // bind_forest_predict.cpp
 
 }  // namespace treewise

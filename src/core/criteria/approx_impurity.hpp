@@ -1,14 +1,13 @@
-// Scores: what a criterion thinks of a branch, quickly and almost exactly.
+// Approximate impurity in doubles with a proven error bound; used to discard candidates before the exact comparison.
 //
-// The kernel's scans look at millions of candidates and need to know which few could win. A score answers that in
-// doubles: larger is better, the sum over the branches of a split is its score, and `error_bound` bounds by how much it
-// may be off. Whatever is nearer to the best than that is judged again in integers (judge.hpp), so that scores decide
-// how long a fit takes, never which tree comes out.
+// Larger scores are better; the score of a split is the sum over its branches, and `error_bound` bounds its error.
+// Candidates within that error of the best are compared again in integers (search/exact_splitter.hpp), so scores affect
+// only the running time, never the tree.
 //
 //     entropy   Σ c·log c − m·log m     gini   Σ c²/m     error   max c     squared error   S²/m     poisson  S·log S/m
 //
-// All five are convex in the statistics and grow no faster than them (φ(a + b) <= φ(a) + φ(b)); the bounds of
-// engines/histogram.hpp stand on that.
+// All five are convex in the statistics and subadditive, φ(a + b) <= φ(a) + φ(b); criteria/bin_bound.hpp relies on
+// both.
 
 #pragma once
 
@@ -24,7 +23,7 @@ namespace treewise {
 
 enum class TargetKind { binary, multiclass, regression };
 
-// n·log2(n) in doubles.
+// n·log2(n) in doubles, tabulated.
 class NLogNTable {
 public:
     explicit NLogNTable(int64_t max) : table_(static_cast<size_t>(std::min<int64_t>(max, kMaxTableSize) + 1), 0.0) {
@@ -42,17 +41,17 @@ private:
     std::vector<double> table_;
 };
 
-// By how much a row's v may be off: by itself, and for each unit of its weight.
+// Bounds the error of a row's quantised target: a constant per row plus a term per unit of its weight.
 struct QuantError {
     double row = 0, weight = 0;
 };
 
-// How targets become v: about `centre`, without their last `shift` bits.
+// Quantises weighted targets: centred at `centre`, without the last `shift` bits.
 struct Quantiser {
     int64_t centre = 0;
     int shift = 0;
 
-    // The range of y and the rows that will be added up decide how many bits can be kept. Weights count too.
+    // Keeps as many bits as the range of y and the total weight allow without overflow.
     static Quantiser of(int64_t low, int64_t high, int128 weight, bool centre_at_zero) {
         Quantiser q;
         q.centre = centre_at_zero ? 0 : static_cast<int64_t>((static_cast<int128>(low) + high) >> 1);
@@ -63,14 +62,14 @@ struct Quantiser {
     int64_t operator()(int64_t y, int64_t weight) const {
         return static_cast<int64_t>((static_cast<int128>(weight) * (static_cast<int128>(y) - centre)) >> shift);
     }
-    // rounded: whether the targets themselves were, in units of their own (treewise/problem).
+    // rounded: whether the targets were already rounded to their own units (train/fixed_point.py).
     QuantError error(bool rounded) const { return {shift > 0 ? 1.0 : 0.0, rounded ? scale_pow2(1.0, -shift) : 0.0}; }
     double to_double(int64_t y) const {
         return scale_pow2(static_cast<double>(static_cast<int128>(y) - centre), -shift);
     }
 };
 
-// A criterion that has no score is grown by sorted lists alone (grow/engine_choice.cpp), every candidate exactly.
+// A criterion without an approximate score is grown by the exact engine alone (grow/engine_choice.cpp).
 constexpr bool has_score(Criterion criterion) {
     switch (criterion) {
         case Criterion::entropy:
@@ -90,13 +89,13 @@ public:
 
     Criterion criterion() const { return criterion_; }
 
-    // Called with all rows of a node before its branches are scored. low and high: its smallest and largest v/weight;
-    // off: by how much a row's v may be off by itself, and by unit of its weight (Quantiser).
+    // Called with the statistics of a node before its branches are scored. low and high: its smallest and largest
+    // quantised target per unit of weight.
     void begin_node(const int64_t* node_total, double low, double high, QuantError error) {
         const auto rows = static_cast<double>(node_total[kRows]), weight = static_cast<double>(node_total[kWeight]);
         if constexpr (S == TargetKind::regression) {
-            // A side's sum S is off by e = rows·a + weight·b + r (r: doubles are rounded), so S²/m by 2·|S|/m·e + e²/m,
-            // where |S|/m, about the mean, is within the range of the node.
+            // The sum S of a side has an error of at most e = rows·a + weight·b + r (r: rounding of doubles), hence
+            // S²/m one of 2·|S|/m·e + e²/m, where |S|/m, relative to the mean, lies within the range of the node.
             mean_ = criterion_ == Criterion::squared_error ? static_cast<double>(node_total[kQuantised]) / weight : 0.0;
             const double range = high - low + 1,
                          r = scale_pow2(std::max(std::abs(low), std::abs(high)) * weight + 1, -49);
@@ -166,8 +165,7 @@ private:
     double mean_ = 0, error_bound_ = 0, parent_score_ = 0;
 };
 
-// The two sides of a split while rows pass from the right to the left, one at a time: scoring costs O(1) for any
-// number of classes.
+// Statistics of both sides of a split while rows move from right to left; scoring is O(1) for any number of classes.
 template <Criterion C, TargetKind S>
 class RunningSplit {
 public:
@@ -190,7 +188,7 @@ public:
             a_ = left[at], b_ = right[at];
         }
     }
-    // A row of class `value` (two, many) or of weighted target `value` (sums).
+    // value: the class (binary, multiclass) or the quantised target (regression).
     void move_row(int64_t value, int64_t weight) {
         m_ += weight, n_ -= weight;
         if constexpr (S == TargetKind::binary) {
@@ -202,7 +200,7 @@ public:
             move_class(static_cast<size_t>(value), weight);
         }
     }
-    // Many rows at once, so many of them of class 1, each of weight 1.
+    // Moves many rows at once: their total weight, and their weight of class 1 (or sum of targets).
     void move_rows(int64_t rows, int64_t ones) { m_ += rows, n_ -= rows, a_ += ones, b_ -= ones; }
 
     double score() const {
@@ -222,9 +220,9 @@ public:
     }
 
 private:
-    // Σ c² of the sides exactly (p, q; s, t where 64 bits hold them): what is left when heavy rows have gone is small
-    // beside what they took along.
-    // Σ c·log c or max c of the sides (x, y); the former anew from time to time, since roundings add up.
+    // Exact Σ c² of both sides (p_, q_; or s_, t_ where 64 bits suffice), because after heavy rows have moved the
+    // remainder may be tiny compared with what was subtracted. Σ c·log c or max c in doubles (x_, y_); the former is
+    // recomputed regularly, since rounding errors accumulate.
     void recount() {
         x_ = y_ = 0, p_ = q_ = 0, n_moves_ = 0;
         fits_int64_ = m_ + n_ < int64_t{1} << 31;
@@ -254,7 +252,7 @@ private:
             if (++n_moves_ == kStepsBetweenRecounts) recount();
         } else {
             x_ = std::max(x_, static_cast<double>(l + w));
-            if (static_cast<double>(r) == y_) {  // the largest class may be another one now
+            if (static_cast<double>(r) == y_) {  // the largest class may have changed
                 y_ = 0;
                 for (int64_t n : r_) y_ = std::max(y_, static_cast<double>(n));
             }

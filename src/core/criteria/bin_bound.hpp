@@ -1,7 +1,7 @@
-// How good could a cut inside a bin be, whatever the order of its rows? A bound that no such cut exceeds.
+// Upper bound on the score of any cut inside a bin, whatever the order of its rows.
 //
-// Left L and right R are the statistics of what lies beside the bin B; a cut sends a part b of B to the left and the
-// rest to the right. φ is the score of a side (criteria/approx_impurity.hpp): convex, and φ(x + y) <= φ(x) + φ(y).
+// L and R are the statistics to the left and right of the bin B; a cut sends a part b of B to the left and the rest to
+// the right. φ is the score of a side (criteria/approx_impurity.hpp): convex and subadditive, φ(x + y) <= φ(x) + φ(y).
 //
 //   any criterion   φ(L + b) + φ(R + B − b) <= φ(L) + φ(R) + φ(b) + φ(B − b) <= φ(L) + φ(R) + Σ φ(row alone).
 //                   A row alone scores its weight (gini, error), 0 (entropy), its square about the mean (squared
@@ -32,7 +32,7 @@ inline double bound_binary(const Scorer<TargetKind::binary>& scorer, const int64
                     side_score(l, others, 0) + side_score(r, ones, ones));
 }
 
-// squares: Σ v²/weight of the bin's rows, or more.
+// squares: at least Σ v²/weight over the rows of the bin.
 inline double bound_squared_error(const Scorer<TargetKind::regression>& scorer, const int64_t* l, const int64_t* bin,
                                   const int64_t* r, double squares) {
     const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kQuantised]), mean = scorer.mean();

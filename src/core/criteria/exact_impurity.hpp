@@ -1,14 +1,13 @@
-// Sides: the running statistics of one branch, and the criteria as what they measure of it.
+// Exact impurity: running statistics of one branch, one class per criterion.
 //
-// A side can take a row in (add), give it back (sub), and say its total impurity in integers (total), as criteria.py
-// defines it. The scans (search/exact_splitter.hpp) move rows from one side to another and never know which criterion
-// they serve:
+// A statistics object can add a row, remove it (sub), and return its total impurity as an integer (total), as defined
+// in train/criteria.py. The splitter (search/exact_splitter.hpp) moves rows between two of them and does not depend on
+// the criterion:
 //
-//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); score = left.total() + right.total()
+//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); impurity = left.total() + right.total()
 //
-// Every criterion needs only a few numbers for that, and add/sub change them in O(1) whatever the number of classes;
-// but misclassification error looks at all classes of a side when it loses a row of the largest, and absolute error
-// takes O(log n): it keeps its rows in a rank tree.
+// add and sub take O(1) for any number of classes, with two exceptions: misclassification error rescans the classes
+// when the largest one loses a row, and absolute error takes O(log n) in a Fenwick tree.
 
 #pragma once
 
@@ -23,30 +22,31 @@
 
 namespace treewise {
 
-// What all sides share: the target, and what the node at hand fixes for its branches (criteria.py: Measure).
+// State shared by the statistics of a node's branches: target, units and tolerances (train/criteria.py has the
+// counterpart).
 struct NodeContext {
     explicit NodeContext(const Target& t, const NLogN::Table* known = nullptr)
         : target(t), nlogn(static_cast<uint64_t>(t.n_rows), known), y(t.y), scale(t.n_classes ? 0 : t.scale) {}
 
     const Target& target;
     NLogN nlogn;
-    const int64_t* y;                 // regression: the target in the node's units …
-    int scale = 0;                    // … of 2^-scale
+    const int64_t* y;                 // regression: the target in the units of the node …
+    int scale = 0;                    // … which are 2^-scale
     int64_t low = 0, high = 0;        // regression: smallest and largest y of the node
-    int128 rounding = 0;              // by how many units a gain may be off …
-    int128 rounding_per_branch = 0;   // … and by how many more for each branch
-    double unit_value = 1.0;          // what one unit is, in total impurity of y …
-    int degree = 0;                   // … which grows by this power of y
-    int128 mean = 0;                  // squared error: targets are taken about the node's mean …
-    int shift = 0;                    // … and cut to the bits that matter at this node,
-    int fraction = 0;                 // with so many more after the point
-    std::vector<uint32_t> rank;       // absolute error: a row's place among the node's distinct targets, from 1 …
-    std::vector<int64_t> values;      // … which are these, ascending
-    std::vector<int64_t> rescaled_y;  // y of the node's rows, where it has units of its own
-    std::function<void()> check_interrupt = [] {};  // asks between long steps whether to go on
+    int128 rounding = 0;              // a gain may be off by this many units …
+    int128 rounding_per_branch = 0;   // … plus this many per branch
+    double unit_value = 1.0;          // value of one unit in total impurity of y …
+    int degree = 0;                   // … which scales with this power of y
+    int128 mean = 0;                  // squared error: targets are centred at the node's mean …
+    int shift = 0;                    // … truncated to the bits that matter at this node …
+    int fraction = 0;                 // … and extended by this many fractional bits
+    std::vector<uint32_t> rank;       // absolute error: rank of each row among the distinct targets of the node, from 1
+    std::vector<int64_t> values;      // … and these targets, ascending
+    std::vector<int64_t> rescaled_y;  // y of the node's rows, if the node has its own units
+    std::function<void()> check_interrupt = [] {};  // called between long steps
 
-    // Begin with a node: its units and the range of its targets. Where targets were rounded to fit beside a far larger
-    // one of the table, a node of small ones takes them in finer units (problem: Problem.at).
+    // Sets the units and the target range of a node. Where targets were rounded because of a much larger value
+    // elsewhere in the table, a node of small targets uses finer units (TrainingSet.at has the counterpart).
     void begin_node(const uint32_t* first, const uint32_t* last) {
         if (target.n_classes) return;
         y = target.y, scale = target.scale;
@@ -71,7 +71,7 @@ struct NodeContext {
     }
     int128 tolerance(int branches) const { return rounding + rounding_per_branch * branches; }
 
-    // A gain that rounding alone may have made is none.
+    // Treats a gain within the tolerance as zero.
     int128 zero_if_rounding(int128 gain, int branches) const {
         return gain > tolerance(branches) || -gain > tolerance(branches) ? gain : 0;
     }
@@ -80,7 +80,7 @@ struct NodeContext {
     }
 
 private:
-    static constexpr int kScaleStep = 20;  // bits a node's targets get more at a time
+    static constexpr int kScaleStep = 20;  // units are refined in steps of this many bits
 
     void find_range(const uint32_t* first, const uint32_t* last) {
         low = high = y[*first];
@@ -93,7 +93,7 @@ private:
 
 // -- classification ---------------------------------------------------------------------------------------------------
 
-// Weights of the classes of some rows, with the list of classes that occurred, so that clearing costs what is there.
+// Weight of each class, with the list of classes that occur, so that clearing is proportional to their number.
 class ClassStats {
 public:
     explicit ClassStats(NodeContext& node_context)
@@ -117,7 +117,7 @@ protected:
         node_context_->unit_value = kUnit;
         node_context_->degree = 0;
     }
-    int64_t add_weight(int32_t c, int64_t w) {  // returns the class's weight before
+    int64_t add_weight(int32_t c, int64_t w) {  // returns the previous weight
         const int64_t before = count_[c];
         if (!is_listed_[c]) is_listed_[c] = 1, classes_.push_back(c);
         count_[c] = before + w;
@@ -143,7 +143,7 @@ protected:
     std::vector<int32_t> classes_;
 };
 
-// Rows and whole buckets come and go class by class: Self says what that does to its sum (pass).
+// Adds and removes rows or whole buckets class by class; Self::move_weight updates the criterion's sum.
 template <class Self>
 class ClassStatsOf : public ClassStats {
 public:
@@ -152,7 +152,7 @@ public:
     void sub(uint32_t row) { move(row, -1); }
     void add(const int64_t* stat) { move(stat, 1); }
     void sub(const int64_t* stat) { move(stat, -1); }
-    void merge(const Self& other) {  // take in all rows of another side
+    void merge(const Self& other) {  // adds all rows of another
         rows += other.rows;
         for (int32_t c : other.classes_) self().move_weight(c, other.count_[c]);
     }
@@ -183,8 +183,8 @@ public:
         sum_ += node_context_->nlogn(before + w) - node_context_->nlogn(before);
     }
 
-    // Called on the side that holds all rows of the node. Each logarithm is off by less than two units, times its
-    // count, and the counts of all terms add up to 4·m at most.
+    // Called on the statistics of the whole node. Each logarithm is off by less than two units times its count, and the
+    // counts of all terms add up to at most 4·m.
     void set_tolerance() const { set_rounding(static_cast<int128>(8) * weight, 0); }
 
 private:
@@ -208,7 +208,7 @@ public:
         squares_ += static_cast<uint128>(after * after - before * before);
     }
 
-    void set_tolerance() const { set_rounding(1, 1); }  // one quotient a branch, and the node's own
+    void set_tolerance() const { set_rounding(1, 1); }  // one quotient per branch, and one for the node
 
 private:
     uint128 squares_ = 0;  // Σ c²
@@ -225,7 +225,7 @@ public:
         const int64_t before = add_weight(c, w);
         max_count_ = std::max(max_count_, before + w);
         if (w > 0 || before != max_count_) return;
-        max_count_ = 0;  // the largest class may be another one now
+        max_count_ = 0;  // the largest class may have changed
         for (int32_t other : classes_) max_count_ = std::max(max_count_, count_[other]);
     }
 
@@ -263,8 +263,8 @@ protected:
     const Target* target_;
 };
 
-// −S²/m about the node's mean; Σ y² is the same for every split of a node. In 126 bits there is room for the square of
-// S and a fraction; where S is longer than 62 bits its tail is cut, at the node's own scale.
+// −S²/m about the node's mean; Σ y² is the same for every split. 126 bits hold the square of S and a fraction; if S has
+// more than 62 bits, its tail is cut at the node's scale.
 class SquaredErrorStats : public SumStats {
 public:
     using SumStats::SumStats;
@@ -283,13 +283,14 @@ public:
         node_context_->fraction = std::min(kFraction, 126 - 2 * (bits - node_context_->shift));
         const int128 tail =
             node_context_->shift ? 2 * ((spread >> node_context_->shift) + 1) << node_context_->fraction : 0;
-        node_context_->rounding = node_context_->rounding_per_branch = 1 + tail;  // a quotient, and a cut tail of S
+        node_context_->rounding = node_context_->rounding_per_branch =
+            1 + tail;  // one quotient, and the truncated tail of S
         node_context_->unit_value = scale_pow2(1.0, 2 * node_context_->shift - node_context_->fraction);
         node_context_->degree = 2;
     }
 };
 
-// −S·log(S/m): half the Poisson deviance but for Σ y·log y. A branch of sum 0 would predict 0: not valid.
+// −S·log(S/m): half the Poisson deviance without Σ y·log y. A branch with sum 0 would predict 0 and is not valid.
 class PoissonStats : public SumStats {
 public:
     using SumStats::SumStats;
@@ -302,14 +303,14 @@ public:
     void set_tolerance() const {
         node_context_->shift = std::max(0, bit_length(static_cast<uint128>(sum)) - 56);
         node_context_->rounding_per_branch =
-            node_context_->shift ? static_cast<int128>(64) << kFraction : 0;  // a cut tail of S
+            node_context_->shift ? static_cast<int128>(64) << kFraction : 0;  // truncated tail of S
         node_context_->rounding = 8 * (sum >> node_context_->shift) + node_context_->rounding_per_branch;
         node_context_->unit_value = 0.6931471805599453 * scale_pow2(1.0, node_context_->shift - kFraction);
         node_context_->degree = 1;
     }
 };
 
-// Σ |y − median|: weights and sums in a rank tree (Fenwick) over the node's distinct targets.
+// Σ |y − median|: weights and sums in Fenwick trees over the distinct targets of the node.
 class AbsoluteErrorStats {
 public:
     explicit AbsoluteErrorStats(NodeContext& node_context)
@@ -324,7 +325,7 @@ public:
         node_context_->degree = 1;
     }
 
-    // Rank the targets of the node's rows, once for all sides.
+    // Ranks the targets of the node's rows, once for all branches.
     static void prepare_node(NodeContext& node_context, const uint32_t* first, const uint32_t* last) {
         const int64_t* y = node_context.y;
         node_context.rank.resize(node_context.target.n_rows);
@@ -347,7 +348,7 @@ public:
         if (many_rows_ || weights_.size() != size) {
             weights_.assign(size, 0);
             sums_.assign(size, 0);
-        } else {  // few rows were put in: clearing costs what they did
+        } else {  // few rows were added: undo just those
             for (size_t rank : added_ranks_) {
                 for (size_t i = rank; i < size; i += i & (~i + 1)) weights_[i] = 0, sums_[i] = 0;
             }
@@ -362,14 +363,14 @@ public:
         many_rows_ = true;
         rows = other.rows, weight = other.weight, sum = other.sum;
     }
-    // The middle value reached first (2·weight up to it >= m) and the one that passes the middle (> m).
+    // Lower and upper weighted median: the first value with 2·(weight up to it) >= m, and the first with > m.
     std::pair<int64_t, int64_t> medians() const {
         return {node_context_->values[find_median(false).index], node_context_->values[find_median(true).index]};
     }
     int128 total() const {
         const Prefix low = find_median(false);
         const int128 median = node_context_->values[low.index];
-        const int128 above = static_cast<int128>(weight) - low.weight;  // at the median or above it
+        const int128 above = static_cast<int128>(weight) - low.weight;  // weight at the median or above
         return median * low.weight - low.sum + (sum - low.sum) - median * above;
     }
 
@@ -411,11 +412,12 @@ private:
     const Target* target_;
     std::vector<int64_t> weights_;  // Fenwick trees over the node's distinct targets
     std::vector<int128> sums_;
-    std::vector<uint32_t> added_ranks_;  // ranks of the rows added since it was empty …
-    bool many_rows_ = false;             // … unless they are many
+    std::vector<uint32_t> added_ranks_;  // ranks added since the last clear …
+    bool many_rows_ = false;             // … unless there are many
 };
 
-// Calls work.operator()<Stats>() with the side of a criterion: the one place where a name becomes a type.
+// Calls work.operator()<Stats>() with the statistics class of a criterion: the only place where the enum becomes a
+// type.
 template <class Work>
 auto dispatch_criterion(Criterion criterion, const Work& work) {
     switch (criterion) {
@@ -429,14 +431,13 @@ auto dispatch_criterion(Criterion criterion, const Work& work) {
     throw std::logic_error("unknown criterion");
 }
 
-// -- the order in which a subset's levels are tried
-// ---------------------------------------------------------------------
+// -- the order in which a subset's levels are tried -----------------------------------------------------------------
 
 // A rate or a mean as an exact fraction.
 struct Rate {
     int128 numerator = 0;
     int64_t denominator = 1;
-    bool operator<(const Rate& other) const {  // whole parts first, then the remainders crosswise: no overflow
+    bool operator<(const Rate& other) const {  // integer parts first, then remainders cross-multiplied: cannot overflow
         const int128 whole_part = floor_div(numerator, denominator),
                      other_whole_part = floor_div(other.numerator, other.denominator);
         if (whole_part != other_whole_part) return whole_part < other_whole_part;

@@ -1,8 +1,7 @@
-// FindBestPrediction: what a node says of its rows once they are on a side (criteria/exact_impurity.hpp): prediction,
-// impurity, spread.
+// What a node predicts (label or value), its impurity and its spread, from the exact statistics of its rows.
 //
-// Figures for people and files, not for decisions; still computed from integers, so that they do not depend on the
-// order of rows.
+// These numbers are reported, not used for decisions; they are still computed from integers, so they do not depend on
+// the order of rows.
 
 #pragma once
 
@@ -25,7 +24,7 @@ template <class Stats>
 NodeSummary summarise(const Stats& side, const NodeContext& node_context, const uint32_t*, const uint32_t*) {
     NodeSummary s;
     int64_t max_count = -1;
-    for (int32_t c : side.classes()) {  // the largest class, the first of equals
+    for (int32_t c : side.classes()) {  // the largest class; the first one among equals
         const int64_t count = side.counts()[c];
         if (count > max_count || (count == max_count && c < s.label)) max_count = count, s.label = c;
     }
@@ -33,7 +32,7 @@ NodeSummary summarise(const Stats& side, const NodeContext& node_context, const 
     return s;
 }
 
-// Variance about the mean, as square·4^exponent: the standard deviation is a double also where its square is past them.
+// Variance as square·4^exponent, so that the standard deviation is finite even where the variance overflows a double.
 struct Variance {
     double square;
     int exponent;
@@ -41,7 +40,7 @@ struct Variance {
     double deviation() const { return scale_pow2(std::sqrt(square), exponent); }
 };
 
-// Deviations are cut to so many bits that their weighted squares add up in 128.
+// Deviations are truncated so that their weighted squares add up in 128 bits.
 inline Variance variance(const NodeContext& node_context, int128 sum, int64_t weight, const uint32_t* first,
                          const uint32_t* last) {
     if (node_context.low == node_context.high) return {0.0, 0};
@@ -51,7 +50,7 @@ inline Variance variance(const NodeContext& node_context, int128 sum, int64_t we
     const int shift = std::max(0, bit_length(static_cast<uint128>(range)) - max_bits);
     int128 squares = 0, deviations = 0;
     for (const uint32_t* row = first; row != last; ++row) {
-        const auto d = static_cast<int64_t>((node_context.y[*row] - mean) >> shift);  // room is 62 bits at most
+        const auto d = static_cast<int64_t>((node_context.y[*row] - mean) >> shift);  // at most 62 bits
         const int128 weighted = static_cast<int128>(node_context.target.weight[*row]) * d;
         squares += weighted * d, deviations += weighted;
     }
@@ -93,7 +92,7 @@ inline NodeSummary summarise(const PoissonStats& side, const NodeContext& node_c
     s.spread = variance(node_context, side.sum, side.weight, first, last).deviation();
     if (side.sum <= 0) return s;
     const auto scale = static_cast<int128>(node_context.scale) << kFraction;
-    // Σ w·y·log2 y: y is cut to 53 bits, and each term to what leaves room for the sum.
+    // Σ w·y·log2 y with y truncated to 53 bits and each term truncated to leave room for the sum.
     const auto magnitude = [&](int64_t y) {
         const int128 log = log2_fixed(static_cast<uint64_t>(y)) - scale;
         return log < 0 ? -log : log;

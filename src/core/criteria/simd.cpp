@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-// Compiled for newer processors too; which is taken is decided when the module is loaded. No result depends on it.
+// Also compiled for AVX2 and selected at load time; the results do not depend on it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
     !defined(TREEWISE_SANITIZED)
 #define TREEWISE_SIMD __attribute__((target_clones("avx2", "default")))
@@ -91,7 +91,7 @@ TREEWISE_SIMD void count_bits(const uint64_t* sets, size_t n, const WeightBits& 
 TREEWISE_SIMD void score_cuts_gini(const CutSweep& s, const double* inverse) {
     const double sum = s.sum, total = static_cast<double>(s.total),
                  left_weight = static_cast<double>(s.left_weight) + 1;
-    if (s.weight) {  // a² + b² of a side is m² − 2·a·m + 2·a²
+    if (s.weight) {  // a² + b² of a side equals m² − 2·a·m + 2·a²
         const double rest = total - 2 * sum;
         for (int64_t k = 0; k < s.n; ++k) {
             const double m = s.weight[k], a = s.prefix[k], c = sum - a;

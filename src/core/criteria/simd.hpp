@@ -1,6 +1,5 @@
-// Scores of many neighbouring cuts at once, for rows of small weights: plain loops over arrays, which compilers turn
-// into vector instructions. The same scores as RunningSplit's (criteria/approx_impurity.hpp), give or take the last
-// bit, which `delta` covers.
+// Scores of many neighbouring cuts at once, for small weights: loops over arrays that compilers vectorise. The scores
+// equal those of RunningSplit (criteria/approx_impurity.hpp) up to rounding, which its error bound covers.
 
 #pragma once
 
@@ -10,7 +9,7 @@
 
 namespace treewise {
 
-// 1/n, and 0 for 0.
+// Tabulated 1/n, with 0 for n = 0.
 class ReciprocalTable {
 public:
     explicit ReciprocalTable(int64_t max) : table_(static_cast<size_t>(max) + 1, 0.0) {
@@ -23,11 +22,11 @@ private:
     std::vector<double> table_;
 };
 
-// Both sides of a run: of weight `total`, with `sum` ones (or sum of targets about the mean); a weight of `left_weight`
-// is on the left already. prefix[k]: ones (or sum) on the left after k + 1 more rows; weight[k]: what the left weighs
-// then, or no such array where each row weighs 1.
+// A run of cuts. `total` and `sum`: weight and weight of class 1 (or centred sum of targets) of both sides together;
+// `left_weight`: weight already on the left. prefix[k]: class-1 weight (or sum) on the left after k + 1 more rows;
+// weight[k]: weight on the left then, or null where every row weighs 1.
 struct CutSweep {
-    int64_t n;  // cuts
+    int64_t n;  // number of cuts
     int64_t left_weight, total;
     double sum;
     const double* prefix;
@@ -40,32 +39,32 @@ struct Range32 {
 };
 Range32 range_of(const uint32_t* numbers, size_t n);
 
-// Of n keys (problem/sort_keys.hpp): the least and the largest of those that are not missing, and how many these are.
+// Smallest and largest key that is not missing, and how many there are (problem/sort_keys.hpp).
 struct KeyRange {
     int64_t low, high, present;
 };
 KeyRange range_of(const int64_t* keys, size_t n);
-// What the rows add up to whose key is at most so large.
+// Totals of the rows whose key is at most `max_key`.
 struct LeftSums {
     int64_t rows, weight, value;
 };
 LeftSums sum_left(const int64_t* keys, size_t n, int64_t max_key, const int64_t* weight, const int64_t* value);
 
-size_t argmax(const double* numbers, size_t n);  // where it stands
+size_t argmax(const double* numbers, size_t n);  // index of the first maximum
 
-// How many of n different numbers are smaller than each: its place, were they in order. Both arrays have room for a
-// multiple of 8.
+// ranks[i]: how many of the n distinct numbers are smaller than numbers[i]. Both arrays have room for a multiple of 8.
 void compute_ranks(int32_t* numbers, size_t n, int32_t* positions);
 
-// The weights of at most 64 rows, bit by bit: weight[k] has the rows whose weight has bit k, ones[k] those of class 1.
+// Weights of at most 64 rows as bit planes: weight[k] has the rows whose weight has bit k set, ones[k] those of class
+// 1.
 struct WeightBits {
     static constexpr int kMaxBits = 10;
     int n = 0;
     uint64_t weight[kMaxBits] = {}, ones[kMaxBits] = {};
 };
-// Where the first of these sets stands that is one of two; n if none is.
+// Index of the first set equal to either of two; n if there is none.
 size_t find_either(const uint64_t* sets, size_t n, uint64_t one, uint64_t other);
-// Of each set of rows, their number, weight, and weight of class 1.
+// Row count, weight and class-1 weight of each set of rows.
 void count_bits(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight, double* ones);
 
 void score_cuts_gini(const CutSweep& sweep, const double* inverse);

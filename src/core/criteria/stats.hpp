@@ -1,11 +1,10 @@
-// Statistics of some rows as flat integers, added and subtracted like vectors: exact, and the same in any order.
+// Statistics of a set of rows as flat integer vectors: exact, order-independent, added and subtracted elementwise.
 //
-//     classes    rows  weight  weight of class 0, 1, 2, …
-//     numbers    rows  weight  Σ w·y in four limbs  Σ v
+//     classification   rows  weight  weight of class 0, 1, 2, …
+//     regression       rows  weight  Σ w·y in four limbs  Σ v
 //
-// where v is the weighted target about a fixed middle, cut so that its sums fit 64 bits (criteria/approx_impurity.hpp:
-// Quantiser). What a criterion makes of them is said in criteria/exact_impurity.hpp (exactly) and
-// criteria/approx_impurity.hpp (quickly).
+// where v is the quantised target, whose sums fit 64 bits (criteria/approx_impurity.hpp: Quantiser).
+// criteria/exact_impurity.hpp and criteria/approx_impurity.hpp derive impurities from them.
 
 #pragma once
 
@@ -31,7 +30,7 @@ inline void sub(int64_t* from, const int64_t* what, size_t width) {
     for (size_t i = 0; i < width; ++i) from[i] -= what[i];
 }
 
-// Σ w·y is longer than a word: it is kept in four limbs of 31 bits, which add up for 2^32 rows without carrying.
+// Σ w·y exceeds 64 bits: four limbs of 31 bits, which can be added up for 2^32 rows without carrying.
 inline constexpr int kLimbBits = 31;
 inline void add_sum(int64_t* limbs, int128 sum) {
     constexpr int64_t kMask = (int64_t{1} << kLimbBits) - 1;

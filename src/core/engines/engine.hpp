@@ -1,9 +1,12 @@
-// What an engine is: it keeps the rows of the nodes, says which candidates of a node are worth a closer look, hands
-// them over as buckets, and divides a node's rows among its children. Of whole tables there are three:
+// Engine interface: an engine holds the rows of the nodes, finds the candidates that could be the best split of a node,
+// passes them to the exact splitter as buckets, and partitions the node's rows among its children.
 //
-//     engines/exact.hpp      sorted lists; every candidate, row by row      absolute error, and the measure of the
-//     other two engines/histogram.hpp  coarse counts                                  large nodes engines/subtree.hpp
-//     sorted lists within the cache                  small nodes, a whole subtree at a time
+//     exact.hpp        presorted columns, every candidate            absolute error; reference for the others
+//     histogram.hpp    binned columns                                large nodes
+//     subtree.hpp      presorted columns that fit the cache          small nodes with their whole subtree
+//     forest.hpp       rows ranked once for all trees                nodes that sample columns
+//     extra_trees.hpp  unsorted rows                                 random cuts
+//     stumps.hpp       columns sorted once, weights change           AdaBoost stumps
 
 #pragma once
 
@@ -17,16 +20,15 @@
 namespace treewise {
 
 using Row = uint32_t;
-inline constexpr uint32_t kMissingRank = 0xFFFFFFFF;  // the rank of a missing value
+inline constexpr uint32_t kMissingRank = 0xFFFFFFFF;  // rank of a missing value
 
-// Rows of a node that no test of the column at hand takes apart (or none that is still in question): given one by one,
-// or as their statistics alone.
+// Rows of a node that no (surviving) candidate of the current column separates, as rows or as statistics.
 struct Bucket {
     const Row* first = nullptr;
     const Row* last = nullptr;
     const int64_t* stat = nullptr;
-    int64_t low = 0, high = 0;  // their smallest and largest rank
-    int64_t position = 0;       // grows with `high`; for draws among ties, how many ranks of the node are below it
+    int64_t low = 0, high = 0;  // smallest and largest rank or key
+    int64_t position = 0;       // increases with `high`; with random ties, the number of distinct ranks below
 };
 
 struct Segment {
@@ -34,16 +36,16 @@ struct Segment {
     int64_t size() const { return end - begin; }
 };
 
-// A split that won, ready to be stored and applied.
+// The winning split, ready to be stored and applied.
 struct SplitInfo {
     SplitKind kind = kLeaf;
     int32_t column = -1;
     double cut = 0.0;
     int64_t cut_int = 0;
-    int32_t missing = -1;        // branch of the missing values
-    int32_t other = -1;          // branch of the levels a multiway split does not name
-    std::vector<int32_t> codes;  // the levels it names
-    int64_t max_left_rank = 0;   // thresholds: the largest rank that goes to branch 0
+    int32_t missing = -1;        // branch of missing values
+    int32_t other = -1;          // branch of levels a multiway split does not list
+    std::vector<int32_t> codes;  // levels the split lists
+    int64_t max_left_rank = 0;   // thresholds: largest rank (or key) sent to branch 0
     int64_t missing_rows = 0;
     int32_t n_branches = 0;
     int128 gain = 0;
@@ -69,31 +71,30 @@ public:
     virtual Segment all() const = 0;
     virtual std::span<const Row> rows(Segment node) = 0;  // valid until the next call
 
-    // Whether buckets come as statistics; if not, as rows.
+    // Whether buckets are statistics rather than rows.
     virtual bool has_stats() const = 0;
-    // The targets, where they are numbers, in units of the node at hand (criteria/exact_impurity.hpp:
-    // NodeContext::sit).
+    // Regression targets in the units of the current node (criteria/exact_impurity.hpp: NodeContext::begin_node).
     virtual void set_targets(const int64_t* /* y */) {}
     // Statistics of all rows of a node.
     virtual void node_total(Segment, Stat&) {}
 
-    // Of these columns of a node, those that may hold its best split. key: the node's, for random cuts.
+    // The columns among these that may contain the best split. key: the node's key for random cuts.
     virtual const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total,
                                                        const std::vector<size_t>& columns, uint64_t key) = 0;
-    // A column's rows between the cuts still in question, or by level; returns the missing rows.
+    // Fills the buckets of a column: rows between surviving cuts, or by level. Returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
-    virtual void disable_filter() {}  // from now on, and for this node, buckets leave nothing out
-    virtual int64_t n_cuts(size_t column, Segment node) = 0;  // thresholds of a column of numbers
-    virtual bool is_splittable(Segment) { return false; }     // whether any column does, limits aside
+    virtual void disable_filter() {}  // from now on, for this node, buckets contain every candidate
+    virtual int64_t n_cuts(size_t column, Segment node) = 0;  // distinct thresholds of a numeric column
+    virtual bool is_splittable(Segment) { return false; }     // whether any column has two values, ignoring limits
     virtual double to_double(size_t column, int64_t rank) const = 0;
     virtual int64_t to_int(size_t column, int64_t rank) const = 0;
 
-    // Sends a node's rows to their branches; sizes counts them. Then its children's rows stand side by side.
+    // Partitions the node's rows by branch; sizes receives their numbers. The children's rows are adjacent afterwards.
     virtual void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) = 0;
-    // Called when it is known which children will be looked at further.
+    // Called once it is known which children will be searched.
     virtual void on_children_known(Segment, const std::vector<int64_t>& /* sizes */,
                                    const std::vector<uint8_t>& /* open */) {}
-    // Whether a node is better left to another engine.
+    // Whether the node should be left to another engine.
     virtual bool is_too_small(Segment, int64_t /* levels_left */) const { return false; }
 };
 

@@ -1,15 +1,13 @@
-// The engine of sorted lists: for every column the rows in order of value, kept in order as nodes split.
+// Exact engine: rows presorted by every column, kept sorted as nodes split; every candidate is evaluated exactly.
 //
-// Each column's values are ranked once (equal values share a rank); from then on the core compares ranks only, and a
-// node is a segment [begin, end) of every list. Splitting a node moves rows inside its segment, stably, so the children
-// are neighbouring segments that are still sorted:
+// Values are ranked once per column (equal values share a rank), and a node is a segment [begin, end) of every list.
+// Splitting moves rows stably within the segment, so the children are adjacent segments that are still sorted:
 //
 //     column 0   [ … | b d a f e c | … ]        branch of:  a 0  b 1  c 0  d 0  e 1  f 0
 //                          ▼
 //                [ … | d a f c | b e | … ]      child 0, child 1: each in column 0's order
 //
-// MissingPlacement rows stand at the end of a segment, with rank kMissingRank. One extra list (all()) holds the rows
-// themselves.
+// Missing rows are at the end of a segment with rank kMissingRank. One additional list holds the rows themselves.
 
 #pragma once
 
@@ -97,7 +95,7 @@ public:
     }
 
 private:
-    bool is_constant(size_t column, Segment node) const {  // nothing to tell the rows apart
+    bool is_constant(size_t column, Segment node) const {  // no two values differ
         return rank_[column][order_[column][node.begin]] == rank_[column][order_[column][node.end - 1]];
     }
 
@@ -132,7 +130,7 @@ private:
     }
 
     void rank_codes(const Column& column, std::vector<Row>& order, std::vector<uint32_t>& ranks) {
-        std::vector<int64_t> start(column.n_levels + 2, 0);  // a counting sort; the missing ones come last
+        std::vector<int64_t> start(column.n_levels + 2, 0);  // counting sort; missing last
         const auto codes = column.view<int32_t>();
         const auto slot = [&](Row r) { return codes[r] < 0 ? column.n_levels : codes[r]; };
         for (Row r = 0; r < n_rows_; ++r) ++start[slot(r) + 1];
@@ -145,8 +143,8 @@ private:
 
     const std::function<void()>& check_interrupt_;
     int64_t n_rows_;
-    std::vector<std::vector<Row>> order_;       // one list a column, and the rows themselves
-    std::vector<std::vector<uint32_t>> rank_;   // of each row; for a category its code
+    std::vector<std::vector<Row>> order_;       // one list per column, and the rows themselves
+    std::vector<std::vector<uint32_t>> rank_;   // by row; a category's rank is its code
     std::vector<std::vector<double>> numbers_;  // rank → value
     std::vector<std::vector<int64_t>> integers_;
     std::vector<Row> scratch_;

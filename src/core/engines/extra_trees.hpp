@@ -1,11 +1,10 @@
-// The engine of random cuts (extra-trees): a node asks each drawn column for its least and largest value, which say
-// where the cut lies, and once more what the cut parts. Nothing is sorted, ranked or counted beforehand.
+// Extra-trees engine: one random cut per sampled column, between the column's minimum and maximum at the node. Nothing
+// is sorted, ranked or binned.
 //
-//     keys   7 2 9 4 4        of the node's rows, all drawn columns in one visit to each row
-//            least 2, largest 9; the cut, drawn between them, is 5
-//     left     · 2 · 4 4      what lies left of it is scored quickly (criteria/approx_impurity.hpp); as a rule one
-//     column may win, and
-//                             only that one is counted exactly and decided upon (search/exact_splitter.hpp)
+//     keys   7 2 9 4 4        of the node's rows; each row is visited once for all sampled columns
+//            minimum 2, maximum 9; the cut, drawn between them, is 5
+//     left     · 2 · 4 4      scored approximately (criteria/approx_impurity.hpp); usually one column survives and is
+//                             evaluated exactly (search/exact_splitter.hpp)
 
 #pragma once
 
@@ -46,7 +45,7 @@ public:
         context_.add_rows(stat.data(), rows_.rows(node), y_, quantised_);
     }
 
-    // A column of categories, and one where values are missing, has several tests: those are left to the decision.
+    // Categorical columns and columns with missing values have several candidates; they are left to the exact splitter.
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t key) override {
         node_total_ = &node_total, key_ = key;
@@ -98,11 +97,11 @@ public:
     }
 
 private:
-    static constexpr size_t kRowsPerBatch = 64;  // rows whose cells stay at hand
+    static constexpr size_t kRowsPerBatch = 64;  // rows whose cells stay in cache
 
-    // A column of the node: the keys of its rows, and its cut where there is one.
+    // Keys of a node's rows in one column, and its random cut, if any.
     struct ColumnSplit {
-        std::vector<int64_t> keys;  // only ever grows
+        std::vector<int64_t> keys;  // capacity only grows
         int64_t low, high, present, cut;
     };
 
@@ -110,7 +109,7 @@ private:
 
     void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
 
-    // -- what is read of a node, once for all its columns -------------------------------------------------------------
+    // -- per node, shared by its columns ------------------------------------------------------------------------------
 
     void read_targets(Segment node) {
         const auto rows = rows_.rows(node);
@@ -123,8 +122,8 @@ private:
             if constexpr (S == TargetKind::regression) value_[i] = quantised_[rows[i]];
         }
     }
-    // A row's cells may stand side by side, so one visit reads them all. They stay until the next node is gathered: the
-    // division of the node looks here, if it comes next.
+    // Reads all columns of a row in one visit, since its cells may be adjacent. Kept until the next node is gathered:
+    // partitioning this node reuses them.
     void gather_keys(std::span<const size_t> columns, Segment node) {
         const auto rows = rows_.rows(node);
         if (column_splits_.size() < columns.size()) column_splits_.resize(columns.size());
@@ -150,7 +149,7 @@ private:
         gather_keys({&column, 1}, node);
         return column_splits_[0];
     }
-    // With its range, and the cut drawn there if it has any width.
+    // Sets the key range, and the random cut if the range is not empty.
     const ColumnSplit& random_split(size_t column, Segment node) {
         ColumnSplit& split_keys = column_split(column, node);
         const KeyRange range = range_of(split_keys.keys.data(), at(node.size()));
@@ -165,7 +164,7 @@ private:
         return key_of(random_threshold(random, key_to_int(low), key_to_int(high)));
     }
 
-    // -- the contest --------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     void offer_unscored(size_t column) {
         constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -191,11 +190,11 @@ private:
     bool fits(const Stat& side) const {
         return side[kRows] >= context_.settings.min_samples_leaf && side[kWeight] >= context_.settings.min_leaf_weight;
     }
-    // What lies left of the cut, as far as scores ask: of sums the exact ones are not there.
+    // Totals left of the cut, as far as scores need them (no exact sums for regression).
     void sum_left_of_cut(const ColumnSplit& split_keys, int64_t* stat) const {
         const auto n = at((*node_total_)[kRows]);
         if constexpr (S == TargetKind::multiclass) {
-            for (size_t i = 0; i < n; ++i) {  // which rows these are cannot be guessed, so nothing branches on it
+            for (size_t i = 0; i < n; ++i) {  // unpredictable, hence branch-free
                 const int64_t mask = -int64_t{split_keys.keys[i] <= split_keys.cut}, weight = weight_[i] & mask;
                 stat[kRows] -= mask, stat[kWeight] += weight, stat[kCounts + at(value_[i])] += weight;
             }
@@ -207,9 +206,9 @@ private:
         if constexpr (S == TargetKind::regression) stat[kQuantised] = left.value;
     }
 
-    // -- for the decision ---------------------------------------------------------------------------------------------
+    // -- buckets ------------------------------------------------------------------------------------------------------
 
-    // Below and above the cut, exactly; returns the missing rows.
+    // Exact statistics below and above the cut; returns the missing rows.
     Bucket split_buckets(const ColumnSplit& split_keys, Segment node, std::vector<Bucket>& out) {
         stats_.assign(3 * width_, 0);
         int64_t *left = stats_.data(), *right = left + width_, *missing = right + width_;
@@ -242,18 +241,18 @@ private:
     ScoreBounds<S> score_bounds_;
     RowPartition rows_;
     NodeCategories<S> categories_;
-    std::vector<int64_t> quantised_;  // of sums: what a row adds to scores
+    std::vector<int64_t> quantised_;  // regression: quantised target by row
     CandidateFilter filter_;
     Stat stats_, left_, right_;
 
-    // of the node at hand
+    // the current node
     const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     uint64_t key_ = 0;
-    std::vector<int64_t> weight_, value_;  // of its rows: a class's weight, a class or what scores ask for
+    std::vector<int64_t> weight_, value_;  // of its rows: weight; class-1 weight, class or quantised target
     Segment gathered_node_;
-    std::vector<size_t> gathered_columns_;    // that are gathered
-    std::vector<ColumnSplit> column_splits_;  // of each
+    std::vector<size_t> gathered_columns_;
+    std::vector<ColumnSplit> column_splits_;  // one per gathered column
 };
 
 extern template class ExtraTreesEngine<TargetKind::binary>;  // in engines/extra_trees.cpp

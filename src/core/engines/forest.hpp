@@ -1,12 +1,12 @@
-// The engine of forests: a node looks at a few columns, drawn anew at each, so no list is kept in order.
+// Forest engine: each node samples different columns, so neither histograms nor presorted lists can be reused.
 //
-// A node is a segment of the list of rows. Of each drawn column its rows are put in order by their ranks
-// (problem/ranks.hpp), which all trees share; every cut is scored, and what may win is handed over as buckets. Nodes of
-// two classes take a shorter way: large ones are counted (search/rank_histogram.hpp), and only rows beside a cut that
-// may win are put in order; small ones are words (search/bitset_node.hpp).
+// A node is a segment of the row array. For each sampled column its rows are sorted by rank (problem/ranks.hpp, shared
+// by all trees) and every cut is scored. Binary targets have shortcuts: large nodes are counted in rank histograms
+// (search/rank_histogram.hpp) and only rows next to a competitive cut are sorted; small nodes are bitsets
+// (search/bitset_node.hpp).
 //
-// An entry of the list is a row's number with, where they fit, its class and weight beside it, so that nothing but
-// ranks is looked up:
+// An entry of the row array also holds the row's class and weight, if they fit, so that only ranks have to be looked
+// up:
 //
 //     entry   [ class | weight | row ]
 
@@ -66,7 +66,7 @@ public:
         for (uint32_t e : entries_.rows(node)) add_entry(stat.data(), e);
     }
 
-    // -- the contest --------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
@@ -141,8 +141,8 @@ public:
     }
 
 private:
-    static constexpr int64_t kFewRows = 64;      // rows: fewer are no time
-    static constexpr size_t kRowsPerBatch = 64;  // rows whose ranks stay at hand
+    static constexpr int64_t kFewRows = 64;      // fewer take no noticeable time
+    static constexpr size_t kRowsPerBatch = 64;  // rows whose ranks stay in cache
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
@@ -166,7 +166,7 @@ private:
             const auto label = static_cast<uint32_t>(target.label[r]), weight = static_cast<uint32_t>(target.weight[r]);
             r |= label << class_shift_ | weight << row_bits;
         }
-        if constexpr (S == TargetKind::binary) {  // by what stands above the row
+        if constexpr (S == TargetKind::binary) {  // indexed by the bits above the row index
             row_counts_.resize(size_t{1} << (32 - row_bits));
             for (uint32_t high_bits = 0; high_bits < row_counts_.size(); ++high_bits)
                 row_counts_[high_bits] = PackedCounts::of_row(high_bits & weight_mask_, high_bits >> weight_bits);
@@ -194,9 +194,8 @@ private:
 
     // -- numbers ------------------------------------------------------------------------------------------------------
 
-    // The ranks of a node's rows in each of these columns: all of a row's stand side by side, so one visit does. They
-    // stay until the next node is gathered: what is counted of them looks here, and so does the division of the node
-    // (which is the last to ask for its segment in this order).
+    // Gathers the ranks of a node's rows in these columns, visiting each row once. They are kept until the next node is
+    // gathered: counting and the partition of this node reuse them.
     void gather_ranks(const std::vector<size_t>& columns, Segment node) {
         const auto entries = node_entries(node);
         if (gathered_ranks_.size() < columns.size()) gathered_ranks_.resize(columns.size());
@@ -216,7 +215,7 @@ private:
         }
         gathered_node_ = node, gathered_columns_ = columns;
     }
-    // Those of one column.
+    // The ranks in one column.
     const uint32_t* ranks(size_t column, Segment node) {
         const bool is_gathered = gathered_node_.begin == node.begin && gathered_node_.end == node.end;
         const auto position = std::find(gathered_columns_.begin(), gathered_columns_.end(), column);
@@ -227,7 +226,7 @@ private:
         return gathered_ranks_[0].data();
     }
 
-    // Two classes of small weights: what is said of them here holds for all nodes below, too.
+    // Binary target, small weights; then also true for all descendants.
     bool can_count() const {
         return S == TargetKind::binary && weight_mask_ && context_.settings.rule == Rule::gain &&
                context_.settings.tuning.use_bounds && PackedCounts::fits((*node_total_)[kWeight]) &&
@@ -236,7 +235,7 @@ private:
     auto row_counts() const {
         return [trios = row_counts_.data(), shift = row_bits_](uint32_t e) { return trios[e >> shift]; };
     }
-    // ClassStats a column in buckets. Returns whether that was possible: nothing may be missing.
+    // Counts a column in a rank histogram. Returns false if values are missing.
     bool count_column(size_t column, Segment node, const uint32_t* ranks) {
         if constexpr (S == TargetKind::binary) {
             if (!can_count()) return false;
@@ -250,7 +249,7 @@ private:
         }
         return false;
     }
-    // The most promising column first: what it has to offer spares others.
+    // Most promising column first: a better bound closes bins of the others.
     void open_rank_histograms() {
         if constexpr (S == TargetKind::binary) {
             std::sort(rank_histograms_.begin(), rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_),
@@ -262,7 +261,7 @@ private:
         }
     }
 
-    // The rows of a node in order of a column: rank above, entry below; the missing ones last.
+    // The rows of a node sorted by a column: rank in the upper half, entry in the lower half; missing last.
     struct SortedEntries {
         const uint64_t* keys;
         int64_t present, n;
@@ -312,7 +311,7 @@ private:
         return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_,
                                  context_.settings.random_ties, out);
     }
-    // From what the survey has counted, where nothing is missing. Draws among ties want every cut numbered.
+    // Buckets from the counts of find_candidates, if nothing is missing. Random ties need every cut numbered instead.
     bool counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         if (S != TargetKind::binary || filter_disabled_ || context_.settings.random_ties) return false;
         filter_.list_positions(column, positions_);
@@ -331,16 +330,17 @@ private:
         prefetch(column, out);
         return true;
     }
-    // Of the winner, most likely, the threshold is asked for in a moment.
+    // The winner's threshold will be read next.
     void prefetch(size_t column, const std::vector<Bucket>& buckets) const {
         if (buckets.size() != 2) return;
         ranks_.prefetch(column, buckets[0].high);
         ranks_.prefetch(column, buckets[1].low);
     }
 
-    // -- words --------------------------------------------------------------------------------------------------------
+    // -- bitset nodes -------------------------------------------------------------------------------------------------
 
-    // The words a node is of, if it is small enough and growth goes the way they wait for (BitsetNodeStack).
+    // The bitset node that contains this node; makes one if it is small enough and growth is depth-first
+    // (BitsetNodeStack).
     BitsetNode* as_bitset(Segment node) {
         if (BitsetNode* bitset = bitset_nodes_.find(node)) return bitset;
         const int64_t upper = std::min<int64_t>(BitsetNode::kMaxRows, context_.settings.tuning.bitset_rows);
@@ -361,13 +361,13 @@ private:
             if (const uint64_t set = bitset.pure_cut(bitset[node], left_sets_)) pure_cut_ = {set, column};
         }
     }
-    // A cut with a class on each side gains all there is to gain: only another such one could win, of an earlier
-    // column. Unless it may break a limit, or ties are drawn.
+    // A cut that separates the classes perfectly has the maximal gain: only another such cut, in an earlier column,
+    // could win. Not so if it may violate a limit or ties are random.
     bool first_pure_cut_wins() const {
         const Settings& settings = context_.settings;
         return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1 && !settings.random_ties;
     }
-    // The cuts of all columns at once.
+    // Scores the cuts of all columns at once.
     void score_bitset_cuts(const BitsetNode& bitset) {
         if constexpr (S == TargetKind::binary) {
             if (pure_cut_.set) left_sets_.keep_only(pure_cut_.set, static_cast<int32_t>(pure_cut_.column));
@@ -386,7 +386,7 @@ private:
             node.begin += sizes[b];
         }
     }
-    // A node's entries, one after the other.
+    // The entries of a node.
     std::span<const uint32_t> node_entries(Segment node) {
         BitsetNode* bitset = bitset_nodes_.find(node);
         if (!bitset) return entries_.rows(node);
@@ -395,7 +395,7 @@ private:
         return entry_buffer_;
     }
 
-    // -- levels -------------------------------------------------------------------------------------------------------
+    // -- categories ---------------------------------------------------------------------------------------------------
 
     auto category_rows(size_t column, Segment node) {
         const uint32_t* entries = node_entries(node).data();
@@ -409,11 +409,11 @@ private:
     size_t width_;
     ScoreBounds<S> score_bounds_;
     CheckInterrupt check_interrupt_;
-    int row_bits_ = 32, class_shift_ = 32;  // of an entry: where the weight begins, and the class
+    int row_bits_ = 32, class_shift_ = 32;  // of an entry: offset of the weight, and of the class
     uint32_t row_mask_ = ~0u;
-    uint32_t weight_mask_ = 0;              // 0: an entry is the row alone
-    std::vector<PackedCounts> row_counts_;  // what a row adds, by what its entry has above the row
-    std::vector<int64_t> quantised_;        // of sums: what a row adds to scores
+    uint32_t weight_mask_ = 0;              // 0: an entry is just the row
+    std::vector<PackedCounts> row_counts_;  // by the bits above the row index
+    std::vector<int64_t> quantised_;        // regression: quantised target by row
     RowPartition entries_;
     SortedScan<S> sorted_scan_;
     CategoryScan<S> category_scan_;
@@ -428,11 +428,11 @@ private:
     struct {
         uint64_t set;
         size_t column;
-    } pure_cut_ = {};  // a cut of the node at hand with a class on each side, of the earliest column seen
-    std::vector<uint64_t> branch_sets_;   // a branch: its rows
-    std::vector<uint32_t> entry_buffer_;  // entries of words
+    } pure_cut_ = {};                     // perfect cut in the earliest column so far
+    std::vector<uint64_t> branch_sets_;   // rows of each branch
+    std::vector<uint32_t> entry_buffer_;  // entries of a bitset node
     std::vector<std::unique_ptr<RankHistogram>> rank_histograms_;
-    size_t n_rank_histograms_ = 0;                       // of the node at hand
+    size_t n_rank_histograms_ = 0;                       // of the current node
     std::vector<std::vector<uint32_t>> gathered_ranks_;  // ranks …
     Segment gathered_node_;                              // … of this node
     std::vector<size_t> gathered_columns_;               // … in these columns
@@ -440,7 +440,7 @@ private:
     std::vector<int64_t> positions_;
     std::vector<Row> row_buffer_;
 
-    // of the node at hand
+    // the current node
     const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     bool filter_disabled_ = false;

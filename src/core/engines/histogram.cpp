@@ -1,4 +1,4 @@
-// The engine of large nodes, compiled here, apart from the others: a build takes as long as its longest file.
+// Explicit instantiation in a file of its own, so that the engines compile in parallel.
 
 #include "engines/histogram.hpp"
 

@@ -1,13 +1,12 @@
-// The engine of large nodes: count rows by coarse codes, then look inside the few bins that may hide a better cut.
+// Histogram engine for large nodes: count rows per bin, then search the few bins that may hide a better cut.
 //
-// A node is a segment of the list of rows. For every column the statistics of each bin are added up (of the smaller
-// child; the larger is its parent less that: exact, since they are integers). Then
+// Histograms are built for the smaller child; the larger one is parent − sibling, exact because they are integers. Then
 //
 //   1. every edge between bins is a cut, and is scored;
-//   2. every bin with more than one value is bounded: how good could a cut inside it be?
-//   3. the bins whose bound reaches the bar are opened: their rows are gathered, sorted by value, and scored.
+//   2. every bin with more than one value gets an upper bound for the cuts inside it (criteria/bin_bound.hpp);
+//   3. bins whose bound reaches the best lower bound are opened: their rows are gathered, sorted and scanned.
 //
-// As a rule a handful of bins of one or two columns are opened. Why the bound holds is said in criteria/bin_bound.hpp.
+// Usually only a handful of bins in one or two columns are opened.
 
 #pragma once
 
@@ -44,11 +43,11 @@ public:
     Segment all() const override { return rows_.all(); }
     std::span<const Row> rows(Segment node) override { return rows_.rows(node); }
     std::span<const Row> row_list(Segment node) const { return rows_.rows(node); }
-    // The quartiles of the columns, found in the bins of the whole table where they are counted; else nothing.
+    // Quartiles from the root histogram, if there is one; otherwise empty.
     std::vector<Quartiles> quartiles() {
         return use_histogram(all()) ? builder_.quartiles(all(), row_list(all())) : std::vector<Quartiles>{};
     }
-    // What is left of this engine when others grow the rest: the rows of nodes.
+    // Frees everything but the row partition, which other engines continue from.
     void release() { builder_.release(), rows_.release_scratch(), scratches_.clear(); }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
@@ -63,13 +62,13 @@ public:
         }
         for (Row r : row_list(node)) add_row(stat.data(), r);
     }
-    // What one worker alone can hold in its cache is left to it; a few more levels are sooner counted than sorted.
+    // Left to the subtree engine if it fits its cache, unless few levels remain: then counting is faster than sorting.
     bool is_too_small(Segment node, int64_t levels_left) const override {
         return fits_subtree_engine(node.size(), context_) &&
                (levels_left > 3 || node.size() < context_.settings.tuning.histogram_rows);
     }
 
-    // -- the contest --------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
@@ -124,14 +123,14 @@ public:
             return key == kMissingKey ? static_cast<uint32_t>(split.missing) : split.branch(key);
         });
     }
-    // The children that stay here are counted: all but the largest of them, which is the parent less its siblings.
+    // Builds the histograms of the children that will be searched: the largest child is the parent minus its siblings.
     void on_children_known(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
         if (!builder_.is_cached(node)) return;
         const auto largest = static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
-        constexpr size_t kFew = 16;  // branches: with more, counting each sibling costs more than it saves
+        constexpr size_t kFew = 16;  // branches: with more, counting every sibling costs more than it saves
         const bool worth_it = sizes.size() <= kFew && open[largest] && use_histogram(child(node, sizes, largest)) &&
                               context_.settings.tuning.subtract_histograms;
-        if (!worth_it) return builder_.evict(node);  // the children are small, or leaves: counted afresh if at all
+        if (!worth_it) return builder_.evict(node);  // the children are small or leaves
         auto parent = builder_.take(node);
         for (size_t b = 0; b < sizes.size(); ++b) {
             if (b == largest || sizes[b] == 0) continue;
@@ -149,7 +148,7 @@ private:
     void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
-    // What one worker needs to look at a column.
+    // A bin that may hide a better cut.
     struct OpenBin {
         int32_t column;
         uint8_t bin;
@@ -171,7 +170,7 @@ private:
         KeySorter sorter;
         std::vector<int64_t> keys;    // of the gathered rows …
         std::vector<Row> rows;        // … which are these …
-        std::vector<uint32_t> order;  // … in this order
+        std::vector<uint32_t> order;  // … sorted in this order
         MissingPlacement<S> placement;
         Stat bin_stat, stats;
         std::array<uint8_t, kBins> is_open;
@@ -212,7 +211,7 @@ private:
         for_each_placement(column, scratch,
                            [&](const RunContext& run_context) { bound_bins(column, bins, run_context, scratch); });
     }
-    // The missing rows' exact sum decides whether they may have a branch of their own.
+    // Whether missing rows get their own branch depends on their exact sum.
     void add_missing_sums(size_t column, ThreadScratch& scratch) const {
         if (!scratch.placement.missing[kRows]) return;
         std::fill(scratch.placement.missing.begin(), scratch.placement.missing.end(), 0);
@@ -280,7 +279,7 @@ private:
             for (auto& scratch : scratches_) scratch->filter.raise_bound(static_cast<int32_t>(c), bound);
         }
     }
-    // The most promising column first: what it finds raises the bar for the others.
+    // Most promising column first: what it finds raises the bound for the others.
     void open_bins(const std::vector<int64_t>* histogram) {
         std::vector<OpenBin> all;
         for (const auto& scratch : scratches_)
@@ -330,7 +329,7 @@ private:
             }
         });
     }
-    // Rows of a node that are not missing (of the marked bins only), in order of value.
+    // Gathers the present rows of a node (only those in open bins, if given), sorted by value.
     void gather_sorted(size_t column, Segment node, const uint8_t* is_open, ThreadScratch& scratch) const {
         scratch.rows.clear();
         if (is_open) {
@@ -338,7 +337,7 @@ private:
             const int64_t* bins = builder_.bins(builder_.cached(node), column);
             size_t n = 0;
             for (size_t b = 0; b < kMissingBin; ++b) n += is_open[b] ? builder_.bin_rows(bins, column, b) : 0;
-            scratch.rows.resize(n + 1);  // the last is written in vain, as what is not marked is
+            scratch.rows.resize(n + 1);  // one spare slot, overwritten by rows of closed bins
             n = 0;
             for (Row r : row_list(node)) scratch.rows[n] = r, n += is_open[code[r]];
             scratch.rows.pop_back();
@@ -389,7 +388,7 @@ private:
         });
     }
 
-    // -- what the exact decision looks at -----------------------------------------------------------------------------
+    // -- buckets for the exact splitter -------------------------------------------------------------------------------
 
     std::vector<int64_t> positions_of(size_t column, int64_t present) const {
         std::vector<int64_t> positions;
@@ -427,9 +426,9 @@ private:
             if (key_of(context_.columns[column], r) == kMissingKey) add_row(missing, r);
         }
     }
-    // Only the bins beside a surviving cut are sorted: their keys say where it lies.
+    // Sorts only the bins next to a surviving cut, to find its keys.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
-        constexpr size_t kMany = 256;  // cuts: sorting all rows is then no dearer
+        constexpr size_t kMany = 256;  // cuts: then sorting all rows is as fast
         if (context_.settings.random_ties || positions_of(column, 0).size() > kMany)
             return sorted_buckets(column, node, out, scratch);
         const int64_t* bins = builder_.bins(builder_.cached(node), column);
@@ -451,7 +450,7 @@ private:
             scratch.is_open[b] = 1;
         }
         gather_sorted(column, node, scratch.is_open.data(), scratch);
-        std::vector<int64_t> cuts;  // the key at which each bucket ends, and that at which the next begins
+        std::vector<int64_t> cuts;  // the last key of each bucket, and the first of the next
         std::vector<int64_t> nexts;
         for (size_t p = 0; p + 1 < positions.size(); ++p) {
             int64_t n_skipped = 0;  // present rows below the cut that were not gathered
@@ -469,7 +468,7 @@ private:
         }
         return {nullptr, nullptr, scratch.stats.data() + positions.size() * width_, 0, 0, 0};
     }
-    // Exact statistics between cuts, in one pass over the node's codes; values are read in the cuts' own bins only.
+    // Exact statistics between cuts, in one pass over the node's bins; values are read only in bins that contain a cut.
     void fill_buckets(size_t column, Segment node, const std::vector<int64_t>& cuts, ThreadScratch& scratch) const {
         const BinMapper& mapper = builder_.mappers()[column];
         scratch.stats.assign((cuts.size() + 2) * width_, 0);
@@ -501,14 +500,14 @@ private:
             builder_.read_bin(bins, column, b, scratch.bin_stat);
             add(scratch.stats.data() + bucket[b] * width_, scratch.bin_stat.data(), width_);
         }
-        for (size_t i = 0; i < scratch.rows.size(); ++i) {  // gathered: the cuts' own bins and their neighbours
+        for (size_t i = 0; i < scratch.rows.size(); ++i) {  // gathered: the bins with cuts and their neighbours
             const Row r = scratch.rows[i];
             if (has_cut[builder_.mappers()[column].bin_of_row[r]])
                 add_row(scratch.stats.data() + bucket_of(cuts, scratch.keys[i]) * width_, r);
         }
     }
 
-    // -- levels -------------------------------------------------------------------------------------------------------
+    // -- categories ---------------------------------------------------------------------------------------------------
 
     bool needs_rows(size_t column) const {
         return S == TargetKind::multiclass &&
@@ -518,7 +517,7 @@ private:
         const auto n_levels = at(context_.columns[column].n_levels);
         const Row* rows = row_list(node).data();
         const auto codes = context_.columns[column].template view<int32_t>();
-        const bool default_units = y_ == context_.target.y;  // histograms know nothing of a node's own units
+        const bool default_units = y_ == context_.target.y;  // histograms use the units of the table
         if (uses_histogram_ && default_units && builder_.is_binned(column)) {
             const int64_t* bins = builder_.bins(builder_.cached(node), column);
             scratch.counts.levels.clear();
@@ -594,7 +593,7 @@ private:
     HistogramBuilder<S> builder_;
     std::vector<std::unique_ptr<ThreadScratch>> scratches_;
 
-    // of the node at hand
+    // the current node
     Segment node_;
     const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;

@@ -1,15 +1,14 @@
-// The engine of stumps on one table whose weights change: its columns are sorted once, and a tree of depth 1 costs one
-// pass over the orders.
+// Stump engine: trees of depth 1 on one table whose weights change between rounds (AdaBoost). Columns are sorted once,
+// and a stump takes one pass over the sorted columns.
 //
-//     rows in order of a number   | block | block | block …     blocks of some hundred rows, which end between two
-//     values
+//     rows sorted by a column   | block | block | block …     blocks of some hundred rows, ending between two values
 //
-//   1. the weights of each block are added up; every end of a block is a cut, and is scored;
-//   2. every block is bounded (criteria/bin_bound.hpp): how good could a cut inside it be?
-//   3. the few blocks whose bound reaches the bar are gone through row by row (search/sorted_scan.hpp).
+//   1. the weights of each block are summed; every block end is a cut, and is scored;
+//   2. every block gets an upper bound for the cuts inside it (criteria/bin_bound.hpp);
+//   3. the few blocks whose bound reaches the best lower bound are scanned row by row (search/sorted_scan.hpp).
 //
-// Levels of categories are counted in a pass. As with the other engines, scores say what is worth a look, and the scan
-// decides in integers: the stump is the one that ordinary growth finds.
+// Categories are counted in one pass. As in the other engines the exact splitter decides, so the stump is the one that
+// ordinary growth finds.
 
 #pragma once
 
@@ -27,17 +26,17 @@
 
 namespace treewise {
 
-// What is known of a table whatever its weights: made once.
+// What does not depend on the weights; computed once.
 struct PresortedColumns {
     struct SortedColumn {
-        std::vector<Row> rows;             // in order of value, the missing ones last
-        size_t present = 0;                // how many are not missing
-        std::vector<uint32_t> block_ends;  // of the blocks; the last is `present`
-        std::vector<uint8_t> mixed;        // whether a block holds different values
-        std::vector<uint16_t> slot;  // of each row of the table: block · classes + class; missing rows come after all
-        bool is_constant = true;     // nothing to tell rows apart
+        std::vector<Row> rows;             // sorted by value, missing last
+        size_t present = 0;                // not missing
+        std::vector<uint32_t> block_ends;  // the last is `present`
+        std::vector<uint8_t> mixed;        // whether a block has different values
+        std::vector<uint16_t> slot;        // by row: block · classes + class; missing rows after all blocks
+        bool is_constant = true;           // no two values differ
     };
-    std::vector<SortedColumn> by_column;  // categories: only whether they are constant
+    std::vector<SortedColumn> by_column;  // for categories only is_constant
 
     PresortedColumns(const std::vector<Column>& columns, const Target& target, ThreadPool& pool,
                      const CheckInterrupt& check_interrupt)
@@ -59,7 +58,7 @@ struct PresortedColumns {
 
 private:
     static constexpr size_t kMinBlockRows = 64, kMaxSlots = 2048,
-                            kMinBlocks = 64;  // rows of a block; slots and blocks of a column
+                            kMinBlocks = 64;  // rows per block; slots and blocks per column
 
     void sort(const Column& column, const std::vector<Row>& all, KeySorter& sorter,
               const CheckInterrupt& check_interrupt, SortedColumn& sorted) const {
@@ -67,7 +66,7 @@ private:
         read_keys(column, all, keys.data());
         check_interrupt();
         sorted.rows = all;
-        sorter.sort(keys, sorted.rows, check_interrupt);  // kMissingKey, the largest, comes last
+        sorter.sort(keys, sorted.rows, check_interrupt);  // missing keys are the largest
         const auto key = [&](size_t i) { return keys[sorted.rows[i]]; };
         sorted.present = all.size();
         while (sorted.present && key(sorted.present - 1) == kMissingKey) --sorted.present;
@@ -77,7 +76,7 @@ private:
         const size_t min_rows = std::max(kMinBlockRows, sorted.present / (max_blocks - 1) + 1);
         sorted.slot.resize(all.size());
         size_t begin = 0;
-        const auto assign_slots = [&](size_t end) {  // rows of a block, or the missing ones
+        const auto assign_slots = [&](size_t end) {  // of a block, or the missing rows
             for (; begin < end; ++begin) {
                 const Row row = sorted.rows[begin];
                 sorted.slot[row] =
@@ -122,7 +121,7 @@ public:
     }
 
     Segment all() const override { return {0, context_.target.n_rows}; }
-    std::span<const Row> rows(Segment) override { return {}; }  // classes with statistics: nobody asks
+    std::span<const Row> rows(Segment) override { return {}; }  // not needed: classification with statistics
     bool has_stats() const override { return true; }
     void node_total(Segment node, Stat& stat) override {
         if (node.size() == context_.target.n_rows) {
@@ -136,10 +135,10 @@ public:
             begin += part[kRows];
         }
     }
-    // The branch each row took; all 0 while nothing was divided.
+    // The branch each row took; all 0 before the first partition.
     const std::vector<uint32_t>& branches() const { return branch_; }
 
-    // -- the contest --------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     const std::vector<size_t>& find_candidates(Segment, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
@@ -199,21 +198,21 @@ public:
     }
 
 private:
-    static constexpr size_t kRowsPerTask = 1 << 14;  // rows
+    static constexpr size_t kRowsPerTask = 1 << 14;
 
     template <class I>
     static size_t at(I i) {
         return static_cast<size_t>(i);
     }
     void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, nullptr, context_.quantiser); }
-    bool differs(size_t column, size_t i) const {  // whether the values of places i − 1 and i do
+    bool differs(size_t column, size_t i) const {  // whether rows i − 1 and i of the order have different values
         return key_at(column, i - 1) != key_at(column, i);
     }
     int64_t key_at(size_t column, size_t i) const {
         return key_of(context_.columns[column], presorted_.by_column[column].rows[i]);
     }
 
-    // What one worker needs to look at a column.
+    // Per-thread scratch memory.
     struct ThreadScratch {
         ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds,
                       const CheckInterrupt& check_interrupt)
@@ -243,7 +242,7 @@ private:
         for_each_placement(column, scratch,
                            [&](const RunContext& run_context) { score_block_ends(column, run_context, scratch); });
     }
-    // Statistics of a column's blocks, then of its missing rows: one addition a row.
+    // Statistics of a column's blocks and of its missing rows: one addition per row.
     void sum_blocks(size_t column, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
         const size_t n = sorted.block_ends.size() + 1, classes = width_ - kCounts;
@@ -261,7 +260,7 @@ private:
             begin = end;
         }
     }
-    // Calls work(around) for each place of the missing rows.
+    // Calls work(run_context) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, ThreadScratch& scratch, const Work& work) {
         const int64_t* missing = block_sums_[column].data() + presorted_.by_column[column].block_ends.size() * width_;
@@ -321,7 +320,7 @@ private:
             [&](int64_t i) { return differs(column, at(run_context.rows_below + i)); }, scratch.filter);
     }
 
-    // -- what the exact decision looks at -----------------------------------------------------------------------------
+    // -- buckets for the exact splitter -------------------------------------------------------------------------------
 
     Bucket cut_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
@@ -336,7 +335,7 @@ private:
             int64_t* stat = scratch.stats.data() + p * width_;
             add_run(column, begin, end, stat);
             int64_t position = positions[p] - 1;
-            if (context_.settings.random_ties) {  // the draw goes by the number of the cut among all
+            if (context_.settings.random_ties) {  // random ties depend on the index of the cut among all cuts
                 for (size_t i = begin; i < end; ++i) distinct += i == 0 || differs(column, i);
                 position = distinct;
             }
@@ -346,7 +345,7 @@ private:
         add(missing, block_sums_[column].data() + sorted.block_ends.size() * width_, width_);
         return {nullptr, nullptr, missing, 0, 0, 0};
     }
-    // Statistics of the rows at places [begin, end) of a column's order; of whole blocks they are known.
+    // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
     void add_run(size_t column, size_t begin, size_t end, int64_t* stat) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
         auto b =
@@ -361,7 +360,7 @@ private:
         }
     }
 
-    // -- levels -------------------------------------------------------------------------------------------------------
+    // -- categories ---------------------------------------------------------------------------------------------------
 
     void count_categories(size_t column, ThreadScratch& scratch) const {
         const auto n_levels = at(context_.columns[column].n_levels);

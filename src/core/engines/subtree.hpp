@@ -1,13 +1,13 @@
-// The engine of small nodes: a few thousand rows, each numeric column sorted once, then a whole subtree grown in cache.
+// Subtree engine for small nodes: presorts a few thousand rows by each numeric column once, then grows their whole
+// subtree in cache.
 //
-// The rows of the cluster are numbered from 0. Per numeric column a list of entries in order of value, missing last;
-// an entry is a row's number with, for classification, its class beside it, so that a scan reads one array only:
+// Rows are numbered from 0 within the subtree. Each numeric column has a list of entries sorted by value, missing last;
+// for classification an entry also holds the class, so that a scan reads a single array:
 //
 //     entry   [ class | row ]
 //
-// A node is a segment [begin, end) of every list. Its rows are first divided among the children in one list (members);
-// the others follow only for children that will be looked at further. Categories need no order: their levels are
-// counted afresh at each node.
+// A node is a segment [begin, end) of every list. One list is partitioned at once; the others follow only for children
+// that will be searched. Categories are not sorted: their levels are counted at each node.
 
 #pragma once
 
@@ -30,7 +30,7 @@ namespace treewise {
 inline int row_bits(int64_t n_classes) {  // of an entry
     return n_classes ? 32 - bit_length(static_cast<uint128>(std::max<int64_t>(1, n_classes - 1))) : 32;
 }
-// Small enough: the lists fit the cache, and an entry can number the rows.
+// Whether the lists fit the cache and an entry can hold the row index.
 inline bool fits_subtree_engine(int64_t n_rows, const FitContext& context) {
     const Tuning& tuning = context.settings.tuning;
     if (n_rows >= int64_t{1} << row_bits(context.n_classes())) return false;
@@ -41,7 +41,7 @@ inline bool fits_subtree_engine(int64_t n_rows, const FitContext& context) {
 template <TargetKind S>
 class SubtreeEngine : public Engine {
 public:
-    // tick: called between columns; may throw to stop.
+    // check_interrupt: called between columns.
     SubtreeEngine(const FitContext& context, std::vector<Row> rows, CheckInterrupt check_interrupt)
         : context_(context),
           rows_(std::move(rows)),
@@ -85,7 +85,7 @@ public:
         for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), node_entries()[at(i)]);
     }
 
-    // Of the columns, where the cluster is the whole table: they stand in order.
+    // Quartiles of the columns, if the subtree is the whole table.
     std::vector<Quartiles> quartiles() const {
         std::vector<Quartiles> found(context_.columns.size());
         for (size_t c = 0; c < found.size(); ++c) {
@@ -100,7 +100,7 @@ public:
         return found;
     }
 
-    // -- the contest --------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
@@ -121,7 +121,7 @@ public:
         return filter_.finish();
     }
 
-    // The rows between a column's surviving cuts, or its levels; returns the missing rows.
+    // Rows between a column's surviving cuts, or its levels; returns the missing rows.
     void disable_filter() override { filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
@@ -146,7 +146,7 @@ public:
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    // Sends every row to its branch and divides the list of members; the others follow in settle.
+    // Assigns rows to branches and partitions one list; on_children_known does the others.
     void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
         const auto column = static_cast<size_t>(split.column);
         sorted_list_ = kNone;
@@ -201,7 +201,7 @@ private:
         }
         for (size_t i = 0; i < m; ++i) entries_[i] = entry_of(static_cast<uint32_t>(i));
     }
-    // Any list will do to know a node's rows by; a column's own saves one.
+    // Any list can represent the rows of a node; reusing a column's list saves one.
     void choose_row_order() {
         for (size_t c = 0; c < lists_.size() && row_order_ == kNone; ++c) {
             if (!lists_[c].empty()) row_order_ = c;
@@ -220,7 +220,7 @@ private:
         auto& list = lists_[c];
         read_keys(context_.columns[c], rows_, keys_.data());
         const auto [low, high] = std::minmax_element(keys_.begin(), keys_.end());
-        if (*low == *high) return;  // nothing to tell the rows apart
+        if (*low == *high) return;  // no two values differ
         ++n_lists_;
         list.resize(rows_.size());
         std::iota(list.begin(), list.end(), 0u);
@@ -236,7 +236,7 @@ private:
         if constexpr (S != TargetKind::regression)
             for (uint32_t& e : list) e = entries_[e];
     }
-    // LocalLevels are numbered afresh, in order, among those that occur in the cluster.
+    // Renumbers the levels that occur in the subtree, in order.
     void read_levels(size_t c) {
         LocalLevels& local = local_levels_[c];
         local.of_row.resize(rows_.size());
@@ -318,7 +318,7 @@ private:
     uint32_t rank_at(size_t column, int64_t i) const { return ranks_[column][row_of(lists_[column][at(i)])]; }
     int64_t n_present(size_t column, Segment node) const {
         if (!traits_[column].has_missing || rank_at(column, node.end - 1) != kMissingRank) return node.size();
-        int64_t low = node.begin, high = node.end - 1;  // the first missing one is in [low, high]
+        int64_t low = node.begin, high = node.end - 1;  // the first missing row is in [low, high]
         while (low < high) {
             const int64_t middle = (low + high) / 2;
             if (rank_at(column, middle) == kMissingRank)
@@ -365,19 +365,19 @@ private:
                                  context_.settings.random_ties, out);
     }
 
-    // -- levels -------------------------------------------------------------------------------------------------------
+    // -- categories ---------------------------------------------------------------------------------------------------
 
     struct LocalLevels {
-        std::vector<int32_t> codes;       // the codes that occur
-        std::vector<uint32_t> of_row;     // a row's place among them; names.size(): missing …
-        size_t histogram_column = kNone;  // … or its place in the census
+        std::vector<int32_t> codes;       // codes that occur
+        std::vector<uint32_t> of_row;     // index into codes by row; codes.size() if missing …
+        size_t histogram_column = kNone;  // … or the column in category_histogram_
     };
     uint32_t level_of(const LocalLevels& local, uint32_t row) const {
         return local.histogram_column == kNone ? local.of_row[row]
                                                : category_histogram_.level(row, local.histogram_column);
     }
 
-    // Many classes times many levels: too many statistics to keep; the exact scan moves rows then.
+    // With many classes and levels the statistics would take too much memory: the exact splitter moves rows instead.
     bool needs_rows(size_t n_levels) const {
         return S == TargetKind::multiclass && (width_ > 64 || n_levels * width_ > (1u << 20));
     }
@@ -396,8 +396,7 @@ private:
     void count_categories(size_t column, Segment node) {
         const LocalLevels& local = local_levels_[column];
         if (local.histogram_column != kNone)
-            return counts_.unpack(
-                category_histogram_.counts(local.histogram_column));  // counted when the node was surveyed
+            return counts_.unpack(category_histogram_.counts(local.histogram_column));  // counted in find_candidates
         const uint32_t* entries = node_entries() + node.begin;
         counts_.count(
             node.size(), local.codes.size(), width_, [&](int64_t i) { return level_of(local, row_of(entries[i])); },
@@ -461,8 +460,8 @@ private:
             }
         });
     }
-    // The list is in order: the cut is found by halving, and what it parts is known by where it stands. Unless missing
-    // rows go left, the list itself stays as it is; where there is no other, nothing moves at all.
+    // The list is sorted: the cut is found by binary search, and branches follow from positions. Unless missing rows go
+    // left, the list itself stays in place; if it is the only one, nothing moves at all.
     void assign_number_branches(size_t column, Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) {
         const uint32_t* entries = lists_[column].data() + node.begin;
         const int64_t present = n_present(column, node), n = node.size();
@@ -487,19 +486,19 @@ private:
         });
     }
 
-    // The branch of each row of the node that is being split: bytes, unless there are too many branches.
+    // The branch of each row of the node being split: bytes, unless there are too many branches.
     template <class Work>
     void with_branches(const std::vector<int64_t>& sizes, const Work& work) {
         const bool few = sizes.size() <= 256;
         few ? branch_.resize(rows_.size()) : wide_branch_.resize(rows_.size());
         few ? work(branch_) : work(wide_branch_);
     }
-    // Stable: the children's entries in the order in which the parent's stand.
+    // Stable partition of a list.
     template <class Branch>
     void partition(uint32_t* list, Segment node, const std::vector<int64_t>& sizes, const Branch* branches) {
         uint32_t* entries = list + node.begin;
         const int64_t n = node.size();
-        const uint32_t mask = mask_;  // at hand: what is written here might be the member
+        const uint32_t mask = mask_;  // local copy: the compiler cannot rule out that the stores below alias the member
         if (sizes.size() == 2) {
             uint32_t* spare = buffer_.data();
             size_t left = 0, right = 0;
@@ -520,9 +519,9 @@ private:
     }
 
     const FitContext& context_;
-    std::vector<Row> rows_;  // of the table
+    std::vector<Row> rows_;  // indices in the table
     size_t width_;
-    int bits_;  // of an entry that number the row
+    int bits_;  // bits of an entry that hold the row
     uint32_t mask_;
     ScoreBounds<S> score_bounds_;
     CheckInterrupt check_interrupt_;
@@ -531,25 +530,25 @@ private:
     Quantiser quantiser_;
     std::vector<int64_t> weight_, load_;
     std::vector<uint32_t> entries_;
-    std::vector<std::vector<uint32_t>> lists_;  // of each column of numbers; none where all are the same
-    std::vector<std::vector<uint32_t>> ranks_;  // of a row's value among those of the cluster; kMissingRank: missing
+    std::vector<std::vector<uint32_t>> lists_;  // one per numeric column; empty if its values are all equal
+    std::vector<std::vector<uint32_t>> ranks_;  // rank of each row's value within the subtree
     struct Traits {
-        bool has_missing = false;      // some values are missing
-        bool mostly_distinct = false;  // most are different: a node where all are the same is not worth looking for
+        bool has_missing = false;
+        bool mostly_distinct = false;  // a constant node is then too rare to check for
     };
     std::vector<Traits> traits_;
     std::vector<LocalLevels> local_levels_;
     CategoryHistogram category_histogram_;
     std::vector<uint8_t> branch_;
     std::vector<uint32_t> wide_branch_;
-    static constexpr int64_t kManyRows = 1 << 14;  // rows: more than a moment for a column
+    static constexpr int64_t kManyRows = 1 << 14;  // enough to take noticeable time per column
     static constexpr size_t kNone = ~size_t{0};
     size_t n_lists_ = 0;
-    size_t row_order_ = kNone;    // the list that stands for the rows of nodes; none: entries_ does
-    size_t sorted_list_ = kNone;  // the list that the split at hand left in order
+    size_t row_order_ = kNone;    // the list that represents the rows of nodes; kNone: entries_ does
+    size_t sorted_list_ = kNone;  // the list that the current split leaves sorted
 
     CandidateFilter filter_;
-    bool filter_disabled_ = false;  // all cuts are asked for, not those of the contest
+    bool filter_disabled_ = false;  // all cuts are needed, not just the surviving ones
     const Stat* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
 

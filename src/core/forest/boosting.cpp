@@ -5,13 +5,13 @@
 namespace treewise {
 namespace {
 
-constexpr int64_t kMaxClasses = 256;            // a byte
-constexpr int64_t kMaxCategoryStats = 1 << 20;  // of the levels of one category
-constexpr size_t kRowsPerTask = 1 << 15;        // rows
+constexpr int64_t kMaxClasses = 256;            // one byte per label
+constexpr int64_t kMaxCategoryStats = 1 << 20;  // statistics of one category's levels
+constexpr size_t kRowsPerTask = 1 << 15;
 
 int n_threads_for(int64_t n_rows, int n_jobs) { return n_rows < static_cast<int64_t>(2 * kRowsPerTask) ? 1 : n_jobs; }
 
-// Calls work(begin, end) on pieces of the rows and adds up what it returns.
+// Sums work(begin, end) over chunks of the rows, in parallel.
 template <class Work>
 int64_t parallel_sum(int64_t n_rows, int n_jobs, const Work& work) {
     const auto n = static_cast<size_t>(n_rows);
@@ -48,7 +48,7 @@ StumpGrower::StumpGrower(std::vector<Column> columns, const Target& target, cons
     const CheckInterrupt check_interrupt = [&] { progress(0.0); };
     ThreadPool pool(settings_.n_jobs);
     presorted_.emplace(columns_, target_, pool, check_interrupt);
-    tables_.emplace(target_.n_rows, false);  // weights are far past any table of logarithms
+    tables_.emplace(target_.n_rows, false);  // weights exceed any table of logarithms
     context_ = std::make_unique<FitContext>(columns_, target_, settings_, *tables_);
     context_->unit_weights = false;
 }
@@ -68,7 +68,7 @@ Nodes StumpGrower::grow_on_presorted(uint8_t* predicted, const ProgressCallback&
     ThreadPool pool(n_threads_for(target_.n_rows, settings_.n_jobs));
     StumpEngine<S> engine(*context_, *presorted_, pool, check_interrupt);
     Nodes nodes = grow_on(engine, columns_, target_, settings_, progress);
-    const size_t first = nodes.label.size() > 1 ? 1 : 0;  // the leaves are numbered after the root
+    const size_t first = nodes.label.size() > 1 ? 1 : 0;  // leaves follow the root
     for (size_t r = 0; r < engine.branches().size(); ++r)
         predicted[r] = static_cast<uint8_t>(nodes.label[first + engine.branches()[r]]);
     return nodes;

@@ -1,8 +1,8 @@
-// The bag of a tree: which rows it is grown on, how often each counts, and which columns it may ask about.
+// Draws the bootstrap sample of a tree: which rows, how often, and which columns.
 //
-// Draw i of a bag is stir(key, i) scaled down to the number of units, which favours none by more than one in 2^32.
-// Without replacement, each unit has a number of its own, stir(key, unit), and the smallest are drawn: no list is
-// shuffled, and a larger bag holds the smaller one.
+// With replacement, draw i is mix64(key, i) scaled to the number of units, a bias of at most 2^-32. Without
+// replacement, the units with the smallest mix64(key, unit) are drawn: nothing is shuffled, and a larger sample
+// contains the smaller one.
 
 #include <algorithm>
 #include <numeric>
@@ -14,9 +14,9 @@
 namespace treewise {
 namespace {
 
-enum Stream : uint64_t { kRowDraws = 1, kColumnDraws = 2 };  // bags.py numbers them so too
+enum Stream : uint64_t { kRowDraws = 1, kColumnDraws = 2 };  // same numbers as in ensemble/bootstrap.py
 
-// Calls found(i) for each i below n that is drawn, as often as it is.
+// Calls on_drawn(i) for each drawn i below n, with repetitions.
 template <class Found>
 void draw(uint64_t key, int64_t n_samples, bool replace, size_t n, const Found& on_drawn) {
     if (replace) {
@@ -30,7 +30,7 @@ void draw(uint64_t key, int64_t n_samples, bool replace, size_t n, const Found& 
     const auto last = order.begin() + (std::min(n_samples, static_cast<int64_t>(n)) - 1);
     std::nth_element(order.begin(), last, order.end());
     for (size_t i = 0; i < n; ++i)
-        if (hashes[i] <= *last) on_drawn(i);  // no two are equal: stir(key, ·) is one to one
+        if (hashes[i] <= *last) on_drawn(i);  // all different: mix64(key, ·) is a bijection
 }
 
 void list_drawn(const std::vector<uint32_t>& counts, std::vector<uint32_t>& drawn) {

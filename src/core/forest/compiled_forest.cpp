@@ -1,4 +1,4 @@
-// The packed members become a program: one pass over all nodes, from the last to the first.
+// Compiles packed trees in one pass over all nodes, from the last to the first.
 
 #include "forest/compiled_forest.hpp"
 
@@ -13,10 +13,10 @@ void require(bool sound, const char* what) {
     if (!sound) throw std::invalid_argument(what);
 }
 
-// Finds an answer among those there are: an open table of their numbers.
+// Open-addressing hash table from answers to their indices.
 class AnswerIndex {
 public:
-    // same(n): whether answer n is the one looked for. Returns where its number stands, or is to be put.
+    // same(n): whether answer n is the one looked for. Returns the slot with its index, or the slot to fill.
     template <class Same>
     uint32_t& find(uint64_t hash, uint32_t n_known, const Same& same) {
         if (2 * (n_known + size_t{1}) > table_.size()) grow();
@@ -49,7 +49,7 @@ uint64_t mixed(uint64_t hash, uint64_t more) {
 
 }  // namespace
 
-// Goes through the nodes backwards: a node's children then stand on top of a stack, the first uppermost.
+// Visits nodes in reverse, so that a node's children are on top of the stack, the first uppermost.
 class CompiledForest::Compiler {
 public:
     Compiler(CompiledForest& forest, const std::vector<ColumnInfo>& column_info, const CheckInterrupt& check_interrupt)
@@ -90,7 +90,7 @@ private:
         require(packed_.answers.size() == packed_.derived.size(), "the derived answers differ in length");
     }
 
-    // Which columns have tests by 32 bits, and whether their thresholds are floats; marks the inner nodes on the way.
+    // Finds the columns with compact tests and whether their thresholds are floats; marks inner nodes.
     void choose_cells() {
         std::vector<uint8_t> is_used(column_info_.size()), has_double_cut(column_info_.size());
         forest_.inner_.assign(packed_.kind.size() / 64 + 1, 0);
@@ -121,7 +121,7 @@ private:
         forest_.shift_ = 2 + static_cast<uint32_t>(std::bit_width(n_cells - 1));
     }
 
-    // Whether a test has two branches, one of them for missing values, and 32 bits will do.
+    // Whether a test has two branches, one of them for missing values, and fits 32 bits.
     bool is_compact(uint8_t kind, ColumnInfo column, size_t inner) const {
         const auto missing = packed_.missing.get<int64_t>(inner);
         if (missing < 0 || missing > 1 || kind == kMultiway) return false;
@@ -182,7 +182,7 @@ private:
                                                    : rounded_down(packed_.cut.get<double>(inner_)));
     }
 
-    // The levels of the first branch. A level never seen has no place in an order: there it goes with the missing ones.
+    // Bit mask of the levels in the first branch. In an ordinal test an unseen level follows the missing values.
     uint32_t level_mask(uint8_t kind, size_t column, size_t n_codes, bool missing_first) const {
         uint32_t mask = uint32_t{missing_first} << kMissingBit;
         if (kind == kOrdinal) {
@@ -251,7 +251,7 @@ private:
             answer.classes.push_back(static_cast<int32_t>(class_at(i)));
             answer.shares.push_back(weight);
             total += weight;
-            if (weight > most) most = weight, answer.label = answer.classes.back();  // of equals the first
+            if (weight > most) most = weight, answer.label = answer.classes.back();  // the first among equals
         }
         for (double& share : answer.shares) share /= total;
         return answer;
@@ -262,7 +262,7 @@ private:
         return static_cast<size_t>(label);
     }
 
-    // The number of an answer, new or known; two are the same when all their bits are.
+    // The index of an answer, existing or new; answers are equal if all their bits are.
     uint32_t intern(const LeafAnswer& answer) {
         if (forest_.is_sparse() || !packed_.n_classes) return intern_bits(answer);
         LeafAnswer all{answer.label, {}, std::vector<double>(forest_.width())};
@@ -304,11 +304,11 @@ private:
     const PackedForest& packed_;
     const std::vector<ColumnInfo>& column_info_;
     const CheckInterrupt& check_interrupt_;
-    std::vector<uint32_t> cell_of_;  // of each column
-    std::vector<uint32_t> pure_;     // the number of the answer that is one class for certain
+    std::vector<uint32_t> cell_of_;  // by column
+    std::vector<uint32_t> pure_;     // by class: index of the answer with certainty for it
     AnswerIndex answer_index_;
-    std::vector<uint32_t> stack_;                                       // nodes whose parent is still to come
-    size_t inner_ = 0, leaf_ = 0, code_ = 0, count_ = 0, derived_ = 0;  // where the current node's entries begin
+    std::vector<uint32_t> stack_;                                       // nodes whose parent has not been visited
+    size_t inner_ = 0, leaf_ = 0, code_ = 0, count_ = 0, derived_ = 0;  // start of the current node's entries
 };
 
 CompiledForest::CompiledForest(const PackedForest& packed, const std::vector<ColumnInfo>& column_info, uint32_t most,

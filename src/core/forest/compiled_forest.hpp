@@ -1,21 +1,20 @@
-// Many trees as a program to be walked: eight bytes a node, and every answer once, made from the packed members
+// Forest compiled for prediction: 8 bytes per node and each distinct answer stored once, built from packed trees
 // (ensemble/packed_trees.py).
 //
-// A node keeps its place: pre-order, so the first child stands behind it, and the second where `link` says. The row's
-// cells come as 32 bits each (forest/packed_rows.hpp), so a test is one comparison of two whole numbers, and a step
-// some arithmetic (forest/forest_predict.cpp):
+// Nodes are in pre-order: the first child follows its parent, and `link` has the offset of the second. Cells are 32
+// bits each (forest/packed_rows.hpp), so a test is one integer comparison and a step some arithmetic
+// (forest/forest_predict.cpp):
 //
-//     a number       at most `test`: both are the keys of floats, which have the floats' order; here that of the
-//                    largest float that is not above the exact threshold
-//     a category     bit number `code` of `test`, where there are at most kMaxMaskLevels levels: one for each, one for
-//                    missing values, and one for levels never seen
-//     where a row    `test` is less than every cell is, and `link` leads nowhere: `test` is the number of a leaf's
-//     stops          answer, or of a question that needs more than this
+//     number         cell <= `test`, both order-preserving keys of floats; `test` is the largest float not above the
+//                    exact threshold
+//     category       bit `code` of `test`, for at most kMaxMaskLevels levels, plus one bit for missing and one for
+//                    unseen levels
+//     end of walk    `test` is below every cell and `link` is −1: `test` is the index of a leaf's answer, or of a
+//                    general test
 //
-// Questions are multiway tests, those of many levels, and those by which missing values stay or have a branch of their
-// own; they are asked as a single tree does (tree/predict.hpp). Floats decide wherever they can: where a cell and its
-// threshold become one float, and were not both floats already, the exact numbers decide, which the packed members
-// have; so a program need not keep them.
+// General tests are multiway tests, tests with many levels, and tests where missing values stay or have their own
+// branch; they are evaluated as in a single tree (tree/predict.hpp). If a cell and its threshold round to the same
+// float and were not both floats, the exact numbers decide; they are read from the packed trees and not copied.
 
 #pragma once
 
@@ -33,7 +32,7 @@
 
 namespace treewise {
 
-// An array of the caller's in whatever type is narrowest for it.
+// A caller's array in its narrowest type.
 struct NarrowArray {
     enum class Type : uint8_t { u8, i8, u16, i16, u32, i32, i64, f32, f64 };
 
@@ -55,51 +54,52 @@ struct NarrowArray {
             default: return static_cast<T>(static_cast<const double*>(data)[i]);
         }
     }
-    // Where an array says the same everywhere it is empty.
+    // A constant array is stored empty.
     template <class T>
     T get_or(size_t i, T otherwise) const {
         return size ? get<T>(i) : otherwise;
     }
 };
 
-// What a node says: the classes it knows with their shares, and the one it predicts; or one number.
+// What a node predicts: label and class probabilities, or one value.
 struct LeafAnswer {
     int32_t label = 0;
     std::vector<int32_t> classes;
     std::vector<double> shares;
 };
 
-// The packed members (ensemble/packed_trees.py says what each array is), and what they leave out: the answers of nodes
-// that have to be derived, those of leaves without rows and of inner nodes at which rows may stay.
+// The packed trees (documented in ensemble/packed_trees.py), plus answers that Python derives: those of leaves without
+// rows and of inner nodes where rows may stay.
 struct PackedForest {
     std::span<const int64_t> start;
     std::span<const uint8_t> kind;
-    NarrowArray column, cut, cut_int, missing, other, n_codes, codes;  // of inner nodes
-    NarrowArray n_counts, count_class, count_weight, value;            // of leaves
-    bool by_node = false;                                              // whether values are of all nodes
-    std::span<const int64_t> derived;                                  // nodes, ascending
-    std::vector<LeafAnswer> answers;                                   // of these
-    int64_t n_classes = 0;                                             // 0: numbers
+    NarrowArray column, cut, cut_int, missing, other, n_codes, codes;  // inner nodes
+    NarrowArray n_counts, count_class, count_weight, value;            // leaves
+    bool by_node = false;                                              // whether there is a value for every node
+    std::span<const int64_t> derived;                                  // nodes with derived answers, ascending
+    std::vector<LeafAnswer> answers;                                   // their answers
+    int64_t n_classes = 0;                                             // 0: regression
 };
 
-// What the columns of the table are: numbers, whole numbers, or codes of levels.
+// Type of a column: float, integer or categorical.
 struct ColumnInfo {
     bool integer = false;
-    int64_t n_levels = -1;  // -1: not a category
+    int64_t n_levels = -1;  // -1: not categorical
 };
 
-// A column that tests by 32 bits ask for, and how its cells become that.
+// A column used by compact tests, and how its cells are packed.
 struct CellColumn {
     size_t column;
     ColumnInfo kind;
-    bool float_cuts;  // whether every threshold is a float: then a cell may be rounded up to one, and nothing is lost
+    bool
+        float_cuts;  // every threshold is a float: a cell may then be rounded up to one without changing any comparison
 };
 
 inline constexpr int64_t kMaxMaskLevels = 30;
 inline constexpr uint32_t kMissingBit = 30, kUnseenBit = 31;
 
-// The order of floats as that of whole numbers: 0 is one number, whatever its sign. What is less than the key of −∞
-// is left for where rows stop, and what is more than that of ∞ for missing values.
+// Order-preserving map from floats to integers; −0.0 and 0.0 are equal. Keys below that of −∞ mark the end of a walk;
+// keys above that of ∞ mark missing values.
 constexpr uint32_t key_of(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
     return bits >> 31 ? 0u - bits : bits | 1u << 31;
@@ -112,8 +112,7 @@ struct CompiledNode {
     bool stops() const { return link >> 31; }
 };
 
-// The numbers a slot has no room for, by the node's rank among its kind. They come from the last node to the first, and
-// so once there is one, those before it have a place too.
+// Indices that do not fit a node, by rank among leaves or inner nodes. They arrive from the last node to the first.
 class LargeNumbers {
 public:
     void put(size_t rank, uint32_t number) {
@@ -132,12 +131,12 @@ private:
 
 class CompiledForest {
 public:
-    // The keys below that of −∞ have room for so many answers, and, behind them, questions.
+    // Key space below −∞: first the answers, then the general tests.
     static constexpr uint32_t kMaxAnswers = (7u << 20) - 1, kFirstGeneralTest = 7u << 20,
                               kMaxGeneralTests = (1u << 20) - 1;
     static_assert(kFirstGeneralTest + kMaxGeneralTests < key_of(-std::numeric_limits<float>::infinity()));
 
-    // `most`: as many numbers as there is room for; fewer in tests.
+    // max_number: limits the indices stored in nodes (for tests).
     CompiledForest(const PackedForest& packed, const std::vector<ColumnInfo>& column_info, uint32_t most,
                    const CheckInterrupt& check_interrupt);
 
@@ -150,28 +149,28 @@ public:
     bool has_levels() const { return has_levels_; }
     size_t n_bytes() const;
 
-    // A slot: which cell it tests, and how far behind the first child the second is; −1 where a row stops.
+    // Fields of a node: tested cell, and offset of the second child behind the first; −1 at the end of a walk.
     uint32_t cell_mask() const { return (1u << (shift_ - 2)) - 1; }
     uint32_t shift() const { return shift_; }
     uint32_t cell(CompiledNode s) const { return s.link & cell_mask(); }
     int32_t second_offset(CompiledNode s) const { return static_cast<int32_t>(s.link) >> shift_; }
     bool missing_first(CompiledNode s) const { return s.link >> (shift_ - 2) & 1; }
 
-    // Of a slot where a row stops: whether it is a question; and if so the child a row goes to, -1 if it stays.
+    // At the end of a walk: whether this is a general test, and the child it leads to (−1 if the row stays).
     static bool is_general_test(CompiledNode s) { return s.stops() && s.test >= kFirstGeneralTest; }
     int64_t child_by_general_test(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
-    // Which column a node that is no leaf asks for.
+    // The column an inner node tests.
     size_t column_at(size_t t, uint32_t at) const;
-    // The next node of a row by the exact numbers; -1 where it stops.
+    // The next node by exact comparison; −1 at the end.
     int64_t next_exactly(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
 
-    // What the node says at which a row stops.
+    // Index of the answer at the end of a walk.
     uint32_t answer_at(size_t t, uint32_t at) const {
         const uint32_t number = tree(t)[at].test;
         return number < max_answers_ ? number : rare_answer_at(t, at);
     }
     int32_t label(uint32_t answer) const { return label_[answer]; }
-    // Where classes are few, an answer has a share of each, as a number has one value; else of those it knows.
+    // Dense: a probability for every class (or one value). Sparse, for many classes: only the classes that occur.
     bool is_sparse() const { return packed_.n_classes > kMaxDenseClasses; }
     size_t width() const { return static_cast<size_t>(std::max<int64_t>(1, packed_.n_classes)); }
     const double* dense_shares(uint32_t answer) const { return share_.data() + answer * width(); }
@@ -196,27 +195,26 @@ private:
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
     HugePageVector<CompiledNode> slots_;
-    LargeNumbers large_answer_numbers_, large_test_numbers_;  // of leaves, and of other nodes
-    std::vector<uint64_t> inner_;                             // a bit a node: whether it is no leaf …
-    std::vector<uint32_t> inner_before_;                      // … and how many of these come before each 64
+    LargeNumbers large_answer_numbers_, large_test_numbers_;  // of leaves, and of inner nodes
+    std::vector<uint64_t> inner_;                             // one bit per node: whether it is inner …
+    std::vector<uint32_t> inner_before_;                      // … and the number of inner nodes before each word
 
-    // Predictions, each once: of classes the label, and the share of every class, or of those listed; of numbers the
-    // value.
+    // Distinct answers: label and probabilities (dense or sparse), or value.
     std::vector<int32_t> label_;
     std::vector<uint32_t> share_start_;
     std::vector<int32_t> share_class_;
     std::vector<double> share_;
-    std::vector<int64_t> stay_node_;  // nodes at which rows may stay, ascending …
+    std::vector<int64_t> stay_node_;  // nodes where rows may stay, ascending
     std::vector<uint32_t> stay_answer_;
 
-    // Questions, as the arrays of a single tree have them; children are numbered from their tree's root.
+    // General tests, as arrays like those of a single tree; children are relative to their tree's root.
     std::vector<uint8_t> kind_;
     std::vector<int32_t> column_, missing_, other_, codes_, code_branch_;
     std::vector<double> cut_;
     std::vector<int64_t> cut_int_, code_start_, child_start_, children_;
 };
 
-// The next float below x; the largest that is not above x; the smallest that is not below.
+// Next float below x; largest float not above x; smallest float not below x.
 inline float float_below(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
     return std::bit_cast<float>(x > 0 ? bits - 1 : x < 0 ? bits + 1 : 0x80000001u);

@@ -1,4 +1,4 @@
-// Rows down many trees: in blocks whose cells stay in a near cache, tree after tree, several rows together.
+// Walks rows down a forest: in blocks whose cells stay in cache, tree by tree, several rows in lockstep.
 
 #include "forest/forest_predict.hpp"
 
@@ -12,13 +12,12 @@
 namespace treewise {
 namespace {
 
-constexpr size_t kLanes = 8;       // what goes down at once: while one waits for memory, the others move
-constexpr int kStepsPerCheck = 6;  // steps, before it is asked who still moves
-constexpr size_t kRowsPerBatch =
-    256;  // rows that go down a tree before the next do: their cells stay in the nearest cache
+constexpr size_t kLanes = 8;           // rows walked in lockstep to hide memory latency
+constexpr int kStepsPerCheck = 6;      // steps between checks for finished lanes
+constexpr size_t kRowsPerBatch = 256;  // per tree: their cells stay in the L1 cache
 
-// Walks the rows of a block: several rows down one tree, or, where rows are few, one row down several trees. Either is
-// a lane: where it looks for tests and for cells, and where it is.
+// Walks the rows of a block: several rows down one tree or, if there are few rows, one row down several trees. Each
+// such pair of row and tree is a lane.
 class LaneWalker {
 public:
     LaneWalker(const CompiledForest& forest, const std::vector<Column>& columns)
@@ -29,7 +28,7 @@ public:
         packed_rows_.read(columns_, begin, end);
     }
 
-    // Where rows (numbered in the block) end in a tree: calls use(some of the rows, their ends) until it has had all.
+    // Leaves of some rows (numbered within the block): calls use(rows, leaves) batch by batch.
     template <class Use>
     void rows_down(size_t tree, std::span<const uint32_t> rows, const Use& use) {
         fetch({forest_.tree(tree), forest_.n_nodes(tree)}, rows.size());
@@ -38,7 +37,7 @@ public:
             use(batch, near_rows_down(tree, batch));
         }
     }
-    // Where one row ends in some trees.
+    // Leaves of one row in some trees.
     std::span<const uint32_t> trees_down(std::span<const uint32_t> trees, uint32_t row) {
         const uint32_t* cells = packed_rows_.row(row);
         return walk<true>(
@@ -56,11 +55,11 @@ private:
         int64_t row;
     };
 
-    // A tree comes from far, and each row would wait for some of its lines. Where rows are enough it is read from end
-    // to end before, which is as fast as memory gives: kLinesARow lines take as long as one row would wait, measured.
+    // Reading a tree sequentially before walking it is faster than missing the cache at random nodes, if there are
+    // enough rows; kLinesPerRow is measured.
     static void fetch(std::span<const CompiledNode> tree, size_t n_rows) {
-        constexpr size_t kLine = 64 / sizeof(CompiledNode), kLinesARow = 16;
-        if (tree.size() / kLine > kLinesARow * n_rows) return;
+        constexpr size_t kLine = 64 / sizeof(CompiledNode), kLinesPerRow = 16;
+        if (tree.size() / kLine > kLinesPerRow * n_rows) return;
         for (size_t i = 0; i < tree.size(); i += kLine)
             static_cast<void>(*static_cast<const volatile uint32_t*>(&tree[i].test));
     }
@@ -72,8 +71,8 @@ private:
             [&](uint32_t row) { return Pair{tree, begin_ + row}; });
     }
 
-    // Where the lanes end, each known by its row's number, or its tree's. One more stands at the last node of the first
-    // one's tree, a leaf, all the time: it makes up the number where those that move together are too few.
+    // Walks lanes (identified by row or tree) to their leaves. One additional lane idles at a leaf and pads incomplete
+    // groups.
     template <bool kDistant, class LaneOf, class PairOf>
     std::span<const uint32_t> walk(std::span<const uint32_t> lanes, const LaneOf& lane, const PairOf& pair) {
         const size_t n = lanes.size();
@@ -98,9 +97,9 @@ private:
         return {at_.data(), n};
     }
 
-    // Lanes go on until they stop: some steps at a time without a branch that could be guessed wrong. Who stops in
-    // between marks time, and is then left out. One tree is near after some rows; many trees are far: there every lane
-    // takes one step, and sends for the next test, which has come when all others have taken theirs.
+    // Moves all lanes to their ends, several branch-free steps at a time; finished lanes idle and are then dropped. A
+    // single tree is in cache after a few rows. Many trees are not: there each lane takes one step and prefetches its
+    // next node while the others take theirs.
     template <bool kMixed, bool kDoubtful, bool kDistant, class LaneOf>
     void descend(size_t n_moving, const LaneOf& lane_of) {
         const uint32_t shift = forest_.shift(), mask = forest_.cell_mask();
@@ -121,14 +120,14 @@ private:
                 }
 #pragma GCC unroll 8  // so that a lane keeps its register
                 for (int step = 0; step < (kDistant ? 1 : kStepsPerCheck); ++step) {
-                    std::atomic_signal_fence(std::memory_order_seq_cst);  // all lanes one step, not one lane all steps
+                    std::atomic_signal_fence(std::memory_order_seq_cst);  // keep lanes in lockstep
 #pragma GCC unroll 8
                     for (size_t k = 0; k < kLanes; ++k) {
                         const CompiledNode& s = (kDistant ? lane[k].slots : rounded)[at[k]];
                         const int64_t link = static_cast<int32_t>(s.link);
                         const uint32_t cell = lane[k].cells[link & mask];
                         const int64_t second = is_second<kMixed, kDoubtful>(s, cell, shift, tied[k]);
-                        // one on to the first child, some more to the second; 1 − 1 from where a row stops
+                        // +1 to the first child, more to the second, 1 − 1 = 0 at the end
                         at[k] += static_cast<size_t>(1 + (-second & link >> shift));
                         if constexpr (kDistant) stops[k] = s.stops();
                     }
@@ -145,7 +144,7 @@ private:
         }
     }
 
-    // Whether a cell goes to the second child: 1 or 0; 1 where a row stops.
+    // 1 if the cell goes to the second child, else 0; 1 at the end of a walk.
     template <bool kMixed, bool kDoubtful>
     static uint32_t is_second(const CompiledNode& s, uint32_t cell, uint32_t shift, uint32_t& tied) {
         uint32_t second = s.test < cell;
@@ -160,7 +159,7 @@ private:
         return second;
     }
 
-    // One step at each question; how many lanes move on.
+    // One step for each lane at a general test; returns how many lanes move on.
     template <class LaneOf, class PairOf>
     size_t step_general_tests(size_t n, const LaneOf& lane_of, const PairOf& pair_of) {
         size_t n_moving = 0;
@@ -185,20 +184,19 @@ private:
     const std::vector<Column>& columns_;
     PackedRows packed_rows_;
     int64_t begin_ = 0;
-    std::vector<uint32_t> lane_id_, at_, moving_;  // of each lane; moving_: numbers of lanes
+    std::vector<uint32_t> lane_id_, at_, moving_;  // per lane; moving_: indices of lanes
     std::vector<uint8_t> tied_;
 };
 
-// A tree comes from far once a block: blocks are large, but where rows are enough there are two of them a thread, so
-// that one that is late leaves work to the others.
+// Large blocks, since each block reads every tree once; but at least two blocks per thread, to balance the load.
 int64_t rows_per_block(const CompiledForest& forest, int64_t n_rows, int n_jobs) {
     constexpr int64_t kCells = 1 << 18, kFewest = 64, kMost = 1 << 14;
     const auto width = static_cast<int64_t>(forest.cell_columns().size()) + 1;
     return std::clamp(std::min(kCells / width, n_rows / (2 * std::max(n_jobs, 1)) + 1), kFewest, kMost);
 }
 
-// Calls work(walker, begin, end, pulse) for all blocks of rows. There may be a million trees, so work has a pulse for
-// between two of them.
+// Calls work(walker, begin, end, check_interrupt) for all blocks of rows; there may be a million trees, so work checks
+// between trees.
 template <class Work>
 void for_each_block(const CompiledForest& forest, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                     const ProgressCallback& progress, const Work& work) {
@@ -226,7 +224,7 @@ std::vector<uint32_t> iota_vector(size_t n) {
     return numbers;
 }
 
-// Adds what trees say of rows.
+// Adds the predictions of trees to the sums of rows.
 class VoteAdder {
 public:
     VoteAdder(const CompiledForest& forest, const VoteRequest& request, double* sums)
@@ -236,7 +234,7 @@ public:
         return !request_.mask ||
                (request_.mask[static_cast<int64_t>(tree) * request_.mask_stride + row / 8] >> (row % 8) & 1);
     }
-    // Of each row by itself, in order; row_of(k) and tree_of(k) are those of ends[k].
+    // For each row in order; row_of(k) and tree_of(k) belong to leaves[k].
     template <class TreeOf, class RowOf>
     void add(std::span<const uint32_t> leaves, const TreeOf& tree_of, const RowOf& row_of) const {
         const auto all = [&](const auto& add_one) {
@@ -251,7 +249,7 @@ public:
             all([&](double* sum, uint32_t answer, size_t) {
                 forest_.sparse_shares(answer, [sum](int32_t c, double share) { sum[c] += share; });
             });
-        else if (width_ == 1)  // values, too
+        else if (width_ == 1)  // also regression
             all([&](double* sum, uint32_t answer, size_t) { add_shares<1>(sum, answer); });
         else if (width_ == 2)
             all([&](double* sum, uint32_t answer, size_t) { add_shares<2>(sum, answer); });
@@ -260,7 +258,7 @@ public:
     }
 
 private:
-    // kWidth: how many, where it is known to the compiler.
+    // kWidth: compile-time number of classes, or 0.
     template <size_t kWidth>
     void add_shares(double* sum, uint32_t answer) const {
         const double* share = forest_.dense_shares(answer);

@@ -1,7 +1,6 @@
-// Prediction of many trees: every row down every tree, and what they say added up.
+// Forest prediction: walks every row down every tree and sums the predictions.
 //
-// SumStats are taken in the order of the trees for each row by itself, so they are the same to the last bit for any
-// number of threads, and whatever other rows there are.
+// Sums are taken per row in tree order, so they are identical for any number of threads and any set of rows.
 
 #pragma once
 
@@ -13,29 +12,29 @@
 
 namespace treewise {
 
-// What is added up: shares of classes; the vote of each tree for its class; values.
+// What is summed: class probabilities, the vote of each tree for its class, or values.
 enum class Output { probabilities, votes, values };
 
 struct VoteRequest {
-    size_t first, last;  // the trees that are asked: first … last−1
+    size_t first, last;  // trees first … last−1
     Output output;
-    std::span<const double> votes;  // one a tree
-    const uint8_t* mask = nullptr;  // if given, a bit a row, tree after tree: whether it counts for the row …
-    int64_t mask_stride = 0;        // … the lowest bit of a byte first; each tree begins with a new byte
+    std::span<const double> votes;  // one per tree
+    const uint8_t* mask = nullptr;  // optional: one bit per row for each tree: whether the tree counts for the row …
+    int64_t mask_stride = 0;        // … lowest bit first; bytes per tree
 };
 
-// Adds to `sums`, rows × classes (or × 1 for numbers), what the trees say of each row.
+// Adds the trees' predictions to `sums`: rows × classes (× 1 for regression).
 void add_votes(const CompiledForest& forest, const std::vector<Column>& columns, int64_t n_rows,
                const VoteRequest& request, int n_jobs, const ProgressCallback& progress, double* sums);
 
-// The node at which each row ends in each tree: rows × trees.
+// The leaf of each row in each tree: rows × trees.
 void find_forest_leaves(const CompiledForest& forest, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                         const ProgressCallback& progress, int32_t* leaves);
 
 struct TreeNodeId {
     int64_t tree = -1, node = -1;
 };
-// The first test on a row's paths that asks for one of some columns.
+// The first test on a row's paths that uses one of these columns.
 TreeNodeId first_test_on(const CompiledForest& forest, const std::vector<Column>& columns, int64_t row,
                          const std::vector<bool>& which);
 

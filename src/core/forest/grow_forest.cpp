@@ -1,7 +1,7 @@
-// Growing many trees, one a worker: draw the bag, grow on its rows, keep only what cannot be derived.
+// Grows many trees in parallel, one per thread: draw a sample, grow on its rows, keep only what cannot be derived.
 //
-// What all trees read (columns, their codes and ranks) is made once; what a tree needs beside, its weights and lists,
-// lives in its worker and goes when it is packed, so that memory is a matter of workers, not of trees.
+// What all trees share (columns, ranks) is computed once; a tree's own weights and lists belong to its thread and are
+// freed once the tree is packed, so memory grows with the number of threads, not of trees.
 
 #include "forest/grow_forest.hpp"
 
@@ -17,7 +17,7 @@
 namespace treewise {
 namespace {
 
-// -- what is kept -----------------------------------------------------------------------------------------------------
+// -- packing ----------------------------------------------------------------------------------------------------------
 
 template <class T>
 std::vector<T> select(const std::vector<T>& all, const std::vector<uint32_t>& nodes) {
@@ -26,7 +26,7 @@ std::vector<T> select(const std::vector<T>& all, const std::vector<uint32_t>& no
     return selected;
 }
 
-// An array that says nothing is left out.
+// Constant arrays are stored empty.
 template <class T>
 void drop_if_constant(std::vector<T>& values, T default_value) {
     if (std::all_of(values.begin(), values.end(), [&](T v) { return v == default_value; })) values = {};
@@ -73,7 +73,8 @@ PackedTree pack(Nodes&& n, size_t n_columns, const Settings& settings) {
         keep_counts(n, leaves, tree);
     } else {
         tree.weight = select(n.weight, leaves);
-        const bool by_leaf = settings.criterion == Criterion::squared_error;  // means and squares add up from leaves
+        const bool by_leaf = settings.criterion ==
+                             Criterion::squared_error;  // means and variances of inner nodes follow from the leaves
         tree.value = by_leaf ? select(n.value, leaves) : std::move(n.value);
         tree.spread = by_leaf ? select(n.spread, leaves) : std::move(n.spread);
         if (!by_leaf) tree.impurity = std::move(n.impurity);
@@ -92,7 +93,7 @@ public:
         if (plan.n_columns == 0) shared_tables_ = make_shared_tables(columns, target, settings, progress);
     }
 
-    struct ThreadScratch {  // a worker's own memory
+    struct ThreadScratch {  // per-thread memory
         BootstrapSample sample;
         std::vector<int64_t> weight;
     };
@@ -118,16 +119,17 @@ public:
     }
 
 private:
-    static constexpr int128 kMaxTotalWeight = int128{1} << 53;  // as integers.py promises of all rows together
+    static constexpr int128 kMaxTotalWeight = int128{1}
+                                              << 53;  // as train/fixed_point.py guarantees for all rows together
 
-    // What the bag's rows weigh, and the limits that are shares of them.
+    // Weights of the sampled rows, and the limits that are fractions of them.
     Target weigh_sample(ThreadScratch& scratch, Settings& settings) const {
         const BootstrapSample& sample = scratch.sample;
         Target target = target_;
         if (plan_.n_samples > 0) {
             scratch.weight.resize(static_cast<size_t>(target.n_rows));
             int shift = 0;
-            while (add_weights(scratch, shift) >= kMaxTotalWeight) shift += 8;  // a heavy row, drawn often
+            while (add_weights(scratch, shift) >= kMaxTotalWeight) shift += 8;  // a heavy row was drawn often
             target.weight = {reinterpret_cast<const std::byte*>(scratch.weight.data()), sizeof(int64_t)};
             target.weight_scale = plan_.weight_scale - shift;
         }
@@ -141,7 +143,7 @@ private:
         }
         return target;
     }
-    // Each row's weight as often as it was drawn, coarser by some bits; returns their sum.
+    // Weight times number of draws, with `shift` bits dropped; returns the total.
     int128 add_weights(ThreadScratch& scratch, int shift) const {
         int128 total = 0;
         for (uint32_t row : scratch.sample.rows) {
@@ -157,12 +159,12 @@ private:
     const Target& target_;
     const Settings& settings_;
     const SamplingPlan& plan_;
-    std::shared_ptr<const SharedTables> shared_tables_;  // of all columns; trees that draw theirs make their own
+    std::shared_ptr<const SharedTables> shared_tables_;  // null if trees sample their columns: each then makes its own
 };
 
-// What a tree gives back the next one takes. Of arrays that pass its threshold (128 kB, so those of more than 2^14
-// rows) glibc returns it to the system instead, to be had page by page again, until it has seen a block as large given
-// back, as whoever frees a large array lets it see: from then on it keeps what is smaller. Elsewhere this does nothing.
+// Lets each tree reuse the memory freed by the last. glibc returns arrays beyond its mmap threshold (128 kB) to the
+// system, and gets them back page by page, until it has seen a block of that size freed, which raises the threshold. No
+// effect elsewhere.
 void raise_mmap_threshold(int64_t n_rows) {
     if (n_rows <= 1 << 14) return;
     void* volatile block = std::malloc(size_t{16} << 20);
@@ -171,20 +173,20 @@ void raise_mmap_threshold(int64_t n_rows) {
 
 }  // namespace
 
-// -- all of them ------------------------------------------------------------------------------------------------------
+// -- the forest -------------------------------------------------------------------------------------------------------
 
 std::vector<PackedTree> grow_forest(const std::vector<Column>& columns, const Target& target, const Settings& settings,
                                     const SamplingPlan& plan, int64_t first, int64_t n_trees,
                                     const ProgressCallback& progress) {
     const auto n = static_cast<size_t>(n_trees);
-    const bool single = n == 1;  // then its threads work inside the tree
+    const bool single = n == 1;  // then the threads work within the tree
     raise_mmap_threshold(target.n_rows);
     const ForestGrower grower(columns, target, settings, plan, [&](double) { progress(0.0); });
     std::vector<PackedTree> trees(n);
     ThreadPool pool(single ? 1
                            : static_cast<int>(std::min<size_t>(n, static_cast<size_t>(std::max(1, settings.n_jobs)))));
     std::vector<ForestGrower::ThreadScratch> scratches(static_cast<size_t>(pool.size()));
-    std::vector<std::atomic<double>> tree_progress(scratches.size());  // share of each worker's tree that is grown
+    std::vector<std::atomic<double>> tree_progress(scratches.size());  // fraction of each thread's current tree
     std::atomic<size_t> finished = 0;
     const auto report_progress = [&] {
         auto done = static_cast<double>(finished);

@@ -1,8 +1,8 @@
-// Many trees on one table: what each is grown on, and what is kept of it.
+// Forest growing: the bootstrap sample of each tree, and the packed result.
 //
-// Tree t has its own seed, stir(seed, t), and everything about it follows from that alone: its bag of rows, its
-// columns, and the draws inside growth. So trees may be grown by anyone in any order, and k trees are the first k of k
-// + 1. ensemble/bootstrap.py draws the same bags, to be read.
+// Tree t has the seed mix64(seed, t), which determines its sample of rows, its columns and all random draws while it
+// grows. Trees can therefore be grown in any order, and the first k of k + 1 trees are the k trees.
+// ensemble/bootstrap.py draws the same samples in Python.
 
 #pragma once
 
@@ -14,35 +14,35 @@
 
 namespace treewise {
 
-// A limit given as a share of a tree's own rows, or of their weight: over/under. 0: it is none.
+// A limit given as a fraction of a tree's rows or of their weight; 0: none.
 struct Fraction {
     int64_t numerator = 0, denominator = 1;
     int64_t of(int64_t whole) const;  // rounded up
 };
 
-// What distinguishes the trees from one another, as ensemble/bootstrap.py fills it.
+// What differs between trees; filled by ensemble/bootstrap.py.
 struct SamplingPlan {
     uint64_t seed = 0;
-    int64_t n_samples = 0;            // units drawn for a tree; 0: none are, every row is there once
-    bool replace = true;              // with replacement
-    std::span<const uint32_t> units;  // what is drawn from: rows, some several times (ensemble/canonical_rows.py)
-    View<int64_t> weight{};           // of a row: what one of its units weighs …
+    int64_t n_samples = 0;  // units drawn per tree; 0: no sampling, every row once
+    bool replace = true;
+    std::span<const uint32_t> units;  // sampling units: row indices, possibly repeated (ensemble/canonical_rows.py)
+    View<int64_t> weight{};           // weight of one unit of a row …
     int weight_scale = 0;             // … in units of 2^-scale
-    int64_t n_columns = 0;            // columns drawn for a tree; 0: all
-    bool replace_columns = false;     // with replacement: a column drawn twice is there once
+    int64_t n_columns = 0;            // columns drawn per tree; 0: all
+    bool replace_columns = false;     // a column drawn twice counts once
     Fraction split, leaf, leaf_weight;
 };
 
 struct BootstrapSample {
-    std::vector<uint32_t> counts;   // how often each row of the table was drawn
-    std::vector<uint32_t> rows;     // those that were, ascending
+    std::vector<uint32_t> counts;   // how often each row was drawn
+    std::vector<uint32_t> rows;     // drawn rows, ascending
     std::vector<uint32_t> columns;  // ascending
 };
 
-// Fills the bag of tree t, in memory that may have held another's.
+// Draws the sample of tree t; reuses the memory of `sample`.
 void draw_sample(const SamplingPlan& plan, int64_t t, int64_t n_rows, size_t n_columns, BootstrapSample& sample);
 
-// A grown tree without what can be derived: the arrays of ensemble/packed_trees.py, which explains each.
+// A grown tree without what can be derived; ensemble/packed_trees.py documents the arrays.
 struct PackedTree {
     std::vector<uint8_t> kind;
     std::vector<int32_t> column;  // inner nodes …
@@ -54,11 +54,11 @@ struct PackedTree {
     std::vector<int64_t> rows;
     std::vector<int32_t> n_counts, count_class;
     std::vector<double> count_weight, weight;
-    std::vector<double> value, spread, impurity;  // leaves, or all nodes where the criterion needs them
-    std::vector<double> impurity_decrease;        // a column: the impurity its splits took away, per unit of weight
+    std::vector<double> value, spread, impurity;  // of leaves, or of all nodes where the criterion needs them
+    std::vector<double> impurity_decrease;        // by column: impurity decrease of its splits, per unit of weight
 };
 
-// The trees first … first + n_trees - 1.
+// Grows the trees first … first + n_trees − 1.
 std::vector<PackedTree> grow_forest(const std::vector<Column>& columns, const Target& target, const Settings& settings,
                                     const SamplingPlan& plan, int64_t first, int64_t n_trees,
                                     const ProgressCallback& progress);

@@ -1,8 +1,7 @@
-// Some rows of a table as the 32-bit cells a program tests (forest/compiled_forest.hpp), row after row.
+// Rows packed into 32-bit cells for a compiled forest (forest/compiled_forest.hpp), row-major.
 //
-// A number is the key of a float: of itself where it is one. Another is rounded up where all thresholds are floats,
-// which changes no comparison; else down, and then a cell equal to its threshold says nothing: `inexact` tells that
-// this may happen.
+// A number becomes the key of a float. If it is not a float it is rounded up where all thresholds are floats, which
+// changes no comparison; otherwise down, and a cell equal to its threshold is then undecided (`inexact`).
 
 #pragma once
 
@@ -20,7 +19,7 @@ public:
 
     void read(const std::vector<Column>& table, int64_t begin, int64_t end) {
         packed_rows_.resize(static_cast<size_t>(end - begin) * width_,
-                            kMissingCell);  // leaves read a cell even where no column is asked
+                            kMissingCell);  // leaves read a cell even if no column is used
         inexact_ = missing_ = false;
         for (size_t c = 0; c < columns_.size(); ++c) {
             uint32_t* out = packed_rows_.data() + c;
@@ -33,7 +32,7 @@ public:
         }
     }
     const uint32_t* row(size_t r) const { return packed_rows_.data() + r * width_; }
-    bool missing() const { return missing_; }  // some number is
+    bool missing() const { return missing_; }  // some number is missing
     bool inexact() const { return inexact_; }  // some number was rounded down
 
 private:

@@ -1,12 +1,12 @@
-// From a problem to the nodes of its tree: which engine grows what, by whom, and the numbering at the end.
+// Chooses the engines for a fit, distributes the work, and numbers the nodes of the finished tree.
 //
-//     some columns only  engines/forest.hpp from the root to the leaves: nodes that look at columns drawn anew at each
-//     random cuts        engines/extra_trees.hpp, likewise
-//     a large table      engines/histogram.hpp from the root down, a column a worker; what becomes small is handed over
-//     … a small one        … to engines/subtree.hpp, a subtree a worker absolute error     engines/exact.hpp alone:
-//     medians have no score to bound, so every candidate is judged exactly
+//     max_features < columns   engines/forest.hpp, from the root to the leaves
+//     random cuts              engines/extra_trees.hpp, from the root to the leaves
+//     large table              engines/histogram.hpp from the root down, one column per thread; small nodes then go to
+//     … small table              … engines/subtree.hpp, one subtree per thread absolute error engines/exact.hpp only:
+//     medians have no approximate score to bound
 //
-// The tree is the same whichever engine grew it, and with any number of workers.
+// The tree does not depend on the engine or on the number of threads.
 
 #include "grow/grow.hpp"
 
@@ -24,7 +24,7 @@ namespace treewise {
 
 class SharedTables {
 public:
-    // ranked: whether nodes look at some columns only.
+    // needs_ranks: whether nodes sample columns.
     SharedTables(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool needs_ranks,
                  const ProgressCallback& progress)
         : tables(target.n_rows, settings.criterion == Criterion::entropy) {
@@ -34,7 +34,7 @@ public:
     }
     LookupTables tables;
     std::optional<RankTable> ranks;
-    NLogN::Table exact_nlogn;  // where many trees ask for them
+    NLogN::Table exact_nlogn;  // filled if many trees will need it
 };
 
 namespace {
@@ -69,7 +69,7 @@ private:
         int64_t node, parent;
     };
 
-    // For the nodes that were drafted here; those below, drafted by others, as they come.
+    // Reserves for the nodes grown here; those of handed-over subtrees are appended.
     void make_room(const Subtree& grown) {
         const size_t n = grown.nodes.size();
         nodes_.parent.reserve(n), nodes_.kind.reserve(n), nodes_.column.reserve(n), nodes_.cut.reserve(n);
@@ -103,7 +103,7 @@ private:
         nodes_.weight.push_back(scale_pow2(static_cast<double>(d.weight), -target_.weight_scale));
         nodes_.impurity.push_back(d.summary.impurity);
         nodes_.gain.push_back(node_split.gain);
-        const bool empty = d.stop == kNoRows;  // answers with what its parent or the root says
+        const bool empty = d.stop == kNoRows;  // predicts what its parent or the root predicts
         const GrowingNode& source = !empty                      ? d
                                     : settings_.empty_from_root ? *root_
                                                                 : subtree.nodes[static_cast<size_t>(d.parent)];
@@ -131,7 +131,7 @@ private:
 
 class TreeFit {
 public:
-    // shared: what other trees read too, if there are any; rows: of the tree, none: all there are.
+    // shared_tables: shared with other trees, if any; rows: rows of this tree, empty for all.
     TreeFit(const std::vector<Column>& columns, const Target& target, const Settings& settings,
             const ProgressCallback& progress, const SharedTables* shared = nullptr, std::span<const Row> rows = {})
         : columns_(columns),
@@ -147,7 +147,6 @@ public:
         }
     }
 
-    // Whether an engine for nodes that look at some columns only grows this, or that for random cuts.
     static bool uses_forest_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
         const bool samples_columns =
             settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
@@ -161,14 +160,14 @@ public:
     Subtree run() {
         return dispatch_criterion(settings_.criterion, [&]<class Stats>() { return grow<Stats>(); });
     }
-    // On an engine of somebody else's.
+    // Grows on an engine owned by the caller.
     Subtree run_on(Engine& engine) {
         return dispatch_criterion(settings_.criterion, [&]<class Stats>() -> Subtree {
             if constexpr (std::derived_from<Stats, ClassStats>) return grow_alone<Stats>(engine);
             throw std::logic_error("an engine of classes");
         });
     }
-    // Asked for after the tree is grown.
+    // Call after growing.
     std::vector<Quartiles> quartiles() {
         if (!settings_.quartiles || !quartiles_.empty() || columns_.empty()) return std::move(quartiles_);
         bool unit = true;
@@ -178,8 +177,9 @@ public:
     }
 
 private:
-    static constexpr int64_t kMaxClasses = 1 << 8;         // more cost less by the row: only those present count there
-    static constexpr int64_t kMaxRows = int64_t{1} << 31;  // that coarse counts can hold
+    static constexpr int64_t kMaxClasses =
+        1 << 8;  // with more classes the exact engine is faster: it tracks only those present
+    static constexpr int64_t kMaxRows = int64_t{1} << 31;  // limit of the packed counts
 
     static bool needs_exact_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
         const Tuning& tuning = settings.tuning;
@@ -243,7 +243,7 @@ private:
         return subtree;
     }
 
-    // The subtrees that were handed over, the largest first.
+    // Grows the subtrees that were handed over, largest first.
     template <class Stats, TargetKind S>
     void grow_subtrees(const FitContext& context, NodeContext& node_context, ThreadPool& pool,
                        const HistogramEngine<S>& top, std::vector<int64_t> node_ids, Subtree& subtree) {
@@ -299,7 +299,7 @@ private:
     std::span<const Row> rows_;
     int64_t total_weight_ = 0;
     std::vector<Quartiles> quartiles_;
-    std::atomic<int64_t> rows_done_ = 0;  // rows in leaves
+    std::atomic<int64_t> rows_done_ = 0;  // rows that have reached a leaf
 };
 
 }  // namespace
@@ -324,7 +324,7 @@ std::shared_ptr<const SharedTables> make_shared_tables(const std::vector<Column>
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
            const ProgressCallback& progress, std::span<const uint32_t> rows, const SharedTables& shared) {
-    if (!shared.ranks && !TreeFit::uses_extra_trees(columns, target, settings)) {  // the engines of whole tables
+    if (!shared.ranks && !TreeFit::uses_extra_trees(columns, target, settings)) {  // engines for whole tables
         const RowSubset subset(columns, target, rows);
         return grow(subset.columns(), subset.target(), settings, progress);
     }

@@ -1,4 +1,4 @@
-// Growing a tree: the one function Python calls, and the flat arrays it returns.
+// Entry point of tree growing, and the flat arrays it returns.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace treewise {
 
-// One entry a node, in pre-order; nodes.py (Arrays) explains each.
+// One entry per node in pre-order; tree/arrays.py documents each.
 struct Nodes {
     std::vector<int64_t> parent;
     std::vector<uint8_t> kind;
@@ -36,24 +36,24 @@ struct Nodes {
     std::vector<double> value;
     std::vector<double> spread;
 
-    std::vector<Quartiles> quartiles;  // of each column, if asked for
+    std::vector<Quartiles> quartiles;  // of each column, if requested
 };
 
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
            const ProgressCallback& progress);
 
-// What all trees of a forest read: made once, for their columns, criterion and number of classes, on settings.n_jobs
-// threads. Never changed after that.
+// Read-only data shared by all trees of a forest: computed once for the columns, criterion and number of classes, on
+// settings.n_jobs threads.
 class SharedTables;
 std::shared_ptr<const SharedTables> make_shared_tables(const std::vector<Column>& columns, const Target& target,
                                                        const Settings& settings, const ProgressCallback& progress);
 
-// One tree on some rows of the table: each once, in ascending order. target.weight: of this tree's rows; those of
-// others are not looked at. Several threads may each grow one.
+// Grows one tree on some rows of the table (distinct, ascending). target.weight: the weights of this tree; other rows
+// are not read. Thread-safe.
 Nodes grow(const std::vector<Column>& columns, const Target& target, const Settings& settings,
            const ProgressCallback& progress, std::span<const uint32_t> rows, const SharedTables& shared);
 
-// The same for classes, on an engine that is there already (forest/boosting.cpp); without quartiles.
+// Grows a classification tree on an existing engine (forest/boosting.cpp), without quartiles.
 Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
               const ProgressCallback& progress);
 

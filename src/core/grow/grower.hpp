@@ -1,10 +1,9 @@
-// The growth loop (chapter 8, algorithm 8.1, without recursion): take a node from the frontier, apply its split, look
-// at each child; a child that has a split joins the frontier, one that has none is a leaf and says why.
+// The growth loop: take a node from the frontier, apply its split, and search each child; a child with a split joins
+// the frontier, one without becomes a leaf with a stop reason.
 //
-// Which node is taken next is a matter of the frontier alone: the last one made (depth-first) or the one whose split
-// gains most (best-first, when max_leaf_nodes is given). Where rows stand and which candidates are worth a closer look
-// is the engine's affair (engines/exact.hpp, engines/histogram.hpp, engines/subtree.hpp). Nodes are drafted as they
-// come and numbered in pre-order at the end (grow/engine_choice.cpp), so neither the order of growth nor who grew what
+// The frontier decides which node comes next: the last one added (depth-first), or the one with the largest gain (best-
+// first, with max_leaf_nodes). The engine decides where rows are stored and which candidates are worth evaluating.
+// Nodes are numbered in pre-order at the end (grow/engine_choice.cpp), so neither the order of growth nor the engine
 // shows in the result.
 
 #pragma once
@@ -21,8 +20,8 @@
 
 namespace treewise {
 
-// Total decrease of impurity as mantissa and exponent (squares of 1e200 compare as well as any), the mantissa in 40
-// bits: gains that differ only in the last ones are equal for the order of growth.
+// Total decrease of impurity as exponent and mantissa (cannot overflow); the mantissa is rounded to 40 bits, so gains
+// that differ only by rounding are equal.
 struct Priority {
     bool any = false;
     int64_t exponent = 0;
@@ -47,22 +46,22 @@ struct SplitNode {
 
 struct Subtree;
 
-// A node; half of them are leaves and large trees have many, so what only inner nodes have is kept apart.
+// A node while the tree grows. Half the nodes are leaves, so what only inner nodes have is kept in SplitNode.
 struct GrowingNode {
     int64_t parent = -1;
     int64_t first_child = -1;
     Segment segment;
-    uint64_t key = 0;  // for what is drawn at random: depends on the seed and the path
+    uint64_t key = 0;  // for random draws; derived from the seed and the path
     int64_t weight = 0;
     NodeSummary summary;
     int64_t counts_begin = 0, counts_end = 0;  // in Subtree::counts
-    std::unique_ptr<Subtree> subtree;          // grown by someone else: the first draft there is this node again
-    int64_t split = -1;                        // in Subtree::splits, if one was found
+    std::unique_ptr<Subtree> subtree;          // grown by another engine; its first node is this node again
+    int64_t split = -1;                        // index in Subtree::splits, if one was found
     int32_t depth = 0;
     StopReason stop = kInner;
 };
 
-// What one grower has drafted.
+// Nodes grown by one grower.
 struct Subtree {
     ChunkedVector<GrowingNode> nodes;
     ChunkedVector<SplitNode> splits;
@@ -74,7 +73,7 @@ struct Subtree {
 template <class Stats>
 class Grower {
 public:
-    // tick: called now and then with the rows finished since the last call; may throw to stop.
+    // on_rows_done: called with the number of rows that have reached a leaf since the last call; may throw to stop.
     Grower(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
            int64_t total_weight, const std::function<void(int64_t)>& on_rows_done)
         : target_(node_context.target),
@@ -94,7 +93,7 @@ public:
         if (prepare_node(0)) find_split(0);
         return grow();
     }
-    // Go on from a node that another grower has prepared; its rows are all of this engine's.
+    // Continues from a node prepared by another grower; its rows are all rows of this engine.
     Subtree run(const GrowingNode& start) {
         GrowingNode root;
         root.segment = engine_.all();
@@ -103,7 +102,7 @@ public:
         if (prepare_node(0)) find_split(0);
         return grow();
     }
-    // Nodes that were left to others.
+    // Nodes left to another engine.
     const std::vector<int64_t>& handed_over() const { return handed_over_; }
 
 private:
@@ -124,7 +123,7 @@ private:
     GrowingNode& node(int64_t id) { return subtree_.nodes[static_cast<size_t>(id)]; }
     const GrowingNode& node(int64_t id) const { return subtree_.nodes[static_cast<size_t>(id)]; }
 
-    // Between two passes over many rows: Ctrl-C should not wait for both.
+    // Between two passes over many rows, so that Ctrl-C reacts quickly.
     void check_interrupt_if_large(Segment node) const {
         constexpr int64_t kMany = 1 << 16;
         if (node.size() >= kMany) on_rows_done_(0);
@@ -132,7 +131,7 @@ private:
 
     // -- one node -----------------------------------------------------------------------------------------------------
 
-    // Says what the node predicts; returns whether it may be split.
+    // Sets what the node predicts; returns whether it may be split.
     bool prepare_node(int64_t id, const Stat* known = nullptr) {
         GrowingNode& d = node(id);
         if (d.segment.size() == 0) {
@@ -153,8 +152,7 @@ private:
         if (d.stop != kInner) on_rows_done_(d.segment.size());
         return d.stop == kInner;
     }
-    // Puts all rows of a node on the finder's side; returns them (of classes with statistics: none, they are not
-    // needed).
+    // Loads the statistics of a node into the splitter; returns its rows (none for classification with statistics).
     std::span<const Row> load_node(Segment node, const Stat* known) {
         std::span<const Row> rows;
         if (target_.n_classes == 0 || !engine_.has_stats()) rows = engine_.rows(node);
@@ -215,8 +213,8 @@ private:
         return kInner;
     }
 
-    // Looks for the best split; with one, the node joins the frontier. The side of all its rows is made again, since
-    // its siblings have been prepared meanwhile.
+    // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
+    // its siblings have been prepared in between.
     void find_split(int64_t id, const Stat* known = nullptr) {
         GrowingNode& d = node(id);
         load_node(d.segment, known);
@@ -265,13 +263,13 @@ private:
                 handed_over_.push_back(child), is_open_[b] = 0;
         }
         engine_.on_children_known(segment, sizes_, is_open_);
-        // The last branch first: depth-first growth then takes the first branch next.
+        // last branch first: depth-first growth then continues with the first branch
         for (size_t b = k; b-- > 0;) {
             if (is_open_[b]) find_split(first_child + static_cast<int64_t>(b), known ? &child_totals_[b] : nullptr);
         }
     }
-    // Statistics of a node's children, where the target has classes: the largest is the parent less the others, so its
-    // rows need not be counted. Returns whether child_totals_ has them.
+    // Classification: statistics of a node's children, the largest by subtraction. Returns whether child_totals_ is
+    // filled.
     bool count_children(int64_t id) {
         if (target_.n_classes == 0 || !engine_.has_stats()) return false;
         const GrowingNode& d = node(id);
@@ -299,7 +297,7 @@ private:
 
     // -- the frontier -------------------------------------------------------------------------------------------------
 
-    // BestSplit-first: the larger gain, then the earlier place in pre-order. Depth-first: the last in.
+    // Best-first: larger gain, then earlier in pre-order. Depth-first: last in, first out.
     bool comes_later(int64_t a, int64_t b) const {
         if (priority(a) != priority(b)) return priority(a) < priority(b);
         while (node(a).depth > node(b).depth) a = node(a).parent;
@@ -338,11 +336,11 @@ private:
     std::vector<int64_t> frontier_, handed_over_;
     int64_t leaves_ = 1;
 
-    // of the node at hand
+    // the current node
     Stat node_total_;
     SplitNode split_;
     std::vector<int64_t> sizes_;      // of its children …
-    std::vector<uint8_t> is_open_;    // … which may be split further …
+    std::vector<uint8_t> is_open_;    // … which may be split …
     std::vector<Stat> child_totals_;  // … and their statistics
 };
 

@@ -1,8 +1,8 @@
-// RankHistogram codes: a column as bytes, for counting rows of large nodes without touching the values.
+// Bin mapper: a column as one byte per row, for building histograms of large nodes without reading the values.
 //
-// Numbers are cut into at most 255 bins at quantiles of a sample; which sample does not matter to the tree, only to the
-// time, since what may hide inside a bin is looked at again in full. A bin that holds one value only is exact. A
-// category of at most 255 levels is its own code.
+// Numbers are cut into at most 255 bins at quantiles of a sample. The sample affects only the running time, not the
+// tree, because every bin that might hide a better cut is searched exactly. A bin with a single value is exact by
+// itself. A category with at most 255 levels uses its codes as bins.
 
 #pragma once
 
@@ -16,12 +16,13 @@
 namespace treewise {
 
 inline constexpr size_t kBins = 256;
-inline constexpr uint8_t kMissingBin = 255;  // the code of missing values
+inline constexpr uint8_t kMissingBin = 255;  // bin of the missing values
 
 struct BinMapper {
-    uint8_t* bin_of_row = nullptr;  // in the memory that all columns share; null: a category of too many levels
-    std::vector<int64_t> edges;     // keys: bin b holds edges[b − 1] < key <= edges[b]; the last has no upper edge
-    std::array<std::atomic<uint8_t>, kBins> mixed{};  // bins with more than one value
+    uint8_t* bin_of_row =
+        nullptr;                 // points into storage shared by all columns; null for a category with too many levels
+    std::vector<int64_t> edges;  // keys: bin b holds edges[b − 1] < key <= edges[b]; the last bin has no upper edge
+    std::array<std::atomic<uint8_t>, kBins> mixed{};  // bins with more than one distinct value
 
     bool is_empty() const { return !bin_of_row; }
     static bool can_bin(const Column& column) { return !column.is_code() || column.n_levels <= kMissingBin; }
@@ -30,7 +31,7 @@ struct BinMapper {
         return static_cast<uint8_t>(std::lower_bound(edges.begin(), edges.end(), key) - edges.begin());
     }
 
-    // Two steps, so that a table stored row by row is read once: edges by column, then codes by block of rows.
+    // Two steps, so that a row-major table is read once: edges column by column, then bins by block of rows.
     void fit(const Column& column, int64_t n_rows) {
         if (!column.is_code()) find_edges(column, n_rows);
     }
@@ -38,7 +39,7 @@ struct BinMapper {
         if (is_empty()) return;
         if (column.is_code()) {
             const auto codes = column.view<int32_t>();
-            for (size_t r = begin; r < end; ++r) bin_of_row[r] = static_cast<uint8_t>(codes[r]);  // −1 is 255
+            for (size_t r = begin; r < end; ++r) bin_of_row[r] = static_cast<uint8_t>(codes[r]);  // −1 becomes 255
         } else {
             column.visit([&](const auto& values) { transform_numbers(values, begin, end); });
         }
@@ -66,8 +67,8 @@ private:
         }
         make_lookup(column);
     }
-    // The range between the outermost edges in slots of equal width: bins[slot] to bins[slot + 1] hold its values. As a
-    // rule that is one bin, or two.
+    // Lookup table: divides the range between the outermost edges into slots of equal width; the values of a slot lie
+    // in bins first_bin_[slot] … first_bin_[slot + 1], usually one or two.
     void make_lookup(const Column& column) {
         const auto value = [&](int64_t key) {
             return column.is_number() ? key_to_double(key) : static_cast<double>(key_to_int(key));
@@ -83,7 +84,7 @@ private:
             first_bin_[slot] = static_cast<uint8_t>(bin);
         }
     }
-    size_t slot_of(double value) const {  // never falls as the value grows
+    size_t slot_of(double value) const {  // monotone in value
         const double at = scale_ == 0.0 ? 0.0 : (value - low_) * scale_;
         return static_cast<size_t>(std::clamp(at, 0.0, kLookupSize - 1.0));
     }
@@ -109,7 +110,7 @@ private:
             mixed_here[bin] |= upper[bin] != value;
             bin_of_row[r] = static_cast<uint8_t>(bin);
         }
-        mixed_here[last] = 1;  // it has no upper edge
+        mixed_here[last] = 1;  // the last bin has no upper edge
         for (size_t b = 0; b < kMissingBin; ++b) {
             if (mixed_here[b]) mixed[b].store(1, std::memory_order_relaxed);
         }

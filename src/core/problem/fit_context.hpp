@@ -1,4 +1,4 @@
-// What all engines of one fit share: the problem as it was handed over, and tables made from it once.
+// Context shared by the engines of one fit: columns, target, settings, and lookup tables computed once.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace treewise {
 
-// Functions of whole numbers that scans need again and again.
+// Tabulated functions of integers.
 struct LookupTables {
     LookupTables(int64_t n_rows, bool logarithms)
         : nlogn(logarithms ? n_rows : 1), reciprocals(std::min(n_rows, kMaxReciprocal)) {}
@@ -24,7 +24,7 @@ private:
 };
 
 struct FitContext {
-    // rows: those of the fit; none: all there are.
+    // rows: the rows to train on; empty for all.
     FitContext(const std::vector<Column>& c, const Target& t, const Settings& s, const LookupTables& shared,
                std::span<const uint32_t> rows = {})
         : columns(c), target(t), settings(s), tables(shared) {
@@ -45,13 +45,13 @@ struct FitContext {
     const Target& target;
     const Settings& settings;
     const LookupTables& tables;
-    bool unit_weights = true;  // every row weighs 1
-    Quantiser quantiser;       // of targets, for the engine of large nodes
+    bool unit_weights = true;  // every row has weight 1
+    Quantiser quantiser;       // of the targets, for engines that see the whole table
 
     int64_t n_classes() const { return target.n_classes; }
     size_t width() const { return stat_width(target.n_classes); }
 
-    // One row's part in the statistics.
+    // Adds one row to the statistics.
     void add_row(int64_t* stat, uint32_t row, const int64_t* y, const Quantiser& q) const {
         const int64_t w = target.weight[row];
         ++stat[kRows];
@@ -63,7 +63,7 @@ struct FitContext {
             stat[kQuantised] += q(target.y[row], w);
         }
     }
-    // Many rows' part; loads: what each adds to the scores of sums, by its number (below). SumStats of all rows fit 128
+    // Adds many rows; quantised: the quantised target of each row (see `quantise`). The sum over all rows fits 128
     // bits.
     void add_rows(int64_t* stat, std::span<const uint32_t> rows, const int64_t* y,
                   const std::vector<int64_t>& quantised) const {
@@ -84,7 +84,7 @@ struct FitContext {
         for (uint32_t r : rows) all[r] = quantiser(target.y[r], target.weight[r]);
         return all;
     }
-    // Begins with a node: whole, its statistics; rows, which are asked for where the target is a number.
+    // Sets the score bounds up for a node with these statistics; the rows are read only for regression.
     template <class ScoreBounds>
     void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
         double low = 0, high = 0;
@@ -95,7 +95,7 @@ struct FitContext {
         }
         score_bounds.begin_node(node_total.data(), low, high, quantiser.error(target.max_exponent != kNothingRounded));
     }
-    bool has_missing_branch(const int64_t* missing) const {  // whether missing rows get a branch of their own
+    bool has_missing_branch(const int64_t* missing) const {  // whether missing rows get their own branch
         if (!settings.missing_branch || missing[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
         if (missing[kWeight] < settings.min_leaf_weight) return false;
         return settings.criterion != Criterion::poisson || target_sum(missing) > 0;

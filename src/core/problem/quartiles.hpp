@@ -1,10 +1,8 @@
-// The lower and the upper quartile of each column of numbers, over all rows: what a tree keeps of how its columns
-// spread.
+// Lower and upper weighted quartile of each numeric column over all rows, stored with the tree.
 //
-// The lower quartile is the smallest value such that the rows with values up to it have at least a quarter of the
-// weight, the upper one three quarters; rows in which the column is missing are left out
-// (tests/unit/train/test_quartiles.py says it in Python). Here they are selected among all rows;
-// search/histogram_builder.hpp, which has counted those of each bin, looks into one.
+// The lower quartile is the smallest value such that rows up to it have at least a quarter of the weight; for the upper
+// one, three quarters. Missing values are ignored (tests/unit/train/test_quartiles.py has a Python version). This file
+// selects among all rows; search/histogram_builder.hpp uses its counts and selects within one bin.
 
 #pragma once
 
@@ -17,14 +15,14 @@
 namespace treewise {
 
 struct Quartiles {
-    int64_t low = kMissingKey, high = kMissingKey;  // keys; kMissingKey: a category, or no row has a value
+    int64_t low = kMissingKey, high = kMissingKey;  // keys; kMissingKey for a category or an all-missing column
 
-    // The weight that must be reached, of all that is present.
+    // The cumulative weight a quartile must reach, given the total weight of the present rows.
     static int64_t lower_weight(int64_t weight) { return (weight + 3) / 4; }
     static int64_t upper_weight(int64_t weight) { return (3 * weight + 3) / 4; }
 };
 
-// Of rows that stand in order, so many with a value: weight(i) and key(i) of the one at place i. unit: all weigh 1.
+// For sorted rows of which the first `present` have a value; weight(i) and key(i) describe row i of the order.
 template <class Weight, class CandidateKey>
 Quartiles quartiles_of_sorted(int64_t present, bool unit_weights, const Weight& weight, const CandidateKey& key) {
     int64_t total = unit_weights ? present : 0;
@@ -37,7 +35,7 @@ Quartiles quartiles_of_sorted(int64_t present, bool unit_weights, const Weight& 
     return {key_at_weight(Quartiles::lower_weight(total)), key_at_weight(Quartiles::upper_weight(total))};
 }
 
-// Some rows of a column, to be selected from by weight.
+// Weighted selection among rows of a column.
 class WeightedSelector {
 public:
     explicit WeightedSelector(View<int64_t> weight, bool unit_weights) : weight_(weight), unit_(unit_weights) {}
@@ -45,7 +43,7 @@ public:
     void clear() { keys_.clear(), weighted_keys_.clear(); }
     void add(int64_t key, size_t row) { unit_ ? keys_.push_back(key) : weighted_keys_.push_back({key, weight_[row]}); }
     int64_t weight() const;
-    // The smallest key such that the rows with keys up to it have at least the weight wanted, which all have together.
+    // The smallest key whose cumulative weight reaches `required`, which must not exceed the total.
     int64_t key_at_weight(int64_t required);
 
 private:
@@ -54,11 +52,10 @@ private:
     };
     View<int64_t> weight_;
     bool unit_;
-    std::vector<int64_t> keys_;  // of rows of unit weight; or
+    std::vector<int64_t> keys_;  // rows of unit weight only
     std::vector<WeightedKey> weighted_keys_;
 };
 
-// unit: every row weighs 1.
 std::vector<Quartiles> find_quartiles(const std::vector<Column>& columns, View<int64_t> weight, int64_t n_rows,
                                       bool unit_weights, ThreadPool& pool, const CheckInterrupt& check_interrupt);
 

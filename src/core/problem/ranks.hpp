@@ -1,10 +1,10 @@
-// The place of every cell among the values of its column: what the trees of a forest share. Made once, then only read.
+// Rank of every cell within its column, computed once and shared by all trees of a forest.
 //
-//     row 0   7 0 31         the ranks of a row stand side by side, for a node looks at few columns of its rows;
-//     row 1   2 1 31         equal values share a rank, a category's is its code, a missing value's is kMissingRank
+//     row 0   7 0 31         row-major, since a node reads few columns of its rows;
+//     row 1   2 1 31         equal values share a rank, a category's rank is its code, missing is kMissingRank
 //
-// A rank has as few bytes as its table allows, and where little is lost a row is made as long as a line of the cache,
-// or lines, or a part of one: of 100,000 rows with 20 columns, a node's visit to a row is one line.
+// Ranks use as few bytes as the table allows, and rows are padded to whole cache lines (or a power-of-two fraction of
+// one) where that wastes little: with 100,000 rows and 20 columns, visiting a row touches a single cache line.
 
 #pragma once
 
@@ -38,10 +38,10 @@ public:
         store_keys(columns, keys);
     }
 
-    // Where the ranks of a row are.
+    // Address of the ranks of a row.
     const std::byte* row_ranks(Row row) const { return cells_.data() + first_ + size_t{row} * stride_; }
-    // Reads the ranks of a column, by where their rows are: the upper bytes of four, so that a missing value's sign
-    // fills the rest.
+    // Returns a function that reads this column's rank at a row's address. It loads four bytes whose upper bytes are
+    // the rank, so that an arithmetic shift sign-extends kMissingRank.
     auto reader(size_t c) const {
         static_assert(std::endian::native == std::endian::little);
         constexpr size_t kWordSize = sizeof(int32_t);
@@ -53,7 +53,7 @@ public:
         };
     }
     bool same_ranks(Row a, Row b) const { return std::memcmp(row_ranks(a), row_ranks(b), width_ * size_) == 0; }
-    // The value of a rank.
+    // The sort key of a rank.
     int64_t key(size_t column, int64_t rank) const {
         switch (key_slots_[column].size) {
             case 0: return rank;
@@ -76,9 +76,9 @@ private:
         stride_ = rounded - need <= need / 8 ? rounded : need;
         cells_.resize(static_cast<size_t>(n_rows) * stride_ + 2 * kCacheLine);
         const auto begin = reinterpret_cast<uintptr_t>(cells_.data());
-        first_ = kCacheLine - begin % kCacheLine + (stride_ - need);  // what a row is longer by comes before its ranks
+        first_ = kCacheLine - begin % kCacheLine + (stride_ - need);  // padding precedes the ranks
     }
-    // Writes the ranks of a column, one after the other, rank(row) of each.
+    // Writes rank(row) for every row of a column.
     template <class RankOf>
     void write_ranks(size_t column, size_t n_rows, const RankOf& rank) {
         std::byte* cell = cells_.data() + first_ + column * size_;
@@ -96,7 +96,7 @@ private:
         }
     }
 
-    // distinct: the keys of its ranks.
+    // distinct: receives the key of each rank.
     void rank(const Column& column, size_t c, const std::vector<Row>& all, std::vector<int64_t>& distinct,
               const CheckInterrupt& check_interrupt) {
         std::vector<int64_t> keys(all.size());
@@ -114,10 +114,10 @@ private:
             if (key != kMissingKey && (distinct.empty() || distinct.back() != key)) distinct.push_back(key);
             ranks[row] = key == kMissingKey ? kMissingRank : static_cast<uint32_t>(distinct.size() - 1);
         }
-        write_ranks(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // row by row, for the cache's sake
+        write_ranks(c, ranks.size(), [&](size_t r) { return ranks[r]; });  // in row order, for cache locality
     }
 
-    // Floats stay floats: a threshold is asked for at every node, and comes from far.
+    // Floats are stored as floats: a threshold is read at every node, usually from main memory.
     void store_keys(const std::vector<Column>& columns, std::vector<std::vector<int64_t>>& keys) {
         size_t bytes = 0;
         for (size_t c = 0; c < width_; ++c) {
@@ -150,12 +150,12 @@ private:
     static constexpr size_t kCacheLine = 64;
 
     size_t width_;
-    size_t size_ = 1, stride_ = 0, first_ = 0;  // bytes: of a rank, from row to row, before the first
+    size_t size_ = 1, stride_ = 0, first_ = 0;  // in bytes: size of a rank, row stride, offset of the first row
     int shift_ = 0;
     HugePageVector<std::byte> cells_;
-    HugePageVector<std::byte> keys_;  // rank → key, or the float it is made of, column after column
+    HugePageVector<std::byte> keys_;  // rank → key (or float), column after column
     struct KeySlot {
-        size_t begin, size;  // from here, each of so many bytes; a category's ranks are its codes and have none
+        size_t begin, size;  // offset and bytes per rank; 0 bytes for a category, whose ranks are its codes
     };
     std::vector<KeySlot> key_slots_;
 };

@@ -1,7 +1,7 @@
-// The rows of all nodes in one list: a node is a segment of it, and splitting a node sorts its segment by branch.
+// Row indices of all nodes in one array: a node is a segment, and splitting it partitions the segment stably by branch.
 //
-//     node   3 8 1 9 4 7        branch 0: 3 1 9, branch 1: 8 4 7
-//     then   3 1 9 | 8 4 7      each in the order it had
+//     before   3 8 1 9 4 7        branch 0: 3 1 9, branch 1: 8 4 7
+//     after    3 1 9 | 8 4 7      order preserved within each branch
 
 #pragma once
 
@@ -26,12 +26,12 @@ public:
         return {rows_.data() + node.begin, static_cast<size_t>(node.size())};
     }
 
-    // branch(row): the branch of a row of the node. sizes: one a branch, 0 before and the number of its rows after.
+    // branch(row): the row's branch. sizes: one entry per branch, zero on entry and the number of rows on return.
     template <class Branch>
     void partition(Segment node, std::vector<int64_t>& sizes, const Branch& branch) {
         Row* rows = rows_.data() + node.begin;
         const auto n = static_cast<size_t>(node.size());
-        if (sizes.size() == 2) {  // the left side moves up in place, the right side waits
+        if (sizes.size() == 2) {  // left rows are compacted in place, right rows go through the buffer
             size_t left = 0, right = 0;
             for (size_t i = 0; i < n; ++i) {
                 const Row row = rows[i];
@@ -55,7 +55,7 @@ public:
 
 private:
     std::vector<Row> rows_, buffer_;
-    std::vector<uint32_t> branch_;  // of more than two
+    std::vector<uint32_t> branch_;  // used for more than two branches
 };
 
 }  // namespace treewise

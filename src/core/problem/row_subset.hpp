@@ -1,5 +1,5 @@
-// Some rows of a table copied side by side, as a table of its own: what a tree of a forest grows on where its engine
-// knows whole tables only.
+// Copies some rows of a table into a table of their own, for growing a tree of a forest with an engine that only
+// handles whole tables.
 
 #pragma once
 

@@ -9,7 +9,7 @@ int64_t key_of(const Column& column, uint32_t row) {
 }
 
 void read_keys(const Column& column, std::span<const uint32_t> rows, int64_t* out) {
-    constexpr size_t kPrefetchDistance = 24;  // the cells lie far apart: ask for them before they are needed
+    constexpr size_t kPrefetchDistance = 24;  // the cells are far apart in memory: prefetch them
     column.visit([&](const auto& values) {
         const size_t n = rows.size(), last_prefetched = n - std::min(n, kPrefetchDistance);
         for (size_t i = 0; i < last_prefetched; ++i) {

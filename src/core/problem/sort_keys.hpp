@@ -1,10 +1,10 @@
-// A column's cells as ordered integers: whatever the type, a smaller value has a smaller key, and missing comes last.
+// Sort keys: cells as int64 whose order is the order of the values, whatever the column type; missing sorts last.
 //
-//     3.5   →  its 64 bits, turned so that integers compare as the doubles do (−0.0 is 0.0)
-//     int   →  itself, less one (the smallest integer stands for missing, so there is room)
-//     code  →  itself
+//     double   its bits, transformed so that they compare as integers (−0.0 becomes 0.0)
+//     int64    value − 1 (the smallest integer is reserved for missing, so this cannot overflow)
+//     code     itself
 //
-// The kernel sorts, compares and finds thresholds by keys alone and never asks what kind of column it looks at.
+// Engines sort, compare and derive thresholds from keys alone, independent of the column type.
 
 #pragma once
 
@@ -36,6 +36,6 @@ inline int64_t key_to_int(int64_t key) { return key + 1; }
 
 int64_t key_of(const Column& column, uint32_t row);
 void read_keys(const Column& column, std::span<const uint32_t> rows, int64_t* out);
-bool is_splittable(const Column& column, std::span<const uint32_t> rows);  // whether not all keys are the same
+bool is_splittable(const Column& column, std::span<const uint32_t> rows);  // whether the keys differ
 
 }  // namespace treewise

@@ -1,9 +1,9 @@
-// The competition of candidates: what an offer is, and which of all wins.
+// Selection of the best candidate, with ties.
 //
-// Rounding may have moved a merit by its slack, so the true one lies in merit ± slack. The best is sure to reach the
-// largest lower end of all, the bar; the candidates whose upper end reaches the bar are tied. Ties are decided by the
-// key (earlier column, then kind, then position, then placement of the missing rows) or, on request, by a draw that
-// depends only on the seed, the node and the candidate. search.py (pick) is the specification.
+// Rounding may have moved a score by its tolerance, so the true score lies in score ± tolerance. The best candidate
+// reaches at least the largest lower bound of all; every candidate whose upper bound reaches it is tied. Ties are
+// broken by the key (column, then kind, then position, then placement of the missing rows) or, on request, at random,
+// as a function of seed, node and candidate alone. train/reference.py is the specification.
 
 #pragma once
 
@@ -25,7 +25,7 @@ struct CandidateKey {
     auto operator<=>(const CandidateKey&) const = default;
 };
 
-// The same draw for the same candidate, whoever asks and when.
+// Random tie-breaking order: depends only on node and candidate.
 inline uint64_t tie_key(uint64_t node, const CandidateKey& key) {
     uint64_t h = node;
     for (int64_t part : {key.column, key.kind, key.position, key.placement}) h = mix64(h, static_cast<uint64_t>(part));
@@ -34,19 +34,19 @@ inline uint64_t tie_key(uint64_t node, const CandidateKey& key) {
 
 struct Candidate {
     int128 score = 0;
-    int128 gain = 0;  // decrease of total impurity; 0 where rounding alone may have made it
+    int128 gain = 0;  // decrease of total impurity; 0 if within rounding
     CandidateKey key;
-    int128 tolerance = 0;  // by how much rounding may have moved the merit
-    int n_filled = 0;      // branches with rows
+    int128 tolerance = 0;  // rounding may have moved the score by this much
+    int n_filled = 0;      // non-empty branches
     int128 nlogn_sum = 0;  // Σ m·log m of the branches, for the gain ratio
 };
 
-// Keeps what may still win, whatever the order of offers: an offer that comes later in the order of ties than another
-// and reaches no higher never can, so few are kept.
+// Keeps only candidates that may still win, whatever the order of arrival: one that loses the tie against another and
+// has no higher upper bound never can, so few are kept.
 class BestSplit {
 public:
     explicit BestSplit(bool random) : random_ties_(random) {}
-    // Forgets what was offered; node: the key of the node whose candidates come next.
+    // Starts a node; node: its key for random ties.
     void begin_node(uint64_t node) { node_ = node, contenders_.clear(); }
 
     void add(const Candidate& c) {
@@ -75,15 +75,15 @@ public:
 private:
     struct Entry {
         Candidate candidate;
-        int128 upper;  // the largest its merit may be
+        int128 upper;  // upper bound of the score
         uint64_t tie_key;
-        bool precedes(const Entry& other) const {  // in the order of ties
+        bool precedes(const Entry& other) const {  // in tie-breaking order
             return tie_key != other.tie_key ? tie_key < other.tie_key : candidate.key < other.candidate.key;
         }
     };
     bool random_ties_;
     uint64_t node_ = 0;
-    int128 best_lower_bound_ = 0;  // what the best is sure to reach
+    int128 best_lower_bound_ = 0;  // the best candidate reaches at least this
     std::vector<Entry> contenders_;
 };
 

@@ -1,11 +1,11 @@
-// A node of two classes with at most 64 rows, and all that grows from it: a set of rows is a word (engines/forest.hpp).
+// Nodes of at most 64 rows with a binary target, and their whole subtree, as bitsets (engines/forest.hpp).
 //
 //     row         5 4 3 2 1 0
-//     node        1 0 1 1 0 1
-//     up to 2     0 1 1 1 0 0      of a column: the rows whose rank is at most row 2's; the same for all nodes below
-//     left of 2   0 0 1 1 0 0      what that cut of the node sends left: its rows, weight and ones are bits to count
+//     node        1 0 1 1 0 1      rows of the node
+//     up to 2     0 1 1 1 0 0      per column: rows whose rank is at most that of row 2; valid for all descendants
+//     left of 2   0 0 1 1 0 0      their intersection: rows, weight and ones of that cut are popcounts
 //
-// So a column is put in order once for the first node that asks and all below it.
+// Each column is sorted once, for the first node that uses it and all its descendants.
 
 #pragma once
 
@@ -26,15 +26,15 @@ namespace treewise {
 
 class BitsetNode {
 public:
-    static constexpr size_t kMaxRows = 64;  // rows
+    static constexpr size_t kMaxRows = 64;
 
-    struct ColumnOrder {  // of some rows in a column
+    struct ColumnOrder {  // a column's order among some rows
         uint64_t rows;
-        bool has_missing;  // some values are missing
+        bool has_missing;
         std::array<uint64_t, kMaxRows> rows_up_to;
     };
 
-    // The node that is the segment; weight(entry), and whether it is of class one(entry).
+    // Starts with the node of this segment; weight(entry): its weight; is_one(entry): whether its class is 1.
     template <class WeightOf, class IsOne>
     void begin(Segment segment, std::span<const uint32_t> entries, size_t n_columns, const WeightOf& weight,
                const IsOne& is_one) {
@@ -55,7 +55,7 @@ public:
     bool holds(Segment node) const { return segment_.begin <= node.begin && node.end <= segment_.end; }
     Segment segment() const { return segment_; }
 
-    // The rows of a node: the nodes that are open share no row, so the place of its first tells it apart.
+    // The rows of a node, indexed by the start of its segment (open nodes share no rows).
     uint64_t& operator[](Segment node) { return node_sets_[static_cast<size_t>(node.begin - segment_.begin)]; }
     uint32_t entry(int row) const { return entries_[static_cast<size_t>(row)]; }
     template <class Work>
@@ -63,7 +63,7 @@ public:
         for (; set; set &= set - 1) work(std::countr_zero(set));
     }
 
-    // As a node sees it, and all nodes below that one. rank(entry): its place in the column.
+    // The order of a column for a node and its descendants. rank(entry): its rank in the column.
     template <class RankOf>
     const ColumnOrder& column(size_t column, uint64_t node, RankSorter& sorter, const RankOf& rank) {
         if (column_slot_[column] == kNone) {
@@ -75,11 +75,11 @@ public:
         if (node & ~p.rows) sort_column(p, node, sorter, rank);
         return p;
     }
-    // What lies left of cuts, of one column after the other.
+    // Rows to the left of each cut, column by column.
     struct LeftSets {
         size_t n = 0;
-        std::vector<uint64_t> sets;                       // only ever grows
-        std::vector<std::pair<size_t, int32_t>> columns;  // where each begins
+        std::vector<uint64_t> sets;                       // capacity only grows
+        std::vector<std::pair<size_t, int32_t>> columns;  // start of each column's cuts
 
         void clear() { n = 0, columns.clear(); }
         void keep_only(uint64_t set, int32_t column) {
@@ -92,7 +92,7 @@ public:
             return columns[c].second;
         }
     };
-    // Adds the cuts of a node, in any order; one between equal values comes as often as they do.
+    // Adds the cuts of a node in arbitrary order; cuts between equal values are repeated.
     static void add_cuts(uint64_t node, const ColumnOrder& sorter, int32_t column, LeftSets& left_sets) {
         if (left_sets.sets.size() < left_sets.n + kMaxRows) left_sets.sets.resize(2 * (left_sets.n + kMaxRows));
         left_sets.columns.push_back({left_sets.n, column});
@@ -103,7 +103,7 @@ public:
         });
         left_sets.n = static_cast<size_t>(next - left_sets.sets.data());
     }
-    // Of the last column's cuts the one with a class on each side; 0 where there is none.
+    // A cut of the last column that separates the classes perfectly, or 0.
     uint64_t pure_cut(uint64_t node, const LeftSets& left_sets) const {
         const size_t from = left_sets.columns.back().first, n = left_sets.n - from;
         const uint64_t* sets = left_sets.sets.data() + from;
@@ -121,12 +121,11 @@ public:
         stat[kCounts] = stat[kWeight] - stat[kCounts + 1];
     }
 
-    // The rows between these cuts of a node, for the exact decision (as search/cut_buckets.hpp). cuts: how many rows
-    // lie left of each.
+    // Buckets between the cuts of a node, as in search/cut_buckets.hpp; cuts: number of rows left of each.
     template <class RankOf>
     void buckets_between(uint64_t node, const ColumnOrder& column, const std::vector<int64_t>& cuts, const RankOf& rank,
                          size_t width, std::vector<Bucket>& out) {
-        std::array<int8_t, kMaxRows + 1> row_of;  // how many are at most as large: a row of which that is true
+        std::array<int8_t, kMaxRows + 1> row_of;  // by number of rows up to it: a row with that rank
         row_of.fill(-1);
         for_each_row(node, [&](int row) {
             row_of[at(std::popcount(node & column.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
@@ -167,24 +166,24 @@ private:
     Segment segment_;
     std::span<const uint32_t> entries_;
     WeightBits bits_;
-    uint64_t ones_ = 0;  // the rows of class 1
+    uint64_t ones_ = 0;  // rows of class 1
     std::array<uint64_t, kMaxRows> node_sets_;
-    std::vector<uint32_t> column_slot_;  // a column: where its places are
+    std::vector<uint32_t> column_slot_;  // index into column_orders_ by column
     std::vector<ColumnOrder> column_orders_;
     size_t n_column_orders_ = 0;
     std::array<uint32_t, kMaxRows> rows_{}, ranks_{};  // scratch
     Stat stats_;
 };
 
-// The nodes that have become words and are not grown to the end. Growth goes from left to right, deepest first, so what
-// waits lies to the right of what is at hand, and what lies to its left is done with.
+// Bitset nodes whose subtrees are not finished. Growth is depth-first from left to right, so pending nodes lie to the
+// right of the current one, and everything to its left is finished.
 class BitsetNodeStack {
 public:
-    // Growth has come to this node, which has rows: forgets what lies to its left.
+    // Growth has reached this non-empty node: drops finished ones.
     void advance_to(Segment node) {
         while (n_ > 0 && nodes_[n_ - 1].segment().end <= node.begin) --n_;
     }
-    // The words a node with rows is of, or null.
+    // The bitset node that contains this node, or null.
     BitsetNode* find(Segment node) { return n_ > 0 && nodes_[n_ - 1].holds(node) ? &nodes_[n_ - 1] : nullptr; }
     BitsetNode& push() {
         if (nodes_.size() == n_) nodes_.emplace_back();
@@ -192,7 +191,7 @@ public:
     }
 
 private:
-    std::deque<BitsetNode> nodes_;  // those past n_ are kept for their memory
+    std::deque<BitsetNode> nodes_;  // those beyond n_ are kept to reuse their memory
     size_t n_ = 0;
 };
 

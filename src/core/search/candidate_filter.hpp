@@ -1,9 +1,9 @@
-// The contest before the decision: which candidates of a node could be the best, going by scores that may be off a bit.
+// Filter of candidates that can still win, based on approximate scores with error bounds.
 //
-// Every scan offers what it sees with the least and the most its merit can be. The bar is the largest least; who cannot
-// reach it is out. What is left at the end (as a rule one cut of one column) is all that the exact decision
-// (search/exact_splitter.hpp) has to look at. Under C4.5's rule every column has a bar of its own, since each sends its
-// best test.
+// Each candidate is offered with a lower and an upper bound of its score. Candidates whose upper bound is below the
+// best lower bound are discarded; what remains, usually one cut of one column, is compared exactly
+// (search/exact_splitter.hpp). Under C4.5's rule every column has its own bound, since each column nominates its best
+// test.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace treewise {
 
-// A cut of a column with `position` present rows on its left; all tests of its levels together are place 0.
+// A cut with `position` present rows on its left; position 0 stands for all splits of a categorical column.
 struct Survivor {
     int32_t column;
     int64_t position;
@@ -54,7 +54,7 @@ public:
             best_lower_bounds_[i] = std::max(best_lower_bounds_[i], other.best_lower_bounds_[i]);
         survivors_.insert(survivors_.end(), other.survivors_.begin(), other.survivors_.end());
     }
-    // Ends the contest: returns the columns that are left.
+    // Returns the columns with a surviving candidate.
     const std::vector<size_t>& finish() {
         prune();
         std::sort(survivors_.begin(), survivors_.end(), [](const Survivor& a, const Survivor& b) {
@@ -71,9 +71,9 @@ public:
         }
         return columns_;
     }
-    // Who is left, by column and place, each once.
+    // Sorted by column and position, without duplicates.
     const std::vector<Survivor>& survivors() const { return survivors_; }
-    // Those of a column of numbers.
+    // Surviving cuts of a numeric column.
     void list_positions(size_t column, std::vector<int64_t>& positions) const {
         positions.clear();
         for (const Survivor& h : survivors_) {
@@ -92,7 +92,7 @@ private:
     size_t prune_size_ = 64;
 };
 
-// Scores become merits: gains, or what the rule of the contest makes of them, with the least and most they can be.
+// Turns approximate scores into lower and upper bounds of what the rule ranks by (gain or gain ratio).
 template <TargetKind S>
 class ScoreBounds {
 public:
@@ -112,14 +112,14 @@ public:
     struct Range {
         double lower, upper;
     };
-    // filled: branches with rows; spread: Σ m·log m of their weights (asked for only under the gain ratio's rule).
+    // n_filled: non-empty branches; nlogn_sum: Σ m·log m of their weights, called only for the gain ratio.
     template <class Spread>
     Range bounds(double score, int n_filled, const Spread& nlogn_sum) const {
         const double gain = score - scorer.parent_score(), error = this->error_bound(n_filled);
         if (settings_.rule == Rule::ratio) return ratio(gain, error, nlogn_(weight_) - nlogn_sum());
         return {score_of_gain(gain - error, n_filled), score_of_gain(gain + error, n_filled)};
     }
-    // The exact merit is rounded too, by a little for each branch (search/exact_splitter.hpp): far less than this.
+    // Also covers the rounding of the exact score, which is far smaller.
     double error_bound(int n_filled) const { return scorer.error_bound() * (1 + n_filled / 64.0); }
     double score_of_gain(double gain, int n_filled) const {
         return settings_.gain_per_branch && settings_.rule == Rule::gain ? gain / (n_filled - 1) : gain;

@@ -1,5 +1,4 @@
-// A category at a node whose rows stand in a list: the statistics of its levels, what its best test could be, and the
-// buckets the exact decision looks at. Serves the engines that keep nothing in order.
+// A categorical column at a node: statistics of its levels, bounds for its best split, and its buckets.
 
 #pragma once
 
@@ -12,13 +11,13 @@
 
 namespace treewise {
 
-// The rows of a node, numbered from 0, as they see a column of categories.
+// Access to the rows of a node, numbered from 0, for one categorical column.
 template <class Level, class Add, class RowOf>
 struct CategoryRows {
     int64_t n;
-    Level level;  // level(i): the code of row i, or anything larger where it is missing
-    Add add;      // add(stat, i): its part in statistics
-    RowOf row;    // row(i): its number in the table
+    Level level;  // level(i): the code of row i, or anything larger if missing
+    Add add;      // add(stat, i): adds row i to statistics
+    RowOf row;    // row(i): its index in the table
 };
 template <class Level, class Add, class RowOf>
 CategoryRows(int64_t, Level, Add, RowOf) -> CategoryRows<Level, Add, RowOf>;
@@ -56,7 +55,7 @@ public:
 
 private:
     size_t n_levels(size_t column) const { return static_cast<size_t>(context_.columns[column].n_levels); }
-    // Many classes times many levels: too many statistics to keep; the exact scan moves rows then.
+    // With many classes and levels the statistics would take too much memory: the exact splitter moves rows instead.
     bool needs_rows(size_t column) const {
         return S == TargetKind::multiclass && (width_ > 64 || n_levels(column) * width_ > (1u << 20));
     }

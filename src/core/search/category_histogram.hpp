@@ -1,10 +1,9 @@
-// Levels of many categories counted in one pass: for two classes of unit weight, where every level's number is a byte.
+// Counts the levels of many categorical columns in one pass, for binary targets of unit weight.
 //
-//     row 0   3 0 7          the levels of a row's categories stand side by side,
-//     row 1   1 0 2          and each adds one word to its column's counts: rows below, rows of class 1 above
+//     row 0   3 0 7          row-major, one byte per level: each cell adds one word to the counts of its column,
+//     row 1   1 0 2          with the rows in the lower half and the rows of class 1 in the upper half
 //
-// The cluster engine counts a small node so: reading a row once costs less than reading each column's levels from
-// wherever they stand.
+// Used by engines/subtree.hpp for small nodes: reading a row once is cheaper than reading each column separately.
 
 #pragma once
 
@@ -17,9 +16,9 @@ namespace treewise {
 
 class CategoryHistogram {
 public:
-    static constexpr size_t kMaxLevels = 255;  // levels, beside the missing values
+    static constexpr size_t kMaxLevels = 255;  // excluding missing
 
-    // n_levels: of each column that is counted here, without the missing.
+    // n_levels: of each counted column, excluding missing.
     void reset(size_t n_rows, const std::vector<size_t>& n_levels) {
         start_.assign(1, 0);
         for (size_t n : n_levels) start_.push_back(start_.back() + static_cast<uint32_t>(n) + 1);
@@ -31,7 +30,7 @@ public:
     uint8_t level(size_t row, size_t column) const { return cells_[row * width() + column]; }
 
     void clear() { std::fill(counts_.begin(), counts_.end(), 0); }
-    // row(i), cls(i): of the rows i of [begin, end).
+    // row(i), cls(i): row index and class of entry i in [begin, end).
     template <class RowOf, class ClassOf>
     void count(size_t begin, size_t end, const RowOf& row, const ClassOf& cls) {
         const size_t columns = width();
@@ -43,13 +42,13 @@ public:
             for (size_t c = 0; c < columns; ++c) counts[start[c] + levels[c]] += increment;
         }
     }
-    // What count found for a column: one word a level, then that of the missing.
+    // The counts of a column: one word per level, then one for missing.
     std::span<const int64_t> counts(size_t column) const {
         return {counts_.data() + start_[column], counts_.data() + start_[column + 1]};
     }
 
 private:
-    std::vector<uint32_t> start_{0};  // where a column's counts begin
+    std::vector<uint32_t> start_{0};  // offset of each column's counts
     std::vector<uint8_t> cells_;
     std::vector<int64_t> counts_;
 };

@@ -1,8 +1,8 @@
-// The levels of a category at a node, as statistics: how good can its best test be?
+// Approximate search over the splits of a categorical column, from the statistics of its levels.
 //
-// Goes through the same candidates as search/exact_splitter.hpp (one value, prefixes of the levels in their own order
-// and in order of rate or mean, all subsets while there are few, one branch a level, mere presence), in scores. Only
-// the best of them is reported: if the column stays in the contest, the exact decision looks at all its tests again.
+// Scores the same candidates as search/exact_splitter.hpp: one value, prefixes of the levels (in their own order, or by
+// rate or mean), all subsets while there are few, multiway, presence. Only the best bounds are reported; if the column
+// survives the filter, the exact splitter evaluates all its splits again.
 
 #pragma once
 
@@ -15,16 +15,16 @@
 
 namespace treewise {
 
-// Statistics of the levels that occur at a node, in order; those of the missing rows come last.
+// Statistics of the levels that occur at a node, ascending; the missing rows come last.
 class CategoryCounts {
 public:
-    std::vector<uint32_t> levels;  // the numbers of those that occur, then that of the missing
-    Stat stats;                    // one after the other
+    std::vector<uint32_t> levels;  // levels that occur, then n_levels for missing
+    Stat stats;                    // statistics of each, consecutive
 
     size_t size() const { return levels.size() - 1; }
     const int64_t* missing(size_t width) const { return stats.data() + size() * width; }
 
-    // level(i): of row i below n_rows, n_levels if missing; add_row(stat, i): its part in the statistics.
+    // level(i): of row i, n_levels if missing; add_row(stat, i): adds it to statistics.
     template <class Level, class AddRow>
     void count(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
         levels.clear();
@@ -34,7 +34,7 @@ public:
             count_sorted(n_rows, n_levels, width, level, add_row);
     }
 
-    // Two classes of unit weight, counted in one word a level: rows below, ones above; the last is the missing.
+    // Binary target, unit weights: one word per level, rows in the lower half, ones in the upper half; missing last.
     void unpack(std::span<const int64_t> packed) {
         levels.clear(), stats.clear();
         for (size_t l = 0; l < packed.size(); ++l) {
@@ -87,7 +87,7 @@ public:
           left_(width_),
           right_(width_) {}
 
-    // stats: one after the other, of the levels that occur, in order; gone: of the missing rows.
+    // stats: of the levels that occur, consecutive; missing: of the missing rows.
     void scan(const Column& column, int32_t column_index, const int64_t* stats, size_t n, const int64_t* node_total,
               const int64_t* missing, bool missing_branch, CandidateFilter& filter) {
         stats_ = stats, n_ = n, node_total_ = node_total, missing_ = missing, missing_branch_ = missing_branch;
@@ -101,7 +101,8 @@ public:
                 case kOneValue: one_values(); break;
                 case kSubset: subsets(); break;
                 case kMultiway: multiway(); break;
-                default: upper_ = std::numeric_limits<double>::infinity();  // no score for it: let the exact scan look
+                default:
+                    upper_ = std::numeric_limits<double>::infinity();  // unknown kind: leave it to the exact splitter
             }
         }
         if (missing_[kRows]) presence();
@@ -193,7 +194,7 @@ private:
     }
 
     void order_by_rate(int64_t cls) {
-        if (node_total_[kWeight] < (int64_t{1} << 26) && n_classes_) {  // such fractions are told apart by doubles
+        if (node_total_[kWeight] < (int64_t{1} << 26) && n_classes_) {  // doubles distinguish all such fractions
             double_rates_.resize(n_);
             for (size_t i = 0; i < n_; ++i) {
                 const Rate r = rate(stat(i), cls);
@@ -245,13 +246,13 @@ private:
     std::vector<size_t> order_;
     std::vector<Rate> rates_;
     std::vector<std::pair<double, size_t>> double_rates_;
-    // of the column at hand
+    // the current column
     const int64_t* stats_ = nullptr;
     size_t n_ = 0;
     const int64_t* node_total_ = nullptr;
     const int64_t* missing_ = nullptr;
     bool missing_branch_ = false;
-    double lower_ = 0, upper_ = 0;  // the best merit so far, and what it may be at most
+    double lower_ = 0, upper_ = 0;  // best bounds so far
 };
 
 }  // namespace treewise

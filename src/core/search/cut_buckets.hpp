@@ -1,5 +1,4 @@
-// From rows in order to what the exact decision looks at: buckets between the cuts of a column that are still in
-// question. Serves the engines that keep or put the rows of a node in order.
+// Buckets between the surviving cuts of a column, from sorted rows, for the exact splitter.
 
 #pragma once
 
@@ -10,20 +9,20 @@
 
 namespace treewise {
 
-// What is known of the rows of a node in order of a column: `present` of the n have a value and stand first.
+// The rows of a node sorted by a column: the first `present` of n have a value.
 template <class Add, class Differs, class RankAt>
 struct SortedRows {
     int64_t present, n;
-    Add add;          // add(stat, i): the part of row i in statistics
-    Differs differs;  // differs(i): whether the values of rows i − 1 and i do
-    RankAt rank;      // rank(i)
+    Add add;          // add(stat, i): adds row i to statistics
+    Differs differs;  // differs(i): whether rows i − 1 and i have different values
+    RankAt rank;      // rank(i): rank or key of row i
 };
 template <class Add, class Differs, class RankAt>
 SortedRows(int64_t, int64_t, Add, Differs, RankAt) -> SortedRows<Add, Differs, RankAt>;
 
 class CutBuckets {
 public:
-    // Returns the missing rows. whole: of the node; count: whether a bucket's place counts the values below it.
+    // Returns the missing rows. count_values: whether a bucket's position counts distinct values (random ties) or rows.
     template <class Rows>
     Bucket fill(const Rows& rows, const CandidateFilter* filter, size_t column, const Stat& node_total,
                 bool count_values, std::vector<Bucket>& out) {
@@ -36,7 +35,7 @@ public:
         }
         int64_t* missing = stats_.data() + n * width;
         for (int64_t i = rows.present; i < rows.n; ++i) rows.add(missing, i);
-        int64_t* remainder = stats_.data() + largest * width;  // what is not in the others: the longest run is not read
+        int64_t* remainder = stats_.data() + largest * width;  // computed by subtraction: the longest run is not read
         add(remainder, node_total.data(), width), sub(remainder, missing, width);
         int64_t distinct = -1;
         for (size_t p = 0; p < n && rows.present; ++p) {
@@ -53,7 +52,7 @@ public:
     }
 
 private:
-    // Without a contest: everything.
+    // Without a filter: all cuts.
     template <class Rows>
     void find_positions(const Rows& rows, const CandidateFilter* filter, size_t column) {
         if (filter) {
@@ -68,7 +67,7 @@ private:
     }
     int64_t begin(size_t p) const { return p ? positions_[p - 1] : 0; }
 
-    std::vector<int64_t> positions_;  // how many present rows lie below each cut, and all of them
+    std::vector<int64_t> positions_;  // present rows below each cut, then all of them
     Stat stats_;
 };
 

@@ -1,9 +1,9 @@
-// FindBestSplit: every candidate of a node is scored, one scan for each split kind, and the best is returned.
+// Exact split finder: scores every candidate of a node in integers, one scan per split kind, and returns the best.
 //
-// A scan takes a column's buckets (engines/exact.hpp: runs of rows of equal value, in order) and moves their rows
-// between sides (criteria/exact_impurity.hpp), offering the outcome to the competition (search/best_split.hpp). It does
-// not know which criterion it serves, where the rows came from, or how ties are decided. search.py lists the same
-// candidates in readable Python; the two are held equal by test.
+// A scan takes a column's buckets (runs of rows that no candidate separates, in order), moves them between statistics
+// objects (criteria/exact_impurity.hpp) and offers each candidate to search/best_split.hpp. It does not depend on the
+// criterion, on the engine that produced the buckets, or on how ties are broken. train/reference.py enumerates the same
+// candidates in Python; tests compare the two.
 
 #pragma once
 
@@ -42,10 +42,10 @@ public:
         std::iota(columns_to_try_.begin(), columns_to_try_.end(), size_t{0});
     }
 
-    Stats node_total;  // the node's rows; the caller fills it
+    Stats node_total;  // statistics of the node; filled by the caller
 
-    // Returns why there is no split, or kInner with the winner in `split`. stat: all rows of the node, where the
-    // engine gives statistics. Calls `check_interrupt` now and then, in long scans too.
+    // Returns the reason for a leaf, or kInner with the winner in `split`. stat: the node's statistics, if the engine
+    // has them.
     StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, SplitInfo& split,
                                const std::function<void()>& check_interrupt) {
         node_key_ = node_key;
@@ -71,7 +71,7 @@ public:
         if (!best_.has_candidate()) return has_any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        if (n_tried > 1) load_column(winner.key.column, node);  // else it is the one still at hand
+        if (n_tried > 1) load_column(winner.key.column, node);  // otherwise its buckets are still loaded
         fill_split_info(winner, split);
         return kInner;
     }
@@ -79,17 +79,17 @@ public:
 private:
     struct ColumnBest {
         Candidate candidate;
-        int64_t cuts;  // thresholds tried
+        int64_t cuts;  // number of thresholds tried
     };
-    // What one way of splitting adds up to.
+    // Totals over the branches of one candidate.
     struct SplitTotals {
         int128 total = 0, nlogn_sum = 0;
         int n_filled = 0;
         bool fits = true, valid = true;
     };
 
-    // The columns to look at next: all, or as many as are asked for and then one at a time, until one of them can be
-    // used. Returns whether there are more.
+    // Samples the next columns: all of them, or max_features and then one at a time until one is splittable. Returns
+    // whether columns are left.
     bool sample_columns(bool first) {
         if (!samples_columns()) return false;
         if (first) column_sampler_.begin_node(node_key_);
@@ -112,9 +112,8 @@ private:
         add(missing_, missing_stats_);
         missing_branch_ = settings_.missing_branch && n_missing() && missing_stats_.valid() && fits(missing_stats_);
     }
-    // Whether there was any candidate, if only one that breaks a limit. Engines that send only what may win do not show
-    // those, but for random ones. For Poisson it is not enough that a column tells rows apart: both branches must have
-    // a sum.
+    // Whether there was any candidate, including those that violate a limit (engines drop those unless cuts are
+    // random). For Poisson, distinct values are not enough: both branches need a positive sum.
     bool has_any_candidate(Segment node) {
         if (any_candidate_ || !engine_.has_stats() || settings_.random_cuts) return any_candidate_;
         if (settings_.criterion != Criterion::poisson) return engine_.is_splittable(node);
@@ -157,7 +156,7 @@ private:
         if (n_missing()) scan_presence();
     }
 
-    // Put all rows on the right, the missing ones where this placement wants them: 0 left, 1 right, own: apart.
+    // Puts all rows on the right and the missing ones as the placement says: 0 left, 1 right; or into their own branch.
     int placements() const { return n_missing() && !missing_branch_ ? 2 : 1; }
     void start_placement(int placement) {
         left_.clear();
@@ -178,7 +177,7 @@ private:
         (*check_interrupt_)();
     }
 
-    // Cut the row of buckets in two at every place:   a | b c d      a b | c d      a b c | d
+    // Cuts the sequence of buckets at every position:   a | b c d      a b | c d      a b c | d
     void scan_prefixes(SplitKind kind, int64_t position) {
         for (int placement = 0; placement < placements(); ++placement) {
             start_placement(placement);
@@ -202,8 +201,9 @@ private:
         }
     }
 
-    // For two classes and for numbers some prefix of the levels in order of rate or mean is best (Breiman et al. 1984,
-    // theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's order.
+    // For two classes and for regression some prefix of the levels ordered by rate or mean is optimal (Breiman et al.
+    // 1984, theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's
+    // order.
     void scan_subsets() {
         if (is_exhaustive()) {
             scan_all_subsets();
@@ -216,7 +216,7 @@ private:
         sort_by_level();
     }
 
-    // The first bucket stays on its side; bit j of the mask sends bucket j + 1 to the other.
+    // The first bucket stays in place; bit j of the mask moves bucket j + 1 to the other side.
     void scan_all_subsets() {
         for (int placement = 0; placement < placements(); ++placement) {
             start_placement(placement);
@@ -267,7 +267,7 @@ private:
         }
     }
 
-    // Add the missing rows, which are on missing_stats_, to a side: by their sums where a criterion has such.
+    // Adds the missing rows (missing_stats_) to a side; by their sums, if the criterion can merge.
     void add_missing(Stats& side) {
         if constexpr (requires { side.merge(missing_stats_); }) {
             side.merge(missing_stats_);
@@ -277,7 +277,7 @@ private:
         }
     }
 
-    // One test of the kind, drawn at random: which buckets go to the left.
+    // One random split of the kind.
     void scan_random(SplitKind kind) {
         if (buckets_.size() < 2) return;
         const int64_t position = draw_random_split(kind);
@@ -289,7 +289,7 @@ private:
             offer_two(kind, position, placement);
         }
     }
-    // Fills goes_left_; returns the position of the test: its place among those of its kind where these are listed.
+    // Fills goes_left_; returns the position of the split among those of its kind.
     int64_t draw_random_split(SplitKind kind) {
         const uint64_t random = split_key(node_key_, column_, kind);
         const size_t n = buckets_.size();
@@ -367,7 +367,7 @@ private:
         add(bucket, left_);
     }
 
-    // -- offers -------------------------------------------------------------------------------------------------------
+    // -- candidates ---------------------------------------------------------------------------------------------------
 
     void add_branch(SplitTotals& t, const Stats& side) const {
         if (side.rows == 0) return;
@@ -416,7 +416,7 @@ private:
         return static_cast<int128>(std::ldexp(static_cast<double>(gain) / static_cast<double>(split_info), kRatioBits));
     }
 
-    // C4.5's first step: each column sends its best test.
+    // C4.5, step 1: keep the best test of each column.
     void c45_keep_column_best(Segment node) {
         if (best_.has_candidate()) {
             const bool is_single = columns_[column_].is_code() || settings_.random_cuts;
@@ -426,8 +426,8 @@ private:
         best_.begin_node(node_key_);
     }
 
-    // C4.5's second step: of the columns with at least average gain (a threshold's lessened by log2(cuts) a row of n,
-    // at the mean weight of a row), compare the gain ratio (Quinlan 1996, "Improved use of continuous attributes").
+    // C4.5, step 2: among the columns with at least average gain (thresholds are penalised by log2(cuts)/n, scaled by
+    // the mean row weight), compare gain ratios (Quinlan 1996, "Improved use of continuous attributes").
     void c45_second_step() {
         const auto n = static_cast<int128>(column_bests_.size());
         int128 average = 0;
@@ -448,10 +448,10 @@ private:
     bool gain_too_small(const Candidate& winner) const {
         const int128 at_most = winner.gain ? winner.gain + node_context_.tolerance(winner.n_filled) : 0;
         return node_context_.to_user_units(at_most, total_weight_) <
-               settings_.min_impurity_decrease * (1 - 0x1p-40);  // met to twelve digits is met
+               settings_.min_impurity_decrease * (1 - 0x1p-40);  // tolerance: twelve digits
     }
 
-    // -- the winner ---------------------------------------------------------------------------------------------------
+    // -- the winning split --------------------------------------------------------------------------------------------
 
     void fill_split_info(const Candidate& winner, SplitInfo& split) {
         split = SplitInfo{};
@@ -508,7 +508,7 @@ private:
             split.cut_int = random_int(random);
     }
 
-    // Lists the lighter side (the near one of equals); returns whether that is the far side.
+    // Lists the lighter side (the near one if equal); returns whether that is the far side.
     bool list_subset(size_t position, SplitInfo& split) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
@@ -533,8 +533,7 @@ private:
         return swap;
     }
 
-    // A test of mere presence is stored in the form of the column's first kind: a cut above every value, or a subset
-    // that lists nothing.
+    // A presence test is stored as the column's first kind: a threshold above every value, or an empty subset.
     void set_presence(SplitInfo& split) const {
         const Column& column = columns_[column_];
         const SplitKind first = column.kinds.front();
@@ -558,7 +557,7 @@ private:
         return w;
     }
 
-    static constexpr int64_t kManyRows = 1 << 16;  // it takes a moment to go through them
+    static constexpr int64_t kManyRows = 1 << 16;  // enough to take noticeable time
 
     NodeContext& node_context_;
     Engine& engine_;
@@ -567,24 +566,24 @@ private:
     int64_t total_weight_;
     Stats left_, right_, missing_stats_;
     ColumnSampler column_sampler_;
-    std::vector<size_t> columns_to_try_;  // the columns at hand
+    std::vector<size_t> columns_to_try_;  // columns to search next
 
-    int64_t rows_since_check_ = 0;  // rows since the last tick
+    int64_t rows_since_check_ = 0;  // since the last interrupt check
 
-    // of the node at hand
+    // the current node
     const std::function<void()>* check_interrupt_ = nullptr;
     uint64_t node_key_ = 0;
     int128 node_impurity_ = 0;
-    BestSplit best_;                        // of the node; under C4.5's rule of the column, until all have been seen
-    std::vector<ColumnBest> column_bests_;  // C4.5: of each column
-    bool any_candidate_ = false;            // whether there was any candidate
-    // of the column at hand
+    BestSplit best_;                        // of the node; under C4.5's rule, of the current column until all are done
+    std::vector<ColumnBest> column_bests_;  // C4.5: best of each column
+    bool any_candidate_ = false;            // including those that violate a limit
+    // the current column
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
     std::vector<int64_t> weights_;    // of the branches
-    std::vector<uint8_t> goes_left_;  // which of them a random test sends to the left
-    Bucket missing_;                  // its missing rows, which are also in missing_stats_
-    bool missing_branch_ = false;     // they get a branch of their own
+    std::vector<uint8_t> goes_left_;  // buckets that a random split sends left
+    Bucket missing_;                  // missing rows; their statistics are in missing_stats_
+    bool missing_branch_ = false;     // missing rows get their own branch
 };
 
 }  // namespace treewise

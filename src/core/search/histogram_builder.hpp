@@ -1,7 +1,7 @@
-// Statistics of bins: how many rows of a node, of what weight and with what targets, have each code of each column.
+// Histograms of a node: rows, weight and target statistics per bin, for all columns in one array.
 //
-// One array a node, the columns' cells one after the other. Arrays of nodes that wait for their turn are kept, as far
-// as memory goes: a child's can then be had by subtraction (engines/histogram.hpp).
+// Histograms of nodes waiting to be split are cached while memory allows, so that a child's histogram can be computed
+// by subtraction (engines/histogram.hpp).
 
 #pragma once
 
@@ -38,14 +38,14 @@ public:
     }
 
     const std::vector<BinMapper>& mappers() const { return mappers_; }
-    // Nothing is counted any more.
+    // Frees bins and cache; no histogram can be built afterwards.
     void release() {
         bin_storage_.reset();
         cache_.clear();
     }
     bool is_binned(size_t column) const { return !mappers_[column].is_empty(); }
 
-    // The array of a node; it is counted unless it is held.
+    // The histogram of a node, from the cache if possible.
     const std::vector<int64_t>& get(Segment node, std::span<const Row> node_rows) {
         const auto found = cache_.find(node.begin);
         if (found != cache_.end()) return found->second;
@@ -73,7 +73,7 @@ public:
             check_interrupt_);
         return counts;
     }
-    // A bin's statistics (of numbers: as far as scores go).
+    // Statistics of a bin (for numeric columns in regression only what scores need).
     void read_bin(const int64_t* bins, size_t column, size_t bin, Stat& out) const {
         const size_t words = bin_words(column);
         const int64_t* c = bins + bin * words;
@@ -95,7 +95,8 @@ public:
         return std::ldexp(static_cast<double>(bins[bin * 4 + 3]), 2 * square_shift_);
     }
 
-    // Of each column of numbers, over all rows: selected in the bin where the rows below reach a quarter, or three.
+    // Quartiles of each numeric column over all rows, by selection within the bin where the cumulative weight is
+    // reached.
     std::vector<Quartiles> quartiles(Segment all, std::span<const Row> node_rows) {
         const std::vector<int64_t>& histogram = get(all, node_rows);
         std::vector<Quartiles> found(mappers_.size());
@@ -113,7 +114,8 @@ private:
         constexpr size_t kWords = size_t{1} << 22;
         return (cache_.size() + 1) * offsets_.back() <= kWords;
     }
-    // BitsetNode a bin: two classes of unit weight share one (rows below, ones above); numbers need no exact sums here.
+    // Words per bin: binary targets of unit weight pack rows (low) and ones (high) into one; numeric columns need no
+    // exact sums.
     size_t bin_words(size_t column) const {
         if (S == TargetKind::binary && context_.unit_weights) return 1;
         if (S == TargetKind::regression && !context_.columns[column].is_code()) return 4;
@@ -162,7 +164,7 @@ private:
         for (Row r : node_rows)
             context_.add_row(bins + context_.width() * size_t{bin_of_row[r]}, r, target.y, context_.quantiser);
     }
-    // v²/w without its last bits, rounded up.
+    // v²/w without its lowest bits, rounded up.
     int64_t squared_target(int64_t v, int64_t w) const {
         const int64_t u = std::abs(v) >> square_shift_;
         if (w == 1) return u * u + 2 * u + 1;
@@ -188,7 +190,7 @@ private:
     }
     int64_t select_in_bin(size_t column, size_t bin, int64_t required) const {
         const BinMapper& mapper = mappers_[column];
-        if (!mapper.mixed[bin]) return mapper.edges[bin];  // its one value
+        if (!mapper.mixed[bin]) return mapper.edges[bin];  // the bin's only value
         std::vector<Row> bin_members;
         const uint8_t* end = mapper.bin_of_row + context_.target.n_rows;
         for (const uint8_t* at = mapper.bin_of_row; (at = std::find(at, end, bin)) != end; ++at)
@@ -203,11 +205,11 @@ private:
     const FitContext& context_;
     ThreadPool& pool_;
     const std::function<void()>& check_interrupt_;
-    std::unique_ptr<uint8_t[]> bin_storage_;  // the codes of all columns
+    std::unique_ptr<uint8_t[]> bin_storage_;  // bins of all columns
     std::vector<BinMapper> mappers_;
-    std::vector<size_t> offsets_;                    // where a column's cells begin
-    int square_shift_ = 0;                           // bits cut from v before squaring
-    std::map<int64_t, std::vector<int64_t>> cache_;  // arrays of nodes that wait, by where they begin
+    std::vector<size_t> offsets_;                    // offset of each column's bins
+    int square_shift_ = 0;                           // low bits dropped from v before squaring
+    std::map<int64_t, std::vector<int64_t>> cache_;  // by start of the node's segment
 };
 
 }  // namespace treewise

@@ -1,4 +1,4 @@
-// The threshold between two neighbouring values a < b, with a <= t < b always. split.py has the readable twin.
+// Threshold between two neighbouring values a < b, always with a <= t < b. tree/splits.py has the Python version.
 
 #pragma once
 
@@ -9,19 +9,19 @@
 
 namespace treewise {
 
-// Powers of ten that are doubles.
+// Powers of ten that are exact doubles.
 inline constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // t rounded to 15 significant digits, ties to even: 42.35, not 42.349999999999994.
 inline double shorten(double t) {
     const double size = std::abs(t);
-    if (size >= 1e-7 && size < 1e15) {  // as a fraction of whole numbers: below 2^53 over a power of ten, rounded once
+    if (size >= 1e-7 && size < 1e15) {  // an integer below 2^53 over a power of ten: rounded once
         int positions = 0;
         while (size * kTens[positions] < 1e14) ++positions;
         int exponent = 0;
         const auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(size, &exponent), 53));
-        const int down = 53 - exponent;  // 3 … 76 bits after the point
+        const int down = 53 - exponent;  // 3 … 76 fractional bits
         const auto scale_pow2 =
             static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[positions]);
         const auto half = static_cast<unsigned __int128>(1) << (down - 1);
@@ -30,7 +30,7 @@ inline double shorten(double t) {
         digits += rest > half || (rest == half && (digits & 1));
         return std::copysign(static_cast<double>(digits) / kTens[positions], t);
     }
-    char text[64];  // independent of the locale
+    char text[64];  // to_chars is independent of the locale
     const auto written = std::to_chars(text, text + sizeof text, t, std::chars_format::general, 15);
     double shorter = t;
     std::from_chars(text, written.ptr, shorter);
@@ -53,7 +53,7 @@ inline double midpoint(double a, double b) {
 }
 
 inline int64_t midpoint(int64_t a, int64_t b) {
-    return static_cast<int64_t>((static_cast<__int128>(a) + b) >> 1);  // the floor of the mean
+    return static_cast<int64_t>((static_cast<__int128>(a) + b) >> 1);  // floor of the mean
 }
 
 }  // namespace treewise

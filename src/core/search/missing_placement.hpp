@@ -1,5 +1,4 @@
-// The missing rows of a column of numbers at a node: they are tried on each side of its cuts, or stand apart in a
-// branch of their own. Serves the engines that score sorted rows or bins.
+// Missing rows of a numeric column: tried on each side of every cut, or in a branch of their own.
 
 #pragma once
 
@@ -15,10 +14,10 @@ public:
     explicit MissingPlacement(const FitContext& context)
         : missing(context.width()), left(context.width()), right(context.width()), context_(context) {}
 
-    Stat missing;      // statistics of the missing rows: the caller fills them
-    Stat left, right;  // what lies below a run of rows, and the run with what lies above it: work may move rows
+    Stat missing;      // statistics of the missing rows; filled by the caller
+    Stat left, right;  // below the run, and the run with everything above it; `work` may move rows
 
-    // Offers the test of presence, then calls work(around) for each place of the missing rows; whole: of the node.
+    // Offers the presence test, then calls work(run_context) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, const Stat& node_total, CategoryScan<S>& categories, CandidateFilter& filter,
                             const Work& work) {

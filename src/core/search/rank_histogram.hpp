@@ -1,12 +1,12 @@
-// A column of a node of two classes, counted in buckets of neighbouring ranks: which of its cuts could be the best,
-// without putting the rows in order (engines/forest.hpp).
+// Histogram over ranks for one column of a node with a binary target: finds the cuts that could be the best without
+// sorting the rows (engines/forest.hpp).
 //
-//     rank   0 ········ 64 ········ 128 ······· 192 ······· 256      about eight rows a bucket
+//     rank   0 ········ 64 ········ 128 ······· 192 ······· 256      about eight rows per bin
 //            │  3 rows   │  5 rows   │  none     │  4 rows   │
-//                       edge        edge        edge: each is a cut; all are scored at once, by a vector loop
+//                       edge        edge        edge: each is a cut; all are scored in one SIMD loop
 //
-// A cut inside a bucket is no better than the corners of its box (search/sorted_scan.hpp). Only buckets where that
-// might be enough are opened: their rows picked out, sorted, and scanned one by one.
+// A cut inside a bin scores no higher than the corners of its box (search/sorted_scan.hpp). Only bins whose bound is
+// competitive are opened: their rows are gathered, sorted and scanned.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace treewise {
 
-// Rows, weight, and weight of class 1, each in a third of a word: added up in one go.
+// Rows, weight and class-1 weight packed into 21 bits each, added in one instruction.
 struct PackedCounts {
     static constexpr int kFieldBits = 21;
     static constexpr uint64_t kMask = (uint64_t{1} << kFieldBits) - 1;
@@ -44,7 +44,7 @@ struct PackedCounts {
 
 class RankHistogram {
 public:
-    // share(entry): a row's part in the sums. Returns false, with nothing counted, where values are missing.
+    // row_counts(entry): the row's packed counts. Returns false, without counting, if values are missing.
     template <class RowCounts>
     bool count(std::span<const uint32_t> entries, const uint32_t* ranks, const RowCounts& row_counts) {
         const size_t n = entries.size();
@@ -60,9 +60,9 @@ public:
         return true;
     }
     int32_t column() const { return column_; }
-    double best_score() const { return best_score_; }  // score of its edges
+    double best_score() const { return best_score_; }  // of its edges
 
-    // Scores all edges, and offers those that may win.
+    // Scores all edges and offers the competitive ones.
     void score_edges(int32_t column, const Stat& node_total, SortedScan<TargetKind::binary>& scan,
                      CandidateFilter& filter) {
         column_ = column;
@@ -74,7 +74,7 @@ public:
         }
         best_score_ = scan.score_cuts(node_total, cuts_, [column](size_t) { return column; }, filter);
     }
-    // Looks into the buckets that may hide a better cut than the contest knows. load(entry), weight(entry).
+    // Opens the bins that may hide a better cut. value(entry), weight(entry): class and weight of a row.
     template <class Load, class Weight>
     void open_bins(const Stat& node_total, SortedScan<TargetKind::binary>& scan, const Load& value,
                    const Weight& weight, CandidateFilter& filter) {
@@ -101,8 +101,7 @@ public:
             rows += sums_[b].rows();
         });
     }
-    // The rows between the cuts that are left, for the exact decision (as search/cut_buckets.hpp): only those beside a
-    // cut are put in order.
+    // Buckets between the surviving cuts, as in search/cut_buckets.hpp; only the bins next to a cut are sorted.
     template <class RowCounts>
     void buckets_between(const std::vector<int64_t>& positions, const Stat& node_total, const RowCounts& row_counts,
                          std::vector<Bucket>& out) {
@@ -125,7 +124,7 @@ public:
                 if (sum.rows() != *position) continue;
                 add(sum, static_cast<uint32_t>(row[-1] >> 32));
                 lowest_rank = static_cast<uint32_t>(*row >> 32),
-                ++position;  // of this bucket, or of the next one with rows
+                ++position;  // the next row, in this bin or the next non-empty one
             }
         });
         for (PackedCounts sum : sums_) all += sum;
@@ -137,7 +136,7 @@ private:
 
     static constexpr size_t kRowsPerBin = 8;
 
-    // Buckets where a cut might be enough, going by the scores at both ends.
+    // Selects bins by the scores at both edges.
     void find_bounds(const Stat& node_total, const SortedScan<TargetKind::binary>& scan, double required_score) {
         bin_bounds_.bins.clear();
         const auto max_rise = scan.rise_bound();
@@ -153,7 +152,7 @@ private:
             weight = cuts_.weight[b], ones = cuts_.ones[b], score = cuts_.scores[b];
         }
     }
-    // Those that have the rows on both sides of a place, beside what is wanted. Returns whether any is new.
+    // Also opens the bins with the rows on either side of a cut. Returns whether any is new.
     bool open_neighbours(const std::vector<int64_t>& positions) {
         bool any = false;
         auto position = positions.begin();
@@ -166,11 +165,11 @@ private:
         }
         return any;
     }
-    // The rows of the buckets that are wanted, in order.
+    // Collects the rows of the open bins in sorted order.
     void gather_open_rows() {
         size_t n = 0;
         for (size_t b = 0; b < sums_.size(); ++b) n += is_open_[b] ? static_cast<size_t>(sums_[b].rows()) : 0;
-        if (gathered_.size() <= n) gathered_.resize(2 * n + 1);  // one more: what is not wanted is overwritten
+        if (gathered_.size() <= n) gathered_.resize(2 * n + 1);  // one spare slot, overwritten by rows of closed bins
         uint64_t* next = gathered_.data();
         const uint8_t* is_open = is_open_.data();
         const uint32_t first = low_ >> shift_;
@@ -184,7 +183,7 @@ private:
         }
         std::sort(gathered_.data(), next);
     }
-    // work(bucket, what lies below it)
+    // work(bin, totals below it)
     template <class Work>
     void for_each_open(const Work& work) const {
         PackedCounts before;

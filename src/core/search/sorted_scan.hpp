@@ -1,12 +1,12 @@
-// Rows in order of a number: which cuts between them could be the best?
+// Scan over rows sorted by a numeric column: which cuts could be the best?
 //
-// Serves both engines: a whole column of a small node, or the few bins of a large one that may hide a better cut
-// (engines/histogram.hpp). A cut with i rows of the run on its left scores what RunningSplit says after i steps.
-// Whether the values on both sides of it differ at all is asked only of cuts that would be good enough.
+// Used for whole columns of small nodes and for the few bins of large nodes that may hide a better cut
+// (engines/histogram.hpp). Whether the values on both sides of a cut differ is checked only for cuts that score well
+// enough.
 //
-// Two classes of small weights are by far the most common, and there a block of 64 rows can be passed over at once:
-// among all ways to order a block's rows, the score is convex in (weight, ones) moved to the left, so that none does
-// better than "all ones first", "all others first" or the block's end.
+// For binary targets with small weights, blocks of 64 rows can be skipped at once: over all orders of a block's rows,
+// the score is convex in the (weight, ones) moved to the left, so no cut inside scores higher than "all ones first",
+// "all others first" or the end of the block.
 //
 //         ones ▲      ┌──────● end of block
 //              │      │     /          every order of the block's rows is a path from the start to the end;
@@ -26,19 +26,19 @@
 
 namespace treewise {
 
-// What a run of rows is a part of.
+// Position of a run of sorted rows within its node.
 struct RunContext {
     int32_t column;
-    const int64_t* left;            // statistics of what lies below the run …
-    const int64_t* right;           // … and of the run with what lies above it
-    const int64_t* missing_branch;  // of a third branch, that of the missing rows; or null
+    const int64_t* left;            // statistics of everything below the run …
+    const int64_t* right;           // … and of the run together with everything above it
+    const int64_t* missing_branch;  // statistics of the missing rows, if they have their own branch; else null
     int64_t rows_below;             // present rows below the run
 };
 
-// What lies left of each of several cuts.
+// Totals to the left of each cut of a batch.
 struct CutBatch {
     size_t n = 0;
-    std::vector<int64_t> rows;  // these only ever grow
+    std::vector<int64_t> rows;  // capacity only grows
     std::vector<double> weight, ones, scores;
 
     void resize(size_t count) {
@@ -51,15 +51,15 @@ struct CutBatch {
     }
 };
 
-// The rows between two neighbouring cuts that may hide a better one.
+// Rows between two neighbouring cuts, which may hide a better cut.
 struct BinBound {
     size_t bucket;
-    double weight, ones;          // left of it
-    double bin_weight, bin_ones;  // in it
+    double weight, ones;          // to the left of the bin
+    double bin_weight, bin_ones;  // in the bin
 };
 struct BinBounds {
     std::vector<BinBound> bins;
-    std::vector<double> bounds;                // the best score a cut inside could have
+    std::vector<double> bounds;                // best possible score of a cut inside
     std::vector<double> weight, ones, scores;  // scratch
 
     size_t size() const { return bins.size(); }
@@ -79,7 +79,8 @@ public:
           score_bounds_(score_bounds),
           check_interrupt_(std::move(check_interrupt)) {}
 
-    // load(i), weight(i): of row i; differs(i): whether the values of rows i − 1 and i do. Cuts after row 1 … n_cuts.
+    // value(i), weight(i): of row i; differs(i): whether rows i − 1 and i have different values. Cuts after row 1 …
+    // n_cuts.
     template <class Load, class Weight, class Differs>
     void scan(const RunContext& run_context, int64_t n_cuts, const Load& value, const Weight& weight,
               const Differs& differs, CandidateFilter& filter) {
@@ -97,16 +98,17 @@ public:
         }
     }
 
-    // -- cuts whose sums are known, of a node of two classes whose rows are all present -------------------------------
+    // -- binary targets, nothing missing: cuts with known totals
+    // ----------------------------------------------------------
 
-    // What a score must reach to be worth a look: merit = (score − whole + delta)·share.
+    // The score a cut needs to be competitive; upper bound = (score − parent_score + error)·factor.
     double required_score(const CandidateFilter& filter) const {
         return filter.best_lower_bound(0) / score_bounds_.score_of_gain(1.0, 2) - score_bounds_.error_bound(2) +
                score_bounds_.scorer.parent_score();
     }
     double parent_score() const { return score_bounds_.scorer.parent_score(); }
-    // Scores these cuts and offers those that may win, the best of them first; column(k): whose cut k is. Returns the
-    // best score.
+    // Scores the cuts and offers the competitive ones, best first; column(k): the column of cut k. Returns the best
+    // score.
     template <class ColumnOf>
     double score_cuts(const Stat& node_total, CutBatch& cuts, const ColumnOf& column, CandidateFilter& filter) const {
         constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -126,9 +128,8 @@ public:
         }
         return scores[best];
     }
-    // How much more than the mean of two neighbouring cuts' scores one between them can have, with `weight` between
-    // them: to move one unit of weight, of whatever class, changes the score of a side by one at most. Entropy knows
-    // no such limit.
+    // By how much a cut between two neighbouring cuts can exceed the mean of their scores, given the weight between
+    // them: moving one unit of weight changes the score of a side by at most one. Entropy has no such bound.
     struct RiseBound {
         double steepness, rounding;
         double operator()(double weight) const { return steepness * weight + rounding; }
@@ -137,8 +138,8 @@ public:
         constexpr double kInf = std::numeric_limits<double>::infinity();
         return {settings_.criterion == Criterion::entropy ? kInf : 1.0, 2 * score_bounds_.error_bound(2)};
     }
-    // The best score any order of the rows between two neighbouring cuts could give: all ones first, or all others. The
-    // other corners of the box are the two cuts themselves, which have been offered.
+    // Upper bounds for cuts between neighbouring cuts: all ones first, or all others first. The other two corners of
+    // the box are the neighbouring cuts themselves, which have been offered.
     void bound_bins(const Stat& node_total, BinBounds& bin_bounds) const {
         bin_bounds.resize_scratch();
         for (const bool ones_first : {true, false}) {
@@ -158,7 +159,7 @@ private:
     static constexpr int64_t kBlock = 64;
     static constexpr size_t kBlocksBetweenChecks = kRowsBetweenChecks / kBlock;
 
-    // Whether a cut leaves enough on both sides.
+    // Whether both sides meet the leaf limits.
     bool fits(const Stat& node_total, const CutBatch& cuts, size_t k) const {
         const auto is_large_enough = [&](int64_t rows, int64_t weight) {
             return rows >= settings_.min_samples_leaf && weight >= settings_.min_leaf_weight;
@@ -218,7 +219,7 @@ private:
             }
         }
 
-        // Blocks of rows of small weights: first whether any cut of the block could win, then all of them at once.
+        // For small weights: skip the block if no cut in it can win, otherwise score all its cuts at once.
         template <class Load, class Weight, class Differs>
         void scan_blocks(int64_t i, int64_t last, const Load& value, const Weight& weight, const Differs& differs) {
             const double mean = score_bounds.scorer.mean(), share = score_bounds.score_of_gain(1.0, n_filled);
@@ -229,7 +230,7 @@ private:
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t n = std::min(kBlock, last - i);
-                // What a score must reach to be worth a look: merit = (score + own − whole + delta)·share.
+                // The score a cut needs to be competitive.
                 const double required_score = filter.best_lower_bound(run_context.column) / share -
                                               score_bounds.error_bound(n_filled) + score_bounds.scorer.parent_score() -
                                               missing_score;
@@ -274,7 +275,7 @@ private:
             if (left_weight < least_weight || all - left_weight < least_weight) return;
             filter.offer(run_context.column, run_context.rows_below + i, lower, upper);
         }
-        // The best score any order of a block's rows could give.
+        // Upper bound over all orders of the block's rows.
         double bound_block(int64_t rows, int64_t ones) const {
             const int64_t m = run.left_weight(), a = run.left_sum(), n = run.right_weight(), b = run.right_sum();
             const auto side = [&](int64_t weight, int64_t moved_ones) {
@@ -296,7 +297,7 @@ private:
             });
             if (!filter.can_win(run_context.column, upper) || !differs(i)) return;
             if (run.left_weight() < settings.min_leaf_weight || run.right_weight() < settings.min_leaf_weight) return;
-            // Poisson: a branch whose targets are all 0 is no candidate; one whose cut sum is 0 may still be one.
+            // Poisson: a branch whose targets are all 0 is no candidate; one whose quantised sum is 0 may still be one.
             const bool sure = C != Criterion::poisson || (run.left_sum() > 0 && run.right_sum() > 0);
             filter.offer(run_context.column, run_context.rows_below + i,
                          sure ? lower : -std::numeric_limits<double>::infinity(), upper);
@@ -324,8 +325,8 @@ struct UnitWeight {
     int64_t operator()(int64_t) const { return 1; }
 };
 
-// Sorts rows by key without comparing them two by two: a radix sort on the highest bits that differ, then what is still
-// unsorted (values that agree in those) by comparison. `rows` are indices into `keys`, in any order.
+// Sorts rows by key: radix sort on the highest differing bits, then comparison sort within equal prefixes. `rows` are
+// indices into `keys`.
 class KeySorter {
 public:
     void sort(const std::vector<int64_t>& keys, std::vector<uint32_t>& rows, const CheckInterrupt& check_interrupt) {
@@ -346,7 +347,7 @@ public:
         });
         for (int d = 0; d < kPasses; ++d) {
             auto& start = starts_[d];
-            if (start[a_[0].key >> (d * kDigitBits) & kMask] == n) continue;  // all the same
+            if (start[a_[0].key >> (d * kDigitBits) & kMask] == n) continue;  // all equal
             std::exclusive_scan(start.begin(), start.end(), start.begin(), 0u);
             in_chunks(n, check_interrupt,
                       [&](size_t i) { b_[start[a_[i].key >> (d * kDigitBits) & kMask]++] = a_[i]; });

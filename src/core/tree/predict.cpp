@@ -1,4 +1,4 @@
-// Rows down the tree. split.py (Split.branch) is the readable twin of `branch` below.
+// Walks rows down one tree. tree/splits.py (Split.branch) has the Python version of `branch`.
 
 #include "tree/predict.hpp"
 
@@ -19,7 +19,7 @@ int32_t branch_of_code(const TreeView& tree, int64_t node, int32_t code) {
     const int32_t* first = tree.codes.data() + tree.code_start[node];
     const int32_t* last = tree.codes.data() + tree.code_start[node + 1];
     if (tree.kind[node] == kOrdinal) {
-        if (code < 0) return tree.missing[node];  // no place in the order: with the missing values
+        if (code < 0) return tree.missing[node];  // an unseen level has no place in the order: with the missing values
         return code <= *first ? 0 : 1;
     }
     const int32_t* at = std::lower_bound(first, last, code);
@@ -46,24 +46,23 @@ int32_t branch(const TreeView& tree, int64_t node, const Column& column, int64_t
 
 namespace {
 
-// What most tests are, a number of type T against a cut, as small as it gets: the tree then fits a near cache.
+// A threshold test on type T, as small as possible so that the tree fits the cache.
 template <class T>
 struct ThresholdStep {
     T cut;
     uint32_t column;
-    uint32_t to[3];  // where missing values go, what is at most the cut, what is above it
+    uint32_t to[3];  // next step: missing, at most the cut, above it
 };
 
-// The largest T that is not above the cut: the same values lie on either side of it.
+// The largest T not above the cut: separates the same values.
 template <class T>
 T round_down(double cut) {
     const T rounded = static_cast<T>(cut);
     return rounded > cut ? std::nextafter(rounded, -std::numeric_limits<T>::infinity()) : rounded;
 }
 
-// Steps are numbered anew, in the tree's order: first those that move a row on; then the tests of another kind, and
-// then where a row ends: the leaves, and each node that has no branch for missing values a second time. From all but
-// the first a step leads to itself.
+// Steps are the nodes in a new order: first the threshold tests; then the other tests; then the ends (leaves, and a
+// copy of each node where missing values stay). All but the first lead to themselves.
 template <class T>
 class LeafFinder {
 public:
@@ -75,7 +74,7 @@ public:
         number_steps();
         for (uint32_t s = 0; s < steps_.size(); ++s) steps_[s] = {T{0}, 0, {s, s, s}};
         for (uint32_t s = 0; s < n_threshold_steps_; ++s) write_step(s);
-        // A row that waits reads a value too, and any will do that is of the type.
+        // an idle row still reads a value: any column of the right type will do
         for (uint32_t s = n_threshold_steps_; n_threshold_steps_ && s < steps_.size(); ++s)
             steps_[s].column = steps_[0].column;
         for (uint32_t s = 0; s < n_threshold_steps_; ++s)
@@ -88,7 +87,7 @@ public:
 
 private:
     static constexpr int64_t kLanes = 8;
-    static constexpr int kStepsPerCheck = 3;  // steps, before it is asked who has arrived
+    static constexpr int kStepsPerCheck = 3;  // steps between checks for finished rows
 
     bool is_threshold_step(size_t node) const {
         constexpr ValueType type = std::is_same_v<T, float> ? ValueType::f32 : ValueType::f64;
@@ -127,8 +126,8 @@ private:
         return step_of_[static_cast<size_t>(tree_.children[tree_.child_start[node] + b])];
     }
 
-    // Several rows go down together, without a branch that could be guessed wrong: while one waits for memory, the
-    // others move. Rows before a test of another kind wait until none moves, and take it one by one.
+    // Walks several rows in lockstep, branch-free, to hide memory latency. Rows at a test of another kind wait until no
+    // row moves and are then advanced one by one.
     template <bool kSameStride>
     void find_by(int64_t begin, int64_t end, int64_t* leaves) const {
         for (int64_t row = begin; row < end; row += kLanes) {
@@ -163,7 +162,7 @@ private:
         }
     }
 
-    // One step at each test of another kind; whether any row moved.
+    // One step for each row at a test of another kind; returns whether any moved.
     bool step_other_tests(uint32_t* at, const int64_t* rows) const {
         bool moved = false;
         for (int64_t k = 0; k < kLanes; ++k) {
@@ -186,13 +185,13 @@ private:
     std::vector<uint32_t> node_of_, step_of_;
     std::vector<ThresholdStep<T>> steps_;
     uint32_t n_threshold_steps_ = 0,
-             n_test_steps_ = 0;  // steps below these move a row on; move it, or are tests of another kind
+             n_test_steps_ = 0;  // steps below the first are threshold tests; below the second, tests
 };
 
 template <class T>
 void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                      const ProgressCallback& progress, int64_t* leaves) {
-    constexpr int64_t kRows = 1 << 12;  // a piece of work
+    constexpr int64_t kRows = 1 << 12;  // per task
     const LeafFinder<T> finder(tree, columns);
     const auto pieces = static_cast<size_t>((n_rows + kRows - 1) / kRows);
     std::atomic<int64_t> done = 0;
@@ -212,7 +211,7 @@ void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, i
 void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                  const ProgressCallback& progress, int64_t* leaves) {
     if (tree.kind.size() >= 1u << 31 || columns.size() >= ~0u) throw std::length_error("a tree too large to walk");
-    int64_t floats = 0, doubles = 0;  // tests of either type: the more frequent are the steps
+    int64_t floats = 0, doubles = 0;  // the more frequent type is used for the steps
     for (size_t n = 0; n < tree.kind.size(); ++n) {
         if (tree.kind[n] != kThreshold) continue;
         const ValueType type = columns[static_cast<size_t>(tree.column[n])].type;

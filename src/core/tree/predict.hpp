@@ -1,4 +1,4 @@
-// Prediction: rows down the tree to a node.
+// Prediction with one tree: the node at which each row ends.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace treewise {
 
-// A finished tree as arrays of the caller's (nodes.py: Arrays). child_start and children list each node's children
+// Arrays of a finished tree, owned by the caller (tree/arrays.py). child_start and children list each node's children
 // in branch order.
 struct TreeView {
     std::span<const uint8_t> kind;
@@ -20,18 +20,18 @@ struct TreeView {
     std::span<const int32_t> missing;
     std::span<const int32_t> other;
     std::span<const int64_t> code_start;
-    std::span<const int32_t> codes;        // of each node ascending …
-    std::span<const int32_t> code_branch;  // … with the branch of each under a multiway test
+    std::span<const int32_t> codes;        // ascending within each node …
+    std::span<const int32_t> code_branch;  // … and the branch of each, for multiway tests
     std::span<const int64_t> child_start;
     std::span<const int64_t> children;
 };
 
-inline constexpr int32_t kUnseen = -2;  // a category the tree has never seen
+inline constexpr int32_t kUnseen = -2;  // code of a category level unknown to the tree
 
-// The branch a row takes at a node; -1 where there is none for its never-seen category, and it stays.
+// The branch a row takes at a node; −1 if its unseen level has none and it stays.
 int32_t branch(const TreeView& tree, int64_t node, const Column& column, int64_t row);
 
-// The node each row ends at: a leaf, or the inner node where a never-seen category has no branch.
+// The node at which each row ends: a leaf, or an inner node without a branch for an unseen level.
 void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
                  const ProgressCallback& progress, int64_t* leaves);
 

@@ -1,6 +1,6 @@
-// Both walks visit every node once. The corners of a node's cost, as a function of the price of a leaf, are a heap with
-// the largest alpha on top; a parent takes its children's heaps, the smaller into the larger, so that a corner moves
-// O(log n) times whatever the depth.
+// Every pass visits each node once. The breakpoints of a node's cost, as a function of the cost per leaf (alpha), are
+// kept in a heap with the largest alpha on top; heaps are merged small into large, so a breakpoint moves O(log n) times
+// whatever the depth.
 
 #include "tree/prune.hpp"
 
@@ -74,8 +74,8 @@ Moments sum_moments(std::span<const int64_t> parent, Moments moments) {
 WeakestLinks weakest_link_alphas(std::span<const int64_t> parent, std::span<const double> risk, double tie) {
     const size_t n = parent.size();
     std::vector<int64_t> leaves = count_children(parent);
-    std::vector<double> line(n, 0.0);  // above all corners a subtree costs its children's lines: Σ R(child) …
-    std::vector<Heap> heaps(n);        // … and a price for each of them
+    std::vector<double> line(n, 0.0);  // above all breakpoints a subtree costs Σ R(child) …
+    std::vector<Heap> heaps(n);        // … plus alpha for each leaf
     WeakestLinks out{std::vector<double>(n, kNever), std::vector<double>(n, 0.0), std::vector<int64_t>(n, 0)};
     for (size_t node = n; node-- > 0;) {
         if (leaves[node]) {
@@ -86,7 +86,7 @@ WeakestLinks weakest_link_alphas(std::span<const int64_t> parent, std::span<cons
                 const int64_t below = heap.front().node;
                 std::pop_heap(heap.begin(), heap.end());
                 heap.pop_back();
-                out.alpha[below] = kNever;  // this node is a leaf before that one would be
+                out.alpha[below] = kNever;  // this node becomes a leaf first
                 line[node] -= out.more_risk[below];
                 leaves[node] += out.leaves_removed[below];
                 alpha = crossing();

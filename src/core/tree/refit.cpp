@@ -1,8 +1,8 @@
-// In pre-order a subtree is a run of node numbers, so with the rows sorted by the node they end at, the rows of every
-// node are one run too:
+// In pre-order a subtree is a range of node numbers, so if rows are sorted by the node where they end, the rows of
+// every node are a range too:
 //
-//     node        0  1  2  3  4          node 1 has nodes 1, 2, 3 below it
-//     rows at     –  –  a  b  c          its rows are the run  a b
+//     node        0  1  2  3  4          node 1 has the subtree 1, 2, 3
+//     rows at     –  –  a  b  c          its rows are the range  a b
 
 #include "tree/refit.hpp"
 
@@ -101,7 +101,7 @@ private:
             if (branch_.rows) gain -= branch_.total(), ++n_filled;
             placed += rows.size();
         }
-        if (placed < n_rows) {  // rows of a never-seen category stay here, as a branch of their own
+        if (placed < n_rows) {  // rows with an unseen level stay here, as a branch of their own
             branch_.clear();
             for (int64_t i = first_[node]; i < first_[node + 1]; ++i) branch_.add(rows_[i]);
             gain -= branch_.total(), ++n_filled;
@@ -140,14 +140,14 @@ private:
 
     const TreeView& tree_;
     std::span<const int64_t> parent_;
-    const std::vector<Column>& columns_;  // none where it is known where the rows end
+    const std::vector<Column>& columns_;  // empty if the end nodes are given
     const Target& target_;
     const Settings& settings_;
     NodeContext node_context_;
     Stats node_total_, branch_;
-    std::vector<Row> rows_;       // sorted by the node they end at
-    std::vector<int64_t> first_;  // where a node's own rows begin
-    std::vector<int64_t> size_;   // nodes at and below each node
+    std::vector<Row> rows_;       // sorted by the node where they end
+    std::vector<int64_t> first_;  // start of each node's own rows
+    std::vector<int64_t> size_;   // size of each subtree
     Nodes out_;
 };
 

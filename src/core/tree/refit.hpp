@@ -1,7 +1,7 @@
-// Re-estimating a tree: its splits stay, the statistics of every node come from a table.
+// Refits a tree: keeps its splits and recomputes the statistics of every node from a table.
 //
-// For trees split by hand, read from text, or taken to new data. The same sides and summaries as in growth, so a tree
-// re-estimated on the table it was grown on is the same tree to the last bit.
+// Used for trees that were written by hand, read from text, or applied to new data. It uses the same statistics as
+// growing, so refitting a tree on its training table reproduces it to the last bit.
 
 #pragma once
 
@@ -14,8 +14,8 @@ namespace treewise {
 Nodes refit(const TreeView& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
             const Target& target, const Settings& settings, const ProgressCallback& progress);
 
-// The same for rows of which it is known at which node they end, without their columns: missing_rows stay 0. A row may
-// stand for several of its kind, by its weight; what it counts for as a row is then the caller's to know.
+// The same if the end node of every row is known, without columns: missing_rows stays 0. A row may stand for several by
+// its weight; the caller knows how many.
 Nodes refit_at_nodes(const TreeView& tree, std::span<const int64_t> parent, std::span<const int64_t> end_nodes,
                      const Target& target, const Settings& settings);
 

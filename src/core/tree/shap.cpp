@@ -1,16 +1,14 @@
-// Shapley values by one integral a leaf. explain/shap.py holds the readable twin.
+// Shapley values by one integral per leaf; explain/shap.py has the Python version.
 //
-// An end of the tree (a leaf, or a node at which a row stays) is reached through tests on m different columns. For the
-// row and one of these columns, o is 1 if the row passes all tests on it, else 0; r is the share of the training weight
-// that passes them. When a random half of the columns is known, in the sense that each is known with probability t,
-// column j lets through f_j(t) = r_j (1 − t) + o_j t. Shapley's weights are the integral over t, so that an end with
-// answer v adds to column i
+// A leaf (or a node where a row stays) is reached through tests on m different columns. For a row and one of these
+// columns, o is 1 if the row passes all its tests and 0 otherwise; r is the fraction of the training weight that passes
+// them. If each column is known with probability t, column j passes f_j(t) = r_j (1 − t) + o_j t. Shapley's weights are
+// the integral over t, so a leaf with answer v adds to column i
 //
 //     v (o_i − r_i) ∫ Π_{j≠i} f_j(t) dt,
 //
-// a polynomial of degree m − 1, which Gauss and Legendre integrate exactly with m/2 nodes, rounded up. All f_j are 0 or
-// more, so nothing cancels inside the product, and it is kept along the way down: at each node it is multiplied by what
-// the last test changes.
+// a polynomial of degree m − 1, which Gauss-Legendre quadrature integrates exactly with ⌈m/2⌉ nodes. All f_j are non-
+// negative, so nothing cancels; the product is updated from node to node on the way down.
 
 #include "tree/shap.hpp"
 
@@ -26,23 +24,23 @@ namespace {
 
 constexpr int32_t kStay = -1;
 
-// One branch of the tree in pre-order; a node at which rows can stay has one more, for them.
+// One branch of the tree in pre-order; a node where rows can stay has an additional one.
 struct PathItem {
-    int64_t parent = -1;       // the node above it
-    int64_t node = -1;         // the node it leads to; -1 for rows that stay
-    int64_t answer_node = -1;  // the node that answers, at an end
+    int64_t parent = -1;       // node above
+    int64_t node = -1;         // node below; −1 for rows that stay
+    int64_t answer_node = -1;  // at the end of a path: the node that answers
     int32_t branch = 0;
     int32_t column = -1;
-    int64_t before = -1;  // the last item above it with a test on the same column
-    int64_t skip = 0;     // the item after all that lie below it
+    int64_t before = -1;  // previous item on the path with a test on the same column
+    int64_t skip = 0;     // item after this subtree
     size_t depth = 0;
     double r = 1.0;
-    size_t first = 0, last = 0;  // of an end: its columns, as places in `Layout::path_items`
+    size_t first = 0, last = 0;  // at the end of a path: its columns, as a range of `Layout::path_items`
 };
 
 struct Layout {
     std::vector<PathItem> items;
-    std::vector<int64_t> path_items;  // for each end the last item of every column on its way
+    std::vector<int64_t> path_items;  // for each path, the last item of every column
     size_t most_columns = 1;
     size_t depth = 0;
 };
@@ -82,7 +80,7 @@ private:
             finish_path(out_.items.back());
     }
 
-    // Items at this depth and deeper have nothing more below them.
+    // Closes the items at this depth and below.
     void close_items(size_t depth) {
         while (path_.size() > depth) {
             out_.items[static_cast<size_t>(path_.back())].skip = static_cast<int64_t>(out_.items.size());
@@ -129,11 +127,11 @@ private:
     const ShapInputs& inputs_;
     Layout out_;
     std::vector<PathItem> stack_;
-    std::vector<int64_t> path_;       // the items from the root down to the last one
-    std::vector<int64_t> last_seen_;  // by column: the last end that has listed it
+    std::vector<int64_t> path_;       // items from the root to the current one
+    std::vector<int64_t> last_seen_;  // by column: the last path that listed it
 };
 
-// Nodes and weights on [0, 1] that integrate polynomials of degree 2n − 1 exactly.
+// Nodes and weights of Gauss-Legendre quadrature on [0, 1]; exact for polynomials of degree 2n − 1.
 struct Quadrature {
     std::vector<double> t, weight;
 
@@ -141,7 +139,7 @@ struct Quadrature {
         for (size_t k = 0; k < n; ++k) {
             double x = std::cos(std::numbers::pi * (static_cast<double>(k) + 0.75) / (static_cast<double>(n) + 0.5));
             double slope = 1.0;
-            for (int round = 0; round < 8; ++round) {  // Newton's steps double the digits; five would do
+            for (int round = 0; round < 8; ++round) {  // Newton's method converges quadratically; five rounds would do
                 double p = 1.0, before = 0.0;
                 for (size_t j = 1; j <= n; ++j) {
                     const auto degree = static_cast<double>(j);
@@ -180,7 +178,7 @@ public:
             if (i > 0) {
                 const bool before = item.before < 0 || passes_[static_cast<size_t>(item.before)];
                 const bool passes = before && taken_[item.depth - 1] == item.branch;
-                if (!passes && item.r == 0) {  // neither the row nor any training row comes here
+                if (!passes && item.r == 0) {  // neither the row nor any training row gets here
                     i = item.skip;
                     continue;
                 }
@@ -231,16 +229,16 @@ private:
     const std::vector<Column>& columns_;
     const Layout& layout_;
     const Quadrature& quadrature_;
-    std::vector<uint8_t> passes_;   // of each item on the way: whether the row passes all tests on its column so far
-    std::vector<int32_t> taken_;    // by depth: the branch the row takes at the node there
-    std::vector<double> products_;  // by depth: what all columns let through, at each node of the quadrature
+    std::vector<uint8_t> passes_;   // by item on the path: whether the row passes all tests on its column so far
+    std::vector<int32_t> taken_;    // by depth: the branch the row takes
+    std::vector<double> products_;  // by depth: product over columns, at each quadrature node
 };
 
 }  // namespace
 
 void shapley_values(const TreeView& tree, const ShapInputs& inputs, const std::vector<Column>& columns, int64_t n_rows,
                     int n_jobs, const ProgressCallback& progress, double* values) {
-    constexpr int64_t kRows = 64;  // a piece of work
+    constexpr int64_t kRows = 64;  // per task
     const Layout layout = Builder(tree, inputs, columns.size()).build();
     const Quadrature quadrature((layout.most_columns + 1) / 2);
     const int64_t width = static_cast<int64_t>(columns.size()) * inputs.n_outputs;

@@ -1,5 +1,5 @@
-// A list that grows piece by piece: what is in it stays where it is, and no piece is so large that the C library would
-// have the system clear new memory for it and give it back at the end.
+// Vector in chunks of 1,024 elements: elements never move, and no chunk is large enough for malloc to map fresh pages
+// for it (which the kernel would have to clear) and unmap them at the end.
 
 #pragma once
 
@@ -18,7 +18,7 @@ public:
     void push_back(T&& value) {
         if (size_ % kChunkSize == 0) {
             chunks_.emplace_back();
-            if (size_) chunks_.back().reserve(kChunkSize);  // a short list takes no more than it needs
+            if (size_) chunks_.back().reserve(kChunkSize);  // a short vector takes no more than it needs
         }
         chunks_.back().push_back(std::move(value));
         ++size_;

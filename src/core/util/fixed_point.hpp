@@ -1,7 +1,7 @@
-// Exact arithmetic the criteria stand on: 128-bit integers, and logarithms in fixed point.
+// Exact arithmetic for the criteria: 128-bit integers and fixed-point logarithms.
 //
-// Bottom of the core; includes nothing of ours. criteria.py holds the readable twins (log2_fixed, nlogn): the same
-// integer steps, so that both languages and every compiler get the same bits. No library log is called here.
+// train/criteria.py has the readable versions (log2_fixed, nlogn). Both perform the same integer steps, so both
+// languages and every compiler produce the same bits; no library logarithm is called.
 
 #pragma once
 
@@ -15,10 +15,10 @@ namespace treewise {
 using int128 = __int128;
 using uint128 = unsigned __int128;
 
-inline constexpr int kFraction = 61;      // bits after the point …
-inline constexpr double kUnit = 0x1p-61;  // … so what one unit is
+inline constexpr int kFraction = 61;      // fractional bits …
+inline constexpr double kUnit = 0x1p-61;  // … and the value of one unit
 
-// x·2^exponent, as std::ldexp says it: a power of two that is a double itself needs one multiplication.
+// x·2^exponent, equal to std::ldexp; one multiplication where the power of two is itself a normal double.
 inline double scale_pow2(double x, int exponent) {
     constexpr int kBias = 1023;
     if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
@@ -53,12 +53,12 @@ inline int128 log2_fixed(uint64_t n) {
     return (static_cast<int128>(whole) << kFraction) | bits;
 }
 
-// n·log2(n) in units of 2^-61, 0·log 0 = 0. ClassStats of rows are small and come again and again: they are remembered.
+// n·log2(n) in units of 2^-61, with 0·log 0 = 0. Row counts are small and recur, so results are cached.
 class NLogN {
 public:
     using Table = std::vector<int128>;
 
-    // known: from `make_table`, kept by the caller; for many who work at the same time.
+    // table: from `make_table`, owned by the caller and shared by several threads.
     explicit NLogN(uint64_t expected, const Table* table = nullptr) : size_(size_for(expected)), table_(table) {}
     static Table make_table(uint64_t expected) {
         Table table(size_for(expected), 0);
@@ -71,7 +71,7 @@ public:
         if (u < 2) return 0;
         if (table_ && u < table_->size()) return (*table_)[u];
         if (u >= size_) return static_cast<int128>(n) * log2_fixed(u);
-        if (cache_.empty()) cache_.resize(size_, 0);  // not every criterion has logarithms
+        if (cache_.empty()) cache_.resize(size_, 0);  // allocated lazily: not every criterion needs logarithms
         if (cache_[u] == 0) cache_[u] = static_cast<int128>(n) * log2_fixed(u);
         return cache_[u];
     }

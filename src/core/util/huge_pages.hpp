@@ -1,4 +1,4 @@
-// Memory that is looked at here and there: in large pages, where there are some, the processor knows where it lies.
+// Allocator for randomly accessed arrays: 2 MB huge pages (madvise) reduce TLB misses; falls back to normal pages.
 
 #pragma once
 
@@ -19,14 +19,15 @@ struct HugePageAllocator {
 
     HugePageAllocator() = default;
     template <class U>
-    HugePageAllocator(const HugePageAllocator<U>&) {}  // NOLINT: every allocator gives what another has taken
+    HugePageAllocator(const HugePageAllocator<U>&) {
+    }  // NOLINT: stateless, so any instance can free what another allocated
 
     T* allocate(size_t n) {
         const size_t bytes = n * sizeof(T);
         if (bytes < 2 * kHugePage) return static_cast<T*>(::operator new(bytes));
         void* memory = ::operator new(bytes, std::align_val_t{kHugePage});
 #ifdef __linux__
-        madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: pages of the usual size do as well
+        madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint; normal pages work as well
 #endif
         return static_cast<T*>(memory);
     }

@@ -1,8 +1,8 @@
-// The rows of one node in order of one column's ranks, put in order when the node asks (engines/forest.hpp).
+// Sorting the rows of one node by a column's ranks, on demand (engines/forest.hpp).
 //
-//     few rows     each finds its place by counting who comes before it: one vector loop a row
-//     more         about as many buckets as rows; what shares a bucket is put right at the end
-//     many         radix sort on the digits in which the node's ranks differ
+//     few rows     counting sort: each row counts how many precede it, one SIMD loop per row
+//     more         bucket sort with about as many buckets as rows, finished by insertion sort
+//     many         radix sort on the digits in which the ranks of the node differ
 
 #pragma once
 
@@ -19,8 +19,8 @@ namespace treewise {
 
 class RankSorter {
 public:
-    // Returns the entries with their ranks above them, rank << 32 | entry, in order; of equal ranks the smaller entry
-    // first, or in any order where that does not matter. Valid until the next call.
+    // Returns `rank << 32 | entry` in ascending order: equal ranks are ordered by entry, or arbitrarily where the order
+    // does not matter. Valid until the next call.
     const uint64_t* sort(const uint32_t* entries, const uint32_t* ranks, size_t n) {
         if (keys_.size() < n) keys_.resize(n + n / 2), buffer_.resize(keys_.size());
         uint32_t low = ~0u, high = 0;
@@ -37,8 +37,8 @@ public:
 
 private:
     static constexpr size_t kVeryFew = 8, kFew = 64, kMany = 4096;
-    static constexpr uint32_t kMostCounted = (1u << 31) / kFew;  // ranks, for counting_sort
-    static constexpr uint32_t kMaxBucketRows = 24;               // rows in one bucket
+    static constexpr uint32_t kMostCounted = (1u << 31) / kFew;  // largest rank for counting_sort
+    static constexpr uint32_t kMaxBucketRows = 24;               // a fuller bucket makes insertion sort too slow
     static constexpr int kDigitBits = 10;
 
     static void insertion_sort(uint64_t* keys, size_t n) {
@@ -51,12 +51,12 @@ private:
     }
     void counting_sort(const uint32_t* ranks, size_t n) {
         std::array<int32_t, kFew> numbers, places;
-        for (size_t i = 0; i < n; ++i) numbers[i] = static_cast<int32_t>(ranks[i] * kFew + i);  // no two are equal
+        for (size_t i = 0; i < n; ++i) numbers[i] = static_cast<int32_t>(ranks[i] * kFew + i);  // all different
         compute_ranks(numbers.data(), n, places.data());
         for (size_t i = 0; i < n; ++i) buffer_[static_cast<size_t>(places[i])] = keys_[i];
         std::swap(keys_, buffer_);
     }
-    // RankTable that crowd together are left to others.
+    // Returns false where ranks cluster so much that a bucket would overflow.
     bool bucket_sort(size_t n, uint32_t low, int bits) {
         const int width = std::min(bits, static_cast<int>(std::bit_width(n - 1))), shift = 32 + bits - width;
         const uint64_t base = uint64_t{low} << 32;

@@ -1,8 +1,7 @@
-// What is left to chance at a node: which columns it looks at, where a random cut lies, who wins a tie.
+// Counter-based random numbers: which columns a node samples, where a random cut lies, how ties are broken.
 //
-// A counter-based generator: every draw is a function of the node's key, which depends on the seed and the path from
-// the root, and of what is drawn. So it is the same whoever asks, in which order, and on how many threads.
-// treewise/_lib/rng.py says the same in Python.
+// Every draw is a function of the node's key (derived from the seed and the path from the root) and of what is drawn,
+// so it does not depend on call order or the number of threads. treewise/_lib/rng.py is the Python counterpart.
 
 #pragma once
 
@@ -17,7 +16,7 @@
 
 namespace treewise {
 
-// splitmix64's finaliser.
+// The splitmix64 finaliser.
 inline uint64_t mix64(uint64_t state, uint64_t value) {
     uint64_t z = state + 0x9E3779B97F4A7C15u * (value + 1);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -25,24 +24,24 @@ inline uint64_t mix64(uint64_t state, uint64_t value) {
     return z ^ (z >> 31);
 }
 
-// Streams of a node, apart from those of its branches and of ties, which are numbered from 0.
+// Streams of a node; those of its branches and of ties are numbered from 0.
 inline constexpr uint64_t kColumnStream = uint64_t{1} << 62, kCutStream = kColumnStream + 1;
 
-inline uint64_t uniform_below(uint64_t random, uint64_t n) {  // a number from 0 to n − 1
+inline uint64_t uniform_below(uint64_t random, uint64_t n) {  // uniform in 0 … n − 1
     return static_cast<uint64_t>((static_cast<unsigned __int128>(random) * n) >> 64);
 }
-// What a column's random test of one kind is drawn from.
+// Key of a column's random split of one kind.
 inline uint64_t split_key(uint64_t node, uint64_t column, uint64_t kind) {
     return mix64(mix64(mix64(node, kCutStream), column), kind);
 }
 
-// The columns of a node in random order: drawn one by one, none twice.
+// Samples the columns of a node without replacement (Fisher-Yates, one swap per draw).
 class ColumnSampler {
 public:
     explicit ColumnSampler(size_t n_columns) : order_(n_columns) { std::iota(order_.begin(), order_.end(), size_t{0}); }
 
     void begin_node(uint64_t node) {
-        while (!swaps_.empty()) {  // back to the order of the table
+        while (!swaps_.empty()) {  // undo the swaps: back to table order
             std::swap(order_[swaps_.size() - 1], order_[swaps_.back()]);
             swaps_.pop_back();
         }
@@ -57,11 +56,11 @@ public:
     }
 
 private:
-    std::vector<size_t> order_, swaps_;  // who changed places with the first, the second, …
+    std::vector<size_t> order_, swaps_;  // swaps_[i]: the position that was swapped with position i
     uint64_t key_ = 0;
 };
 
-// A threshold t, uniform in low <= t < high; low < high.
+// A threshold t, uniform in low <= t < high; requires low < high.
 inline double random_threshold(uint64_t random, double low, double high) {
     constexpr double kMax = std::numeric_limits<double>::max();
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
@@ -73,7 +72,7 @@ inline int64_t random_threshold(uint64_t random, int64_t low, int64_t high) {
                                 uniform_below(random, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)));
 }
 
-// Which of n >= 2 levels a random subset names: some, and not all.
+// A random non-empty proper subset of n >= 2 levels.
 inline void random_subset(uint64_t random, size_t n, std::vector<uint8_t>& in_subset) {
     in_subset.resize(n);
     for (uint64_t attempt = 0;; ++attempt) {

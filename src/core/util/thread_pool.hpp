@@ -1,8 +1,8 @@
-// A crew of threads that lives as long as one fit: it shares out numbered pieces of work, and nothing else.
+// Thread pool with a parallel for, one per fit.
 //
-// No thread outlives the fit, so a process may fork afterwards. The calling thread works too; only it may talk to
-// Python, which it does through `check_interrupt` between pieces. When a piece throws, or tick does (Ctrl-C), the
-// others are let finish what they hold, and the first exception is thrown again in the calling thread.
+// No thread outlives the fit, so a process may fork afterwards. The calling thread works too and is the only one that
+// may call Python, which it does through `check_interrupt` between tasks. When a task or a check throws (Ctrl-C), the
+// other threads finish their current task and the first exception is rethrown in the calling thread.
 
 #pragma once
 
@@ -20,11 +20,11 @@
 
 namespace treewise {
 
-struct Cancelled {};  // thrown in a thread whose work nobody waits for any more
+struct Cancelled {};  // thrown in a worker thread to abandon its task
 
-// What long loops call now and then: in the calling thread it asks Python whether to go on, in others the crew.
+// Called regularly in long loops; throws to stop. The calling thread asks Python, the others ask the pool.
 using CheckInterrupt = std::function<void()>;
-inline constexpr size_t kRowsBetweenChecks = 1 << 20;  // rows: some milliseconds
+inline constexpr size_t kRowsBetweenChecks = 1 << 20;  // some milliseconds of work
 
 class ThreadPool {
 public:
@@ -32,7 +32,7 @@ public:
         threads_.reserve(static_cast<size_t>(std::max(n_workers, 1)));
         try {
             for (int i = 1; i < n_workers; ++i) threads_.emplace_back([this, i] { run_worker(i); });
-        } catch (const std::system_error&) {  // no more threads to be had: fewer do
+        } catch (const std::system_error&) {  // the system has no more threads: continue with fewer
         }
     }
     ~ThreadPool() {
@@ -48,7 +48,7 @@ public:
 
     int size() const { return static_cast<int>(threads_.size()) + 1; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
-    // tick: what the calling thread, worker 0, has for a pulse.
+    // The check for a worker; `check_interrupt` is that of the calling thread, worker 0.
     CheckInterrupt interrupt_check(int worker, const CheckInterrupt& check_interrupt) const {
         if (worker == 0) return check_interrupt;
         return [this] {
@@ -56,7 +56,7 @@ public:
         };
     }
 
-    // Calls work(piece, worker) for every piece below n, in order of number, each once, by whoever is free.
+    // Calls work(task, worker) once for every task below n, in ascending order, on the next free worker.
     void parallel_for(size_t n, const std::function<void(size_t, int)>& work,
                       const std::function<void()>& check_interrupt) {
         if (threads_.empty() || n <= 1) {

@@ -33,9 +33,9 @@ def is_picture(output: str | None) -> bool:
 def check_picture(output: str | None) -> None:
     """See to it that what is asked for can be drawn, before it is computed."""
     if is_picture(output):
-        from treewise.show.mpl_helpers import need_matplotlib
+        from treewise.show.mpl_helpers import require_matplotlib
 
-        need_matplotlib()
+        require_matplotlib()
 
 
 def read_picture(text: str) -> tuple[str, str]:
@@ -54,8 +54,8 @@ def read_picture(text: str) -> tuple[str, str]:
 
 def picture(ax: Axes, output: str) -> bytes:
     """Return a picture as the content of its file."""
-    from treewise.show.mpl_helpers import content, form_of
+    from treewise.show.mpl_helpers import figure_bytes, image_format
 
     figure = ax.get_figure(root=True)
     assert figure is not None
-    return content(figure, form_of(output))
+    return figure_bytes(figure, image_format(output))

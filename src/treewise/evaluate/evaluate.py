@@ -196,7 +196,7 @@ def where_missing_went(answers: Answers) -> str:
         rows, split, values = order[first:last], tree.split_at(node), columns[tree.arrays.column[node]]
         assert split is not None
         encoding = tree.encoding_of(split.column)
-        if values is None or split.missing >= split.own_branches or split.asks_presence(encoding):
+        if values is None or split.separates_missing:
             continue
         gone = rows[encode.is_missing(encoding, values[rows])]
         any_gone[gone] = True

@@ -99,7 +99,7 @@ class Importances(Displayable):
         >>> len(tw.grow("penguins", max_leaf_nodes=4).importances().draw().patches)
         3
         """
-        from treewise.show.plots.importances import draw_importances
+        from treewise.show.plots.evaluation import draw_importances
 
         return draw_importances(self, most, ax)
 

@@ -98,7 +98,7 @@ class ClassificationEvaluation(Evaluation):
         >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
         'share of y = 1 found'
         """
-        from treewise.show.plots import draw_evaluation
+        from treewise.show.plots.evaluation import draw_evaluation
 
         return draw_evaluation(self, what, ax)
 

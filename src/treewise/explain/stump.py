@@ -288,11 +288,11 @@ def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     groups += equals(fitting)
     rank = 1
     for group in groups:
-        for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.key)):
+        for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
             yield RankedTest(rank, test, column, test is winner and node.split is not None)
         rank += len(group)
     small = [pair for pair in tests if not pair[0].eligible]
-    for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.merit, pair[0].candidate.key)):
+    for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
         yield RankedTest(None, test, column, False)
 
 
@@ -315,10 +315,10 @@ def equals(
 
 
 def upper(candidate: Candidate) -> int:
-    """Return the most that a candidate's merit may truly be."""
-    return candidate.merit + candidate.slack
+    """Return the upper bound of a candidate's true score."""
+    return candidate.score + candidate.tolerance
 
 
 def lower(candidate: Candidate) -> int:
-    """Return the least that a candidate's merit may truly be."""
-    return candidate.merit - candidate.slack
+    """Return the lower bound of a candidate's true score."""
+    return candidate.score - candidate.tolerance

@@ -1,7 +1,7 @@
-"""Cut to a size: so many leaves, so many levels, or at nodes one names.
+"""Pruning to a size: ``max_leaf_nodes``, ``max_depth``, or ``at`` given nodes.
 
-``max_leaf_nodes`` and ``max_depth`` give the tree that growing with the same limit would give: growth never looks
-ahead, so a smaller tree is the beginning of a larger one.
+``max_leaf_nodes`` and ``max_depth`` give the tree that growing with the same limit gives: growth never looks ahead, so
+a smaller tree is a prefix of the larger one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from treewise.tree.tree import Tree
 
 
 def require_predictions(tree: Tree, cut: Bools) -> None:
-    """Refuse to make a leaf of a node that predicts nothing, as in a tree written by hand."""
-    said = tree.arrays.label >= 0 if tree.task == "classification" else ~np.isnan(tree.arrays.value)
-    silent = np.flatnonzero(cut & ~said)
-    if len(silent):
+    """Raise if a node to be cut has no prediction, as in a hand-written tree."""
+    has_prediction = tree.arrays.label >= 0 if tree.task == "classification" else ~np.isnan(tree.arrays.value)
+    missing = np.flatnonzero(cut & ~has_prediction)
+    if len(missing):
         raise ParameterError(
-            f"node {silent[0]} has seen no rows, so it predicts nothing. " + Call("tree.refit(data)") + " first."
+            f"node {missing[0]} has no training rows and no prediction. Use " + Call("tree.refit(data)") + " first."
         )
 
 
 def _decision(
     tree: Tree, cut: Bools, options: dict[str, Any], why: Callable[[int], str], facts: Sequence[str] = ()
 ) -> PruneDecision:
-    """List the cut nodes with what their splits gain in all, by which best-first growth chooses."""
+    """Return a decision that lists the cut nodes with their total gain, by which best-first growth orders splits."""
     require_predictions(tree, cut)
     return PruneDecision(
         cut,
         considered=cut,
         before=np.where(cut, tree.arrays.gain * tree.arrays.weight, np.nan),
         after=np.zeros(len(tree)),
-        measure="what the node's split gains in all: gain per row times the weight of its rows",
+        measure="total gain of the node's split: gain per row times the weight of its rows",
         reason=why,
         options=options,
         facts=facts,
@@ -47,25 +47,25 @@ def _decision(
 
 
 def at(tree: Tree, at: Any) -> PruneDecision:
-    """Cut at nodes one names, a number or a list of them; a leaf among them stays as it is."""
+    """Cut at the given node numbers; leaves among them are unchanged."""
     try:
-        listed = list(at) if index(at) is None else [at]
+        nodes = list(at) if index(at) is None else [at]
     except TypeError:
         raise ParameterError("must be a list of node numbers, [5, 9].", parameter="at", value=at) from None
     cut = np.zeros(len(tree), bool)
-    for node in listed:
+    for node in nodes:
         try:
             cut[tree.check_node(node)] = True
         except (IndexError, TypeError) as error:
-            raise ParameterError(f"{error}.", parameter="at", value=listed) from None
+            raise ParameterError(f"{error}.", parameter="at", value=nodes) from None
     leaves = [str(node) for node in np.flatnonzero(cut & ~is_internal(tree)).tolist()]
-    told = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
-    options = {"at": [int(node) for node in listed]}
-    return _decision(tree, cut & is_internal(tree), options, lambda _: "named", [f"{told} already"] if leaves else [])
+    noun = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
+    options = {"at": [int(node) for node in nodes]}
+    return _decision(tree, cut & is_internal(tree), options, lambda _: "given", [f"{noun} already"] if leaves else [])
 
 
 def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
-    """Cut below a depth."""
+    """Cut all nodes at a depth."""
     whole("max_depth", max_depth, least=0)
     cut = (tree.arrays.depths == max_depth) & is_internal(tree)
     facts = [] if cut.any() else [f"nothing is cut: the tree has depth {tree.depth}"]
@@ -73,9 +73,9 @@ def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
 
 
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
-    """Keep the splits of largest total gain that best-first growth makes first, and end where one does not fit."""
+    """Keep the splits that best-first growth makes first, up to the number of leaves."""
     whole("max_leaf_nodes", max_leaf_nodes, least=1)
-    order = best_first(tree, most=int(max_leaf_nodes))  # each adds a leaf at least
+    order = best_first(tree, most=int(max_leaf_nodes))  # each split adds at least one leaf
     start, _ = tree.arrays.child_lists
     leaves = 1 + np.cumsum(np.diff(start)[order] - 1)
     split = np.zeros(len(tree), bool)
@@ -86,6 +86,6 @@ def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     facts = [] if cut.any() else [f"nothing is cut: the tree has {plural(tree.n_leaves, 'leaf', 'leaves')}"]
 
     def why(node: int) -> str:
-        return "more branches than leaves are left" if node in too_wide else "others came first"
+        return "too many branches for the remaining leaves" if node in too_wide else "other splits gain more"
 
     return _decision(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, why, facts)

@@ -1,6 +1,6 @@
-"""Collapse: merge what predicts the same anyway.
+"""Pruning method "collapse": merge leaves with the same prediction.
 
-The predicted class or value of every row stays as it was; the probabilities become those of the merged leaf.
+The predicted class or value of every row is unchanged; probabilities become those of the merged leaf.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from treewise.tree.tree import Tree
 
 
 def decide(tree: Tree) -> PruneDecision:
-    """Cut every node whose leaves all predict one thing."""
+    """Cut every node whose leaves all predict the same."""
     a = tree.arrays
-    said = a.label.astype(np.int64) if tree.task == "classification" else a.value
-    things, voices = np.unique(said, return_inverse=True)
-    nothing = np.isnan(things) if tree.task == "regression" else things < 0
-    agreed = _common_prediction(tree, np.where(nothing[voices], -1, voices))
-    cut = is_internal(tree) & (agreed >= 0)
+    predicted = a.label.astype(np.int64) if tree.task == "classification" else a.value
+    distinct, codes = np.unique(predicted, return_inverse=True)
+    is_unknown = np.isnan(distinct) if tree.task == "regression" else distinct < 0
+    common = _common_prediction(tree, np.where(is_unknown[codes], -1, codes))
+    cut = is_internal(tree) & (common >= 0)
     leaves = np.append(0, np.cumsum(~is_internal(tree)))
     return PruneDecision(
         cut,
@@ -27,26 +27,26 @@ def decide(tree: Tree) -> PruneDecision:
         before=(leaves[a.ends] - leaves[:-1]).astype(float),
         after=np.ones(len(tree)),
         measure="leaves",
-        reason=lambda node: "all predict the same" if cut[node] else "they differ",
-        predictions=np.where(cut, things[agreed], said),  # also where a node, written by hand, said nothing itself
+        reason=lambda node: "all leaves predict the same" if cut[node] else "leaves differ",
+        predictions=np.where(cut, distinct[common], predicted),  # hand-written internal nodes may have none
     )
 
 
-def _common_prediction(tree: Tree, voices: Ints) -> Ints:
-    """Return what all leaves below a node predict, -1 where they differ.
+def _common_prediction(tree: Tree, codes: Ints) -> Ints:
+    """Return the prediction shared by all leaves below each node, as a code; -1 where they differ.
 
-    The leaves below a node are a run of all leaves; they agree when the next change of voice comes after it. A row may
-    also stay at a node that has no branch for its never-seen level; with empty_branch="root" the root answers there,
-    and such a node agrees only with the root.
+    In pre-order the leaves below a node are contiguous; they agree if the next change of prediction comes after them. A
+    row with an unseen level may also stop at a multiway node without an "other" branch; with empty_branch="root" the
+    root answers for it, so such a node can only be merged if it agrees with the root.
     """
     a, is_leaf = tree.arrays, ~is_internal(tree)
-    heard = voices[is_leaf]
-    before = np.append(0, np.cumsum(is_leaf))  # leaves up to each node
-    changes = np.append(np.flatnonzero(heard[1:] != heard[:-1]) + 1, len(heard))
-    first, past = before[:-1], before[a.ends]
+    leaf_codes = codes[is_leaf]
+    leaves_before = np.append(0, np.cumsum(is_leaf))  # leaves up to each node
+    changes = np.append(np.flatnonzero(leaf_codes[1:] != leaf_codes[:-1]) + 1, len(leaf_codes))
+    first, past = leaves_before[:-1], leaves_before[a.ends]
     agree = changes[np.searchsorted(changes, first, side="right")] >= past
-    common = np.where(agree, heard[np.minimum(first, len(heard) - 1)], -1)
+    common = np.where(agree, leaf_codes[np.minimum(first, len(leaf_codes) - 1)], -1)
     if tree.empty_branch == "root":
-        stays = np.append(0, np.cumsum((a.kind == MULTIWAY) & (a.other < 0)))
-        common = np.where((stays[a.ends] > stays[:-1]) & (common != voices[0]), -1, common)
+        unmatched = np.append(0, np.cumsum((a.kind == MULTIWAY) & (a.other < 0)))
+        common = np.where((unmatched[a.ends] > unmatched[:-1]) & (common != codes[0]), -1, common)
     return common

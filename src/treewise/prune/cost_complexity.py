@@ -1,4 +1,10 @@
-"""Cost complexity: a tree of the nested sequence, by the price of a leaf or by folds (Breiman et al. 1984)."""
+"""Pruning method "cost_complexity": choose a tree of the nested sequence by ``ccp_alpha`` or by cross-validation.
+
+Breiman et al. 1984, chapter 3; section 3.4.2 for the folds: for each fold a tree is grown without it, with its own
+nested sequence. Between two alphas of the full tree's sequence, their geometric mean is the penalty per leaf, and each
+fold's tree at that penalty is scored on the held-out rows. So every row is predicted once at every penalty by a tree
+that was not trained on it.
+"""
 
 from __future__ import annotations
 
@@ -37,48 +43,48 @@ def decide(
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> PruneDecision:
-    """Cut to the cheapest tree at a price of ``ccp_alpha`` a leaf (scikit-learn's); or to the size that folds choose.
+    """Cut to the optimal tree for a penalty of ``ccp_alpha`` per leaf, or to the size that cross-validation chooses.
 
-    ``risk`` is by default impurity with a price, as in scikit-learn, and error with folds, as in rpart.
+    ``risk`` defaults to impurity with ``ccp_alpha``, as in scikit-learn, and to error with folds, as in rpart.
     """
     if ccp_alpha is None:
         if data is None:
             raise ParameterError(
-                'prune("cost_complexity") needs a price a leaf, '
+                'prune("cost_complexity") needs '
                 + Param("ccp_alpha", ...)
-                + "; or the table the tree was grown on, "
+                + ", a penalty per leaf, or "
                 + Param("data", ...)
-                + ", to choose one by cross-validation."
+                + ", the training table, to choose one by cross-validation."
             )
         if not any(step.get("did") == "grow" for step in tree.history):
             raise ParameterError(
-                "cross-validation grows trees as this one was grown, and it was not.",
+                "cross-validation needs a grown tree, and this one was written by hand.",
                 hint="Give " + Param("ccp_alpha") + ".",
             )
         training_set = rebuild_training_set(tree, data, sample_weight)
         return decide_by_folds(tree, training_set, risk or "error", folds, rule or RULES[0], random_state or 0, n_jobs)
     choosing = {"data": data, "folds": folds, "rule": rule, "sample_weight": sample_weight}
     choosing |= {"random_state": random_state, "n_jobs": n_jobs}
-    asked = [Param(name) for name, value in choosing.items() if value is not None]
-    if asked:
+    fold_options = [Param(name) for name, value in choosing.items() if value is not None]
+    if fold_options:
         raise ParameterError(
             Param("ccp_alpha")
-            + " is a choice, and "
-            + join_message(", ", asked)
-            + " would be part of another, by folds.",
+            + " fixes the penalty, and "
+            + join_message(", ", fold_options)
+            + " would choose it by cross-validation.",
             hint="Leave one of them out.",
         )
-    price = check_alpha(ccp_alpha)
+    alpha = check_alpha(ccp_alpha)
     nested = find_nested_trees(tree, risk or "impurity")
-    cut = nested.leaf_alpha <= nested.alpha[nested.find(price)]
-    return _decision(tree, nested, cut, {"ccp_alpha": price, "risk": nested.risk_name})
+    cut = nested.leaf_alpha <= nested.alpha[nested.find(alpha)]
+    return _decision(tree, nested, cut, {"ccp_alpha": alpha, "risk": nested.risk_name})
 
 
 def check_alpha(ccp_alpha: Any) -> float:
-    """Check the price of a leaf: a number of any type, 0 or more."""
-    price = ccp_alpha.item() if isinstance(ccp_alpha, np.number) else ccp_alpha
-    within("ccp_alpha", price, 0.0, math.inf)
-    return float(price)
+    """Return ``ccp_alpha`` as a float; raise unless it is a number, 0 or more."""
+    alpha = ccp_alpha.item() if isinstance(ccp_alpha, np.number) else ccp_alpha
+    within("ccp_alpha", alpha, 0.0, math.inf)
+    return float(alpha)
 
 
 def decide_by_folds(
@@ -91,22 +97,22 @@ def decide_by_folds(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> PruneDecision:
-    """Let held-out rows choose the size: the smallest tree within one standard error of the best, or the best."""
+    """Choose the size by cross-validation: the smallest tree within one standard error of the best, or the best."""
     nested = find_nested_trees(tree, risk)
     numbers = _read_folds(training_set, folds, random_state)
-    held = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
-    chosen = held.best if rule == "best" else held.within_one_se
-    entry, count = int(held.entry[chosen]), len(np.unique(numbers))
-    error, se = float(held.error[chosen]), float(held.standard_error[chosen])
+    losses = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
+    chosen = losses.best if rule == "best" else losses.within_one_se
+    entry, count = int(losses.entry[chosen]), len(np.unique(numbers))
+    error, se = float(losses.error[chosen]), float(losses.standard_error[chosen])
     options = {"ccp_alpha": float(nested.alpha[entry]), "risk": risk, "folds": count, "rule": rule}
-    table = cp_table_from_folds(tree, held, chosen)
-    facts = [f"{count} folds, {rule}: {_format_error(tree, error, se, held.root_error)}"]
+    table = cp_table_from_folds(tree, losses, chosen)
+    facts = [f"{count} folds, {rule}: {_format_error(tree, error, se, losses.root_error)}"]
     more = {"cp_table": table.to_dict(), "error": [error, se]}
     return _decision(tree, nested, nested.cut_at(entry), options, facts, more)
 
 
 def _read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints:
-    """Return the fold of each row: dealt out at random, so many, or as given, a number a row."""
+    """Return the fold of each row: a number of random folds, or one fold number per row as given."""
     if folds is None:
         return fold_numbers(training_set, max(2, min(USUAL_FOLDS, len(training_set))), random_state)
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
@@ -114,7 +120,7 @@ def _read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Int
     given = np.asarray(folds)
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(training_set) or len(np.unique(given)) < 2:
         raise ParameterError(
-            f"must be a whole number, 2 or more, or the number of a fold for each of the {len(training_set):,} rows.",
+            f"must be a whole number, 2 or more, or a fold number for each of the {len(training_set):,} rows.",
             parameter="folds",
             value=folds,
         )
@@ -122,7 +128,7 @@ def _read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Int
 
 
 def _format_error(tree: Tree, error: float, se: float, root: float) -> str:
-    """Say a held-out error with its standard error, beside the root's: in percent of rows, as a cost, or as an RMSE."""
+    """Format a cross-validated error with its standard error beside that of the root: percent, cost or RMSE."""
     if tree.criterion == "absolute_error":
         mae = f"{format_rounded(error)} ± {format_rounded(se)}"
         return f"cross-validated mean absolute error {mae}; root alone {format_rounded(root)}"
@@ -131,7 +137,7 @@ def _format_error(tree: Tree, error: float, se: float, root: float) -> str:
         rmse = format_rounded(math.sqrt(error))
         return f"cross-validated RMSE {rmse} (its square ± {share:.1f} %); root alone {format_rounded(math.sqrt(root))}"
     if cost_matrix_of(tree) is not None:
-        return f"cross-validated cost {error:.3f} ± {se:.3f} a row; root alone {root:.3f}"
+        return f"cross-validated cost {error:.3f} ± {se:.3f} per row; root alone {root:.3f}"
     return f"cross-validated error {100 * error:.1f} % ± {100 * se:.1f}; root alone {100 * root:.1f} %"
 
 
@@ -143,7 +149,7 @@ def _decision(
     facts: list[str] | None = None,
     more: dict[str, Any] | None = None,
 ) -> PruneDecision:
-    """Lay out the alphas at which each node becomes a leaf beside the one that was chosen."""
+    """Return a decision that lists the alpha at which each node becomes a leaf, and the chosen one."""
     alphas, risk, trees = nested.leaf_alpha, nested.risk_name, len(nested) - nested.first
     return PruneDecision(
         cut,
@@ -161,41 +167,41 @@ def _decision(
     )
 
 
-Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → what each row costs when its node answers
+Errors = Callable[[Ints, Ints], Floats]  # (rows, nodes) → the error of each row when its node answers
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutLosses:
-    """For some trees of a sequence, from the largest: its entry, and its error a row where rows were held out."""
+    """Cross-validated error per row of the trees of a sequence, from the largest to the root."""
 
     entry: Ints
     alpha: Floats
     n_leaves: Ints
     n_splits: Ints
-    cp: Floats  # alpha in units of the root's risk
+    cp: Floats  # alpha in units of the root risk
     rel_error: Floats
     error: Floats
     standard_error: Floats
-    root_error: float  # of the root alone, on the rows it was grown on
+    root_error: float  # of the root, on the training rows
 
     @property
     def xerror(self) -> Floats:
-        """The error in units of the root's, as rpart has it."""
+        """The error relative to that of the root, as in rpart."""
         return self.error / (self.root_error or 1.0)
 
     @property
     def xstd(self) -> Floats:
-        """The standard error in the same units."""
+        """The standard error relative to the error of the root."""
         return self.standard_error / (self.root_error or 1.0)
 
     @property
     def best(self) -> int:
-        """The smallest tree of least error."""
+        """The index of the smallest tree with minimum error."""
         return int(np.flatnonzero(self.error <= self.error.min() * (1 + 1e-12))[-1])
 
     @property
     def within_one_se(self) -> int:
-        """The smallest tree whose error is within one standard error of the least (the 1-SE rule)."""
+        """The index of the smallest tree within one standard error of the minimum (the 1-SE rule)."""
         limit = self.error[self.best] + self.standard_error[self.best]
         return int(np.flatnonzero(self.error <= limit * (1 + 1e-12))[-1])
 
@@ -208,15 +214,15 @@ def cross_validate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> HeldOutLosses:
-    """Try every tree of a sequence, grown on a training set, on rows held out, fold by fold."""
+    """Score every tree of a sequence on held-out rows, fold by fold."""
     entry = np.arange(nested.first, len(nested))
     alpha = nested.alpha[entry]
-    prices = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
+    penalties = np.append(np.sqrt(alpha[:-1] * alpha[1:]), np.inf)
     sums = LossStats.nothing(len(entry))
     numbers = np.unique(folds)
     for i, fold in enumerate(numbers.tolist()):
         ticks = None if progress is None else _fold_progress(progress, i, len(numbers))
-        sums.add(_score_fold(tree, nested.risk_name, training_set, folds == fold, prices, n_jobs, ticks))
+        sums.add(_score_fold(tree, nested.risk_name, training_set, folds == fold, penalties, n_jobs, ticks))
     errors = node_risks(tree, "error")
     return HeldOutLosses(
         entry,
@@ -232,63 +238,64 @@ def cross_validate(
 
 
 def _fold_progress(progress: Progress, fold: int, folds: int) -> Progress:
-    """Return the progress of one fold among all."""
     return lambda share: progress((fold + share) / folds)
 
 
 def _score_fold(
-    whole: Tree,
+    full_tree: Tree,
     risk: str,
     training_set: TrainingSet,
-    held: Bools,
-    prices: Floats,
+    losses: Bools,
+    penalties: Floats,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> LossStats:
-    """Grow without a fold, and sum errors and their squares on it at every price."""
-    tree = grow_training_set(part(training_set, np.flatnonzero(~held)), progress, n_jobs, keep_quartiles=False)
-    cost = cost_matrix_of(whole)
-    if whole.task == "classification":
-        tree = with_cost(tree, cost)  # also where the tree was grown with costs and has none any more
-    rows = np.flatnonzero(held)
+    """Grow a tree without one fold, and sum its errors and their squares on that fold at every penalty."""
+    tree = grow_training_set(part(training_set, np.flatnonzero(~losses)), progress, n_jobs, keep_quartiles=False)
+    cost = cost_matrix_of(full_tree)
+    if full_tree.task == "classification":
+        tree = with_cost(tree, cost)  # the full tree's costs may have changed since it was grown
+    rows = np.flatnonzero(losses)
     ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     weight = np.ldexp(training_set.weight[rows].astype(np.float64), -training_set.weight_scale)
     if training_set.target.task == "regression":
         truth = training_set.raw[rows]
 
-        def errors(of: Ints, nodes: Ints) -> Floats:
-            off = truth[of] - tree.arrays.value[nodes]
-            return np.asarray(np.abs(off) if tree.criterion == "absolute_error" else off**2)
+        def errors(rows_: Ints, nodes: Ints) -> Floats:
+            residual = truth[rows_] - tree.arrays.value[nodes]
+            return np.asarray(np.abs(residual) if tree.criterion == "absolute_error" else residual**2)
     else:
         classes, matrix = training_set.y[rows].astype(np.int64), None if cost is None else cost.matrix
 
-        def errors(of: Ints, nodes: Ints) -> Floats:
-            said = tree.arrays.label[nodes]
-            return np.asarray(classes[of] != said if matrix is None else matrix[classes[of], said], np.float64)
+        def errors(rows_: Ints, nodes: Ints) -> Floats:
+            predicted = tree.arrays.label[nodes]
+            return np.asarray(
+                classes[rows_] != predicted if matrix is None else matrix[classes[rows_], predicted], np.float64
+            )
 
-    loss, square = _sum_along_prices(tree, find_nested_trees(tree, risk), ends, prices, errors, weight)
+    loss, square = _sum_along_prices(tree, find_nested_trees(tree, risk), ends, penalties, errors, weight)
     return LossStats(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 
 def _sum_along_prices(
-    tree: Tree, nested: NestedTrees, ends: Ints, prices: Floats, errors: Errors, weight: Floats
+    tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, errors: Errors, weight: Floats
 ) -> tuple[Floats, Floats]:
-    """Sum the errors of rows, and their squares, at every price of a leaf.
+    """Sum the errors of rows, and their squares, at every penalty.
 
-    As the price rises a row's answer moves up: from the node where it ends to the next one above that becomes a leaf.
-    All rows climb together, and each answer counts from its price to that of the next.
+    As the penalty rises, the node that answers for a row moves up: from its leaf to the next ancestor that becomes a
+    leaf. All rows climb together, and each answer counts from its penalty to that of the next.
     """
-    k = len(prices)
+    k = len(penalties)
     sums, squares = np.zeros(k + 1), np.zeros(k + 1)
-    place = nested.entries(prices, nested.leaf_alpha)
-    rows, speaker, start = np.arange(len(ends)), answering_nodes(tree, ends), np.zeros(len(ends), np.int64)
-    following = np.where(nested.leaf_alpha[ends] < np.inf, ends, nested.leaf_above[ends])
+    index_of = nested.entries(penalties, nested.leaf_alpha)
+    rows, answering, start = np.arange(len(ends)), answering_nodes(tree, ends), np.zeros(len(ends), np.int64)
+    next_leaf = np.where(nested.leaf_alpha[ends] < np.inf, ends, nested.leaf_above[ends])
     while len(rows):
-        stop = np.where(following >= 0, place[following], k)
-        each = errors(rows, speaker)
-        for total, amount in ((sums, each * weight[rows]), (squares, each * each * weight[rows])):
+        stop = np.where(next_leaf >= 0, index_of[next_leaf], k)
+        row_errors = errors(rows, answering)
+        for total, amount in ((sums, row_errors * weight[rows]), (squares, row_errors * row_errors * weight[rows])):
             total += np.bincount(start, amount, k + 1) - np.bincount(stop, amount, k + 1)
-        more = following >= 0
-        rows, speaker, start = rows[more], following[more], stop[more]
-        following = nested.leaf_above[speaker]
+        more = next_leaf >= 0
+        rows, answering, start = rows[more], next_leaf[more], stop[more]
+        next_leaf = nested.leaf_above[answering]
     return np.cumsum(sums)[:k], np.cumsum(squares)[:k]

@@ -1,7 +1,7 @@
-"""The cp table, as rpart's users know it: the trees of a nested sequence, each with its price and its errors.
+"""The complexity-parameter table of rpart: the trees of a nested sequence with their cp and their errors.
 
-Stands beside ``cost_complexity.py``, which writes one into the history when folds choose a size; ``tree.cp_table``
-reads it there, or makes one without held-out errors.
+``cost_complexity.py`` records one in the history when cross-validation chooses the size; ``tree.cp_table`` reads it
+from there, or computes one without cross-validated errors.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from treewise.prune.cost_complexity import HeldOutLosses
 
-MOST_KEPT = 1000  # rows in the history: of more, the smallest trees
-MOST_SHOWN = 40
+_MOST_STORED = 1000  # rows in the history: the smallest trees
+_MOST_SHOWN = 40
 
 
 class CpRow(NamedTuple):
-    """One tree: ``cp`` is its alpha divided by the root's error, and errors are relative to that too."""
+    """One tree of the sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
 
     cp: float
     nsplit: int
@@ -40,7 +40,7 @@ class CpRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CpTable(Displayable, Sequence[CpRow]):
-    """The rows from the root alone to the largest tree; ``best`` and ``chosen`` are places in it."""
+    """The rows from the root to the largest tree; ``best`` and ``chosen`` are indexes into them."""
 
     target: str
     root_error: float
@@ -48,7 +48,7 @@ class CpTable(Displayable, Sequence[CpRow]):
     best: int | None = None
     chosen: int | None = None
     left_out: int = 0
-    counted: str = "errors"  # or "costs", of a tree that predicts by them
+    counted: str = "errors"  # or "costs", for a tree with a cost matrix
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -60,8 +60,8 @@ class CpTable(Displayable, Sequence[CpRow]):
         return iter(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as the history keeps them."""
-        rows = [list(row) for row in self.rows[:MOST_KEPT]]
+        """Return plain values, as recorded in the history."""
+        rows = [list(row) for row in self.rows[:_MOST_STORED]]
         return {
             "root_error": self.root_error,
             "columns": list(CpRow._fields),
@@ -73,18 +73,18 @@ class CpTable(Displayable, Sequence[CpRow]):
 
     @property
     def title(self) -> str:
-        """What is counted."""
+        """The heading: what is counted, and the error of the root."""
         per_row = f"{format_rounded(self.root_error)} per row"
-        return f"cp table of {safe(self.target)}: {self.counted} relative to the root's, {per_row}"
+        return f"cp table of {safe(self.target)}: {self.counted} relative to those of the root, {per_row}"
 
     @property
-    def tried(self) -> bool:
-        """Whether there are held-out errors."""
+    def has_xerror(self) -> bool:
+        """Whether there are cross-validated errors."""
         return bool(self.rows) and self.rows[0].xerror is not None
 
     def result_table(self) -> ResultTable:
-        """Return the trees, the root first."""
-        held_out: Literal["data"] | None = None if self.tried else "data"
+        """Return the rows as a result table, the root first."""
+        held_out: Literal["data"] | None = None if self.has_xerror else "data"
         headings = (
             ColumnSpec("cp", "number", formatter=lambda cp: f"{cp:.5g}"),
             ColumnSpec("nsplit", "count"),
@@ -99,10 +99,10 @@ class CpTable(Displayable, Sequence[CpRow]):
         return ResultTable(self.title, headings, rows, below=below, row_name="larger tree", max_rows=self._last + 1)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the table as rpart prints it; of very many trees the smallest."""
-        tried = self.tried
-        names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if tried else [])]
-        shown = [self._cells(i, row, tried) for i, row in enumerate(self.rows[: self._last + 1])]
+        """Return the table as rpart prints it, up to 40 of the smallest trees."""
+        has_xerror = self.has_xerror
+        names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if has_xerror else [])]
+        shown = [self._cells(i, row, has_xerror) for i, row in enumerate(self.rows[: self._last + 1])]
         marks = [f"◄ {mark}" if mark else "" for mark in map(self._mark, range(len(shown)))]
         rows = [[*names, ""], *([*cells, mark] for cells, mark in zip(shown, marks, strict=True))]
         more = len(self) - len(shown) + self.left_out
@@ -114,43 +114,38 @@ class CpTable(Displayable, Sequence[CpRow]):
             ]
         )
 
-    def _cells(self, place: int, row: CpRow, tried: bool) -> list[str]:
+    def _cells(self, place: int, row: CpRow, has_xerror: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
-        return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if tried else cells
+        return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if has_xerror else cells
 
     def _mark(self, place: int) -> str:
-        return ", ".join(["least xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen))
+        return ", ".join(["minimum xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen))
 
     @property
     def _last(self) -> int:
-        """The last tree that readers are shown."""
-        return max(self.chosen or 0, self.best or 0, MOST_SHOWN - 1)
+        """The index of the last row that is shown."""
+        return max(self.chosen or 0, self.best or 0, _MOST_SHOWN - 1)
 
 
 def _four_digits(error: float) -> str:
-    """Write an error as rpart does."""
     return f"{error:.4f}"
 
 
-def cp_table_from_folds(tree: Tree, held: HeldOutLosses, chosen: int) -> CpTable:
-    """Make the table of a cross-validation."""
-    n = len(held.alpha)
-    columns = (held.cp, held.n_splits, held.n_leaves, held.rel_error, held.xerror, held.xstd)
+def cp_table_from_folds(tree: Tree, losses: HeldOutLosses, chosen: int) -> CpTable:
+    """Return the table of a cross-validation."""
+    n = len(losses.alpha)
+    columns = (losses.cp, losses.n_splits, losses.n_leaves, losses.rel_error, losses.xerror, losses.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
-    places = n - 1 - held.best, n - 1 - chosen
-    return CpTable(tree.target.name, held.root_error, tuple(rows), *places, counted=_unit_counted(tree))
+    places = n - 1 - losses.best, n - 1 - chosen
+    return CpTable(tree.target.name, losses.root_error, tuple(rows), *places, counted=_unit_counted(tree))
 
 
 def _unit_counted(tree: Tree) -> str:
-    """Say what is counted in the table of a tree."""
     return "errors" if cost_matrix_of(tree) is None else "costs"
 
 
 def cp_table(tree: Tree) -> CpTable:
-    """Return the table that chose the tree's size; or one of the tree as it is, by errors, without held-out ones.
-
-    The first only where nothing was done to the tree since then.
-    """
+    """Return the table that chose the size of the tree, if it is unchanged since then; else one without xerror."""
     for step in reversed(tree.history):
         if _is_stored_table(step.get("cp_table")):
             found = step["cp_table"]
@@ -173,7 +168,7 @@ def cp_table(tree: Tree) -> CpTable:
 
 
 def _is_stored_table(found: Any) -> bool:
-    """Tell whether a step, perhaps from a file, holds a cp table."""
+    """Return whether an entry of a history step, which may come from a file, is a valid cp table."""
     if not isinstance(found, Mapping) or found.get("columns") != list(CpRow._fields):
         return False
     rows, places = found.get("rows"), [found.get(name) for name in ("best", "chosen", "left_out")]

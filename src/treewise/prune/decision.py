@@ -1,7 +1,7 @@
-"""What a pruning method decides, and the walk from the leaves up that several methods share.
+"""The decision of a pruning method, and what methods share: bottom-up pruning, risks of nodes, the training table.
 
-Stands below the methods. A method looks at a tree and returns a ``Verdict``; ``front.py`` cuts, and writes the decision
-into the history.
+A method is a function ``decide(tree, **options) -> PruneDecision``; ``prune.py`` applies the decision and records it in
+the tree's history.
 """
 
 from __future__ import annotations
@@ -28,76 +28,77 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-ROUNDING = 1e-12  # sums of doubles that are nearer than this are equal
+ROUNDING = 1e-12  # relative difference below which sums of doubles count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class PruneDecision:
-    """Which nodes become leaves, and the numbers that say so: of the subtree (before) and as a leaf (after)."""
+    """Which nodes become leaves, and the numbers behind it: of the subtree (before) and as a leaf (after)."""
 
-    cut: Bools  # of every node; a node below a cut one does not matter
+    cut: Bools  # one entry per node; entries below a cut node are ignored
     considered: Bools
-    before: Floats | None  # NaN: there is no such number
+    before: Floats | None  # NaN where there is none
     after: Floats | None
-    measure: str  # what the two numbers are
-    reason: Callable[[int], str]  # of a node that was looked at
-    options: dict[str, Any] = field(default_factory=dict)  # as the history keeps them
-    facts: Sequence[str] = ()  # lines above the table of decisions
-    extra: dict[str, Any] = field(default_factory=dict)  # further entries of the step
-    predictions: npt.NDArray[Any] | None = None  # what cut nodes predict, where they must not say it by themselves
-    tree: Tree | None = None  # the outcome, where nodes were not only cut, …
-    new_numbers: Ints | None = None  # … and each node's number in it
+    measure: str  # describes the two numbers
+    reason: Callable[[int], str]  # for a node that was considered
+    options: dict[str, Any] = field(default_factory=dict)  # as recorded in the history
+    facts: Sequence[str] = ()  # lines printed above the table of decisions
+    extra: dict[str, Any] = field(default_factory=dict)  # further entries of the history step
+    predictions: npt.NDArray[Any] | None = None  # predictions of cut nodes, where these differ from the nodes' own
+    tree: Tree | None = None  # the pruned tree, where more was done than cutting, …
+    new_numbers: Ints | None = None  # … and the number of each old node in it
 
 
 def is_internal(tree: Tree) -> Bools:
-    """Tell which nodes ask something."""
-    asks: Bools = tree.arrays.kind != LEAF
-    return asks
+    """Return a mask of the internal nodes."""
+    mask: Bools = tree.arrays.kind != LEAF
+    return mask
 
 
 def prune_bottom_up(
-    tree: Tree, as_leaf: Floats, of_its_own: Floats | None = None, slack: float = 0.0
+    tree: Tree, leaf_cost: Floats, internal_cost: Floats | None = None, tolerance: float = 0.0
 ) -> tuple[Bools, Floats]:
-    """Cut every node that costs no more as a leaf than its subtree, already cut below, does (plus ``slack``).
+    """Cut every node that costs no more as a leaf than its subtree, already pruned, does (plus ``tolerance``).
 
-    Costs add up over leaves; ``of_its_own`` is what an inner node adds. Returns what is cut, and what the subtree of
-    each inner node cost when it was looked at. Without slack this finds, of all prunings, the smallest of least cost:
-    what is best below one branch does not depend on the others.
+    Costs add up over leaves; ``internal_cost`` is added for each internal node that stays. Returns the cut nodes and
+    the cost of each pruned subtree when its node was considered. With tolerance 0 this is the smallest pruning of
+    minimum cost: the best pruning of one branch does not depend on the others.
     """
-    asks = is_internal(tree)
-    own = np.where(asks, 0.0 if of_its_own is None else of_its_own, 0.0)
+    internal = is_internal(tree)
+    own = np.where(internal, 0.0 if internal_cost is None else internal_cost, 0.0)
     cut, below = _core.prune_bottom_up(
-        tree.arrays.parent, np.ascontiguousarray(as_leaf, np.float64), own, slack, ROUNDING
+        tree.arrays.parent, np.ascontiguousarray(leaf_cost, np.float64), own, tolerance, ROUNDING
     )
-    return cut.astype(bool), np.where(asks, below, as_leaf)
+    return cut.astype(bool), np.where(internal, below, leaf_cost)
 
 
 RISKS = ("impurity", "error")
 
 
 def require_rows(tree: Tree, what: str) -> None:
-    """Refuse a tree that has seen no rows, such as one written by hand."""
+    """Raise for a tree without training rows, such as one written by hand."""
     if tree.arrays.rows[0] == 0 or not tree.arrays.weight[0] > 0:
         raise ParameterError(
-            f"{what} needs the rows of each node, and this tree has seen none. " + Call("tree.refit(data)") + " first."
+            f"{what} needs the training rows of each node, and this tree has none. Use "
+            + Call("tree.refit(data)")
+            + " first."
         )
 
 
 def require_classes(tree: Tree, what: str | Reference, instead: str | Reference) -> None:
-    """Refuse a tree of numbers where wrong classes are counted."""
+    """Raise for a regression tree where misclassified rows are counted."""
     if tree.task == "regression":
         raise ParameterError(
-            Message(what, " counts wrong classes, and this tree predicts numbers."),
-            hint=Message("For numbers: ", instead, "."),
+            Message(what, " counts misclassified rows, and this is a regression tree."),
+            hint=Message("For regression: ", instead, "."),
         )
 
 
 def node_risks(tree: Tree, risk: str) -> Floats:
-    """Return the total risk of every node as a leaf.
+    """Return the total risk of every node as a leaf: a sum over its training rows, so that leaves add up.
 
-    ``"impurity"`` is the criterion's; ``"error"`` is the weight of the rows of other classes than the predicted one, or
-    what they cost in a tree with costs; for numbers the sum of squared errors (of absolute ones, where the tree was
-    grown by those).
+    ``"impurity"`` is weight times impurity; ``"error"`` is the weight of the misclassified rows, or their cost in a
+    tree with costs; for regression the sum of squared errors (absolute ones for criterion="absolute_error").
     """
     one_of("risk", risk, RISKS)
     require_rows(tree, f'risk="{risk}"')
@@ -109,9 +110,9 @@ def node_risks(tree: Tree, risk: str) -> Floats:
 
 
 def leaf_errors(tree: Tree, cost: Floats | None = None) -> Floats:
-    """Return the errors every node would make as a leaf: a weight of rows, or a sum of squares.
+    """Return the training errors of every node as a leaf: a weight of rows, or a sum of squares.
 
-    ``cost[c, p]`` is what predicting class p for a row of class c counts; by default any error counts 1.
+    ``cost[c, p]`` is the cost of predicting class p for a row of class c; by default every error costs 1.
     """
     a = tree.arrays
     if tree.task == "regression":
@@ -125,29 +126,29 @@ def leaf_errors(tree: Tree, cost: Floats | None = None) -> Floats:
 
 
 def sum_over_leaves(tree: Tree, of_nodes: Floats) -> float:
-    """Return the risk of the whole tree: the sum over its leaves."""
+    """Return the sum of a risk over the leaves: that of the whole tree."""
     return float(of_nodes[tree.arrays.kind == LEAF].sum())
 
 
-SAME = 1e-9  # weights that are nearer than this, relatively, are equal
+_SAME_WEIGHT = 1e-9  # relative difference below which total weights count as equal
 
 
 def rebuild_training_set(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
-    """Prepare the rows a tree was grown on; other numbers of rows, or another weight, are refused."""
+    """Prepare the table a tree was grown on, given again; raise if its rows or its weight differ."""
     training_set = prepare_like(tree, data, sample_weight)
     rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
     name = safe(training_set.table_name)
     if len(training_set) != rows:
         raise DataError(
             Param("data")
-            + f": {name} has {plural(len(training_set), 'row')} that count, and the tree was grown on {rows:,}.",
-            hint="Give the table it was grown on, or " + Call("tree.refit(data)") + " first.",
+            + f": {name} has {plural(len(training_set), 'usable row')}, and the tree was grown on {rows:,}.",
+            hint="Give the table it was grown on, or use " + Call("tree.refit(data)") + " first.",
         )
-    here = math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
-    if not math.isclose(here, weight, rel_tol=SAME):
+    total = math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
+    if not math.isclose(total, weight, rel_tol=_SAME_WEIGHT):
         raise DataError(
-            f"{name}: its rows weigh {format_exact(float(f'{here:.6g}'))} together, and where the tree was"
-            f" grown {format_exact(float(f'{weight:.6g}'))}.",
-            hint="Give the same " + Param("sample_weight", ...) + " again.",
+            f"{name}: the total weight is {format_exact(float(f'{total:.6g}'))}, and the tree was grown on"
+            f" {format_exact(float(f'{weight:.6g}'))}.",
+            hint="Give the same " + Param("sample_weight", ...) + " as for growing.",
         )
     return training_set

@@ -1,4 +1,4 @@
-"""Gain: from the leaves up, cut children that gain less than a threshold (chapter 8, "Complexity Control and Pruning").
+"""Pruning method "gain": bottom-up, cut splits whose gain is below a threshold (chapter 8, "Complexity Control").
 
 "We start at the leaves and walk upward, checking whether each parent had an accuracy nearly equal to that given by its
 children. If the gain is below some threshold, we prune the children and continue upward; if not, we cease recursing
@@ -26,13 +26,13 @@ from treewise.train.settings import within
 from treewise.tree.tree import Tree
 
 MEASURES = ("accuracy", "criterion")
-_DEFAULT_THRESHOLD = 0.01  # by default, for classes
+_DEFAULT_THRESHOLD = 0.01  # for classification
 
 
 def decide(tree: Tree, threshold: float | None = None, measure: str | None = None) -> PruneDecision:
-    """Cut where all children are leaves, or have become so, and their gain per row of the node is below the threshold.
+    """Cut where all children are leaves (or were cut) and the gain per row of the node is below the threshold.
 
-    ``measure`` is the chapter's ``"accuracy"`` or the tree's own ``"criterion"`` (the default for numbers).
+    ``measure`` is the chapter's ``"accuracy"`` or the tree's ``"criterion"`` (the default for regression).
     """
     require_rows(tree, 'prune("gain")')
     measure = measure or ("accuracy" if tree.task == "classification" else "criterion")
@@ -43,8 +43,8 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
             root = format_rounded(float(tree.arrays.impurity[0]))
             raise ParameterError(
                 Param("threshold")
-                + f" is not given: the least gain of a split in units of {tree.criterion}, of which the"
-                f" root has {root}."
+                + f" is required for regression: the minimum gain of a split in units of {tree.criterion};"
+                f" the impurity of the root is {root}."
             )
         threshold = _DEFAULT_THRESHOLD
     within("threshold", threshold, 0.0, math.inf)
@@ -63,7 +63,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
 
 
 def _accuracy_gains(tree: Tree) -> Floats:
-    """Return by how much the children of each node, as leaves, are right more often than the node itself."""
+    """Return the gain in accuracy of each node's children, as leaves, over the node itself."""
     a, wrong = tree.arrays, leaf_errors(tree)
     below = np.bincount(a.parent[1:], wrong[1:], len(tree))
     gains: Floats = np.divide(
@@ -73,13 +73,17 @@ def _accuracy_gains(tree: Tree) -> Floats:
 
 
 def _cut_bottom_up(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
-    """Go from the leaves up: what is cut, and where all children were leaves when it was looked at."""
-    parents, asks, worth = tree.arrays.parent.tolist(), is_internal(tree).tolist(), (gains >= threshold).tolist()
+    """Return the cut nodes, and the nodes all of whose children were leaves when they were considered."""
+    parents, internal, sufficient = (
+        tree.arrays.parent.tolist(),
+        is_internal(tree).tolist(),
+        (gains >= threshold).tolist(),
+    )
     ready, cut = [True] * len(tree), [False] * len(tree)
     for node in range(len(tree) - 1, -1, -1):
-        if not asks[node]:
+        if not internal[node]:
             continue
-        if ready[node] and not worth[node]:
+        if ready[node] and not sufficient[node]:
             cut[node] = True
         elif node:
             ready[parents[node]] = False

@@ -1,6 +1,6 @@
-"""Growing and pruning in one go: ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``.
+"""Growing and pruning in one call: ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``.
 
-Above ``train/grow.py``, which asks here when any of them is given; the estimators and the command line come the same way.
+``train/grow.py`` comes here when any of them is given; so do the estimators and the command line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
 from treewise.prune.cost_complexity import check_alpha, decide_by_folds
 from treewise.prune.decision import Bools
-from treewise.prune.prune import METHODS, apply_decision, check_options, check_words, prune, stop_reason
+from treewise.prune.prune import METHODS, apply_decision, check_choices, check_options, prune, stop_reason
 from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
@@ -30,18 +30,18 @@ _ALPHA_OPTIONS = ("risk", "ccp_alpha")
 
 @dataclass(frozen=True)
 class PruningPlan:
-    """What is to be done with the tree once it is grown."""
+    """How a tree is pruned after growing."""
 
-    method: str | None = None  # None: nothing; "cv": cost complexity, the size chosen by folds
+    method: str | None = None  # None for no pruning; "cv" for cost complexity with cross-validation
     options: dict[str, Any] = field(default_factory=dict)
     validation: Any = None
-    only_classes: bool = False  # a preset's: a tree of numbers stays as it is
+    only_classes: bool = False  # set by presets that do not prune regression trees
 
     @classmethod
     def of(
         cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
     ) -> PruningPlan:
-        """Read and check the parameters, before anything is grown."""
+        """Check the parameters, before anything is grown."""
         ccp_alpha = check_alpha(ccp_alpha)
         method, options = _read_pruning(pruning)
         if ccp_alpha > 0:
@@ -56,14 +56,14 @@ class PruningPlan:
                 Param("pruning", "cost_complexity")
                 + " needs "
                 + Param("ccp_alpha", ...)
-                + ", a price a leaf; "
+                + ", a penalty per leaf; "
                 + Param("pruning", "cv")
-                + " finds one."
+                + " chooses one."
             )
         if method == "reduced_error" and validation is None:
             raise ParameterError(
                 Param("pruning", "reduced_error")
-                + " needs rows the tree has not seen: "
+                + " needs rows not used for training: "
                 + Param("validation", "valid.csv")
                 + " or "
                 + Param("validation", 0.3)
@@ -81,22 +81,22 @@ class PruningPlan:
         if "sample_weight" in options and (method != "reduced_error" or is_share(validation)):
             raise ParameterError(
                 Param("pruning")
-                + " takes the "
+                + " uses the "
                 + Param("sample_weight")
-                + " of growth: leave it out of the options of pruning."
+                + " of training: leave it out of the pruning options."
             )
         return cls(method, options, validation, only_classes and ccp_alpha == 0)
 
 
 def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
-    """Read a method's name, or a dict of it with its options: ``{"method": "gain", "threshold": 0.02}``."""
+    """Return method and options from a name, or from a dict such as ``{"method": "gain", "threshold": 0.02}``."""
     options = dict(pruning) if isinstance(pruning, Mapping) else {}
     method = options.pop("method", None) if isinstance(pruning, Mapping) else pruning
     options = {name: value for name, value in options.items() if value is not None}
     if method is None or (isinstance(method, str) and method == "none"):
         if options:
             raise ParameterError(
-                'names no method, as {"method": "gain", "threshold": 0.02} does.', parameter="pruning", value=pruning
+                'has no method. Write {"method": "gain", "threshold": 0.02}.', parameter="pruning", value=pruning
             )
         return None, {}
     known = ("none", "cv", *METHODS)
@@ -105,7 +105,7 @@ def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
             f"must be one of {', '.join(known)}.", parameter="pruning", value=method, hint=did_you_mean(method, known)
         )
     if method == "cv":
-        check_words(options)
+        check_choices(options)
     else:
         check_options(method, METHODS[method], options)
     taken = {"cv": CV_OPTIONS, "cost_complexity": _ALPHA_OPTIONS}.get(method)
@@ -118,14 +118,14 @@ def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
 
 
 def is_share(validation: Any) -> bool:
-    """Tell a share of the rows from a table."""
+    """Return whether ``validation`` is a share of the rows rather than a table."""
     return isinstance(validation, int | float | np.number) and not isinstance(validation, bool)
 
 
 def grow_unpruned(
     training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None, progress: Progress | None = None
 ) -> tuple[Tree, Bools | None]:
-    """Grow the tree that is to be pruned: on all rows, or without those held back, which are returned too."""
+    """Grow the tree to be pruned: on all rows, or without held-out ones, whose mask is returned too."""
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
         return grow_training_set(training_set, progress, n_jobs), None
     held = _hold_back(training_set, float(pruning.validation))
@@ -140,7 +140,7 @@ def prune_grown(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tree:
-    """Prune a tree that was grown on a training set."""
+    """Prune a tree grown by ``grow_for_pruning``."""
     if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
     if held is not None:
@@ -160,14 +160,14 @@ def prune_grown(
 
 
 def _hold_back(training_set: TrainingSet, share: float) -> Bools:
-    """Choose the rows to hold back for validation: at random, and the same share of each class."""
+    """Choose held-out rows at random, stratified by class."""
     held = np.zeros(len(training_set), bool)
     held[held_out(training_set, share, training_set.settings.random_state)[1]] = True
     return held
 
 
 def _prune_by_held_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
-    """Prune by rows that were held back."""
+    """Prune with reduced error on the held-out rows."""
     rows = np.flatnonzero(held)
     ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     truth = (

@@ -1,13 +1,13 @@
-"""Minimum description length: prune by prior information alone (Bengio's slides; Quinlan and Rivest 1989).
+"""Pruning method "mdl": minimum description length (Quinlan and Rivest 1989; Bengio's slides).
 
-A sender and a receiver both have the table without its classes. The sender describes the tree and then the rows that
-it gets wrong; the best pruning is the one with the shortest message, in bits:
+A sender and a receiver both have the table without its classes. The sender describes the tree and then the rows it
+misclassifies; the best pruning has the shortest message, in bits:
 
-    node        1, whether it is a leaf
-    test        log2(columns), and which of the tests on that column: a threshold log2(rows − 1), one place between
-                the rows; an ordinal test log2(levels − 1); one value log2(levels); a subset levels − 1; multiway 0
-    leaf        log2(classes), what it predicts
-    its errors  log2(rows + 1), how many; log2 C(rows, errors), which ones; log2(classes − 1) each, what they are
+    node        1 for leaf or not
+    split       log2(columns), plus the choice among the splits on that column: threshold log2(rows − 1), ordinal
+                log2(levels − 1), one value log2(levels), subset levels − 1, multiway 0
+    leaf        log2(classes) for the predicted class
+    its errors  log2(rows + 1) for their number, log2 C(rows, errors) for the rows, log2(classes − 1) each for the class
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from treewise.tree.tree import Tree
 
 
 def decide(tree: Tree) -> PruneDecision:
-    """Cut where a leaf is described in no more bits than the subtree."""
+    """Cut where a leaf takes no more bits than the subtree."""
     require_classes(tree, 'prune("mdl")', '"cost_complexity" or "reduced_error"')
     require_rows(tree, 'prune("mdl")')
-    as_leaf, asking = _leaf_bits(tree), _split_bits(tree)
-    cut, subtree = prune_bottom_up(tree, as_leaf, asking)
-    whole = float(as_leaf[~is_internal(tree)].sum() + asking[is_internal(tree)].sum())
-    after = float(min(as_leaf[0], subtree[0]))
+    leaf_bits, split_bits = _leaf_bits(tree), _split_bits(tree)
+    cut, subtree = prune_bottom_up(tree, leaf_bits, split_bits)
+    whole = float(leaf_bits[~is_internal(tree)].sum() + split_bits[is_internal(tree)].sum())
+    after = float(min(leaf_bits[0], subtree[0]))
     return PruneDecision(
         cut,
         is_internal(tree),
         before=subtree,
-        after=as_leaf,
+        after=leaf_bits,
         measure="bits to describe the subtree, or the leaf, and its errors",
         reason=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
         facts=[f"description length {format_rounded(whole)} → {format_rounded(after)} bits"],
@@ -49,7 +49,7 @@ def decide(tree: Tree) -> PruneDecision:
 
 
 def _leaf_bits(tree: Tree) -> Floats:
-    """Return what each node costs as a leaf: what it is, what it predicts, and its errors."""
+    """Return the bits of each node as a leaf: node type, prediction and errors."""
     k, rows, wrong = len(tree.classes), tree.arrays.weight, leaf_errors(tree)
     which = (_log_factorial(rows) - _log_factorial(wrong) - _log_factorial(rows - wrong)) / np.log(2)
     bits: Floats = 1 + np.log2(k) + np.log2(rows + 1) + which + wrong * np.log2(max(k - 1, 1))
@@ -57,7 +57,7 @@ def _leaf_bits(tree: Tree) -> Floats:
 
 
 def _split_bits(tree: Tree) -> Floats:
-    """Return what each inner node costs: that it is one, its column, and its test among those of the column."""
+    """Return the bits of each internal node: node type, column and split."""
     a = tree.arrays
     levels = np.array([len(encoding.levels) for encoding in tree.encodings] or [0], float)[a.column.clip(0)]
     tests = np.ones(len(tree))
@@ -72,7 +72,7 @@ def _split_bits(tree: Tree) -> Floats:
 
 
 def _log_factorial(n: Floats) -> Floats:
-    """Return log n! in nats, also between whole numbers (weights): Stirling's series, shifted up where n is small.
+    """Return log n! in nats for real n (weights): Stirling's series at n + 8, divided back.
 
     >>> log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]
     True

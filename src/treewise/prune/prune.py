@@ -1,6 +1,8 @@
-"""What was asked → a method's decision → a new tree, with the decisions at the end of its history.
+"""Prune a tree: find the method, apply its decision, record it in the tree's history.
 
-The front of the package: ``tree.prune`` comes here, growth with ``pruning=`` and the command line too.
+``tree.prune``, ``treewise.grow(pruning=…)`` and the command line come here. To add a method, write a file with a
+function ``decide(tree, **options) -> PruneDecision`` (``decision.py``), and add a line to ``METHODS`` and its stop
+reason ``pruned(name)`` to ``STOPS`` in ``tree/arrays.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
-_MOST_DECISIONS = 1000  # decisions in the history, which is saved with the tree
+_MOST_DECISIONS = 1000  # recorded in the history, which is saved with the tree
 
 METHODS: dict[str, Callable[..., PruneDecision]] = {
     "reduced_error": reduced_error.decide,
@@ -33,15 +35,15 @@ METHODS: dict[str, Callable[..., PruneDecision]] = {
     "collapse": collapse.decide,
 }
 
-# Options that are one of a few words: checked before anything is grown or looked at (front.py).
-WORDS = {
+# Options with a fixed set of values, checked before anything is grown.
+CHOICES = {
     "order": reduced_error.ORDERS,
     "measure": gain.MEASURES,
     "risk": RISKS,
     "rule": cost_complexity.RULES,
 }
 
-# Without a method: cut to a size, or where one says. These leaves stop for the reason growth itself would give.
+# Without a method: prune to a size, or at given nodes. These leaves have the stop reason that growing would give.
 SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
     "max_leaf_nodes": (by_size.max_leaf_nodes, "max_leaf_nodes"),
     "max_depth": (by_size.max_depth, "max_depth"),
@@ -58,12 +60,10 @@ def prune(tree: Tree, method: str | None = None, **options: Any) -> Tree:
 
 
 def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., PruneDecision], str]:
-    """Find what is asked for: a method by name, or the one size among the options; and the leaves' reason to stop."""
+    """Return the function of a method, or of the one size among the options, and the stop reason of its leaves."""
     sizes = [name for name in SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
-        by_folds = (
-            "Folds choose the size with " + Param("method", "cost_complexity") + ", " + Param("data", "train.csv") + "."
-        )
+        by_folds = "Cross-validation is " + Param("method", "cost_complexity") + ", " + Param("data", "train.csv") + "."
         raise ParameterError(
             f"must be one of {', '.join(METHODS)}.",
             parameter="method",
@@ -72,17 +72,17 @@ def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[
         )
     if method is not None and sizes:
         raise ParameterError(
-            Param(sizes[0]) + " goes without a method, and " + Param("method", method) + " is given.",
+            Param(sizes[0]) + " and " + Param("method", method) + " cannot be combined.",
             hint="Prune twice.",
         )
     if method is not None:
         return METHODS[method], stop_reason(method)
     if len(sizes) > 1:
         both = join_message(" and ", (Given(name, options[name]) for name in sizes))
-        raise ParameterError(both + f" are {len(sizes)} sizes.", hint="Give one, or prune again.")
+        raise ParameterError(both + " cannot be combined.", hint="Give one of them, or prune twice.")
     if not sizes:
         raise ParameterError(
-            f"prune needs one of the methods {', '.join(METHODS)}; or one size: "
+            f"prune needs a method ({', '.join(METHODS)}) or a size: "
             + Param("max_leaf_nodes", 8)
             + ", "
             + Param("max_depth", 3)
@@ -94,37 +94,37 @@ def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[
 
 
 def stop_reason(method: str) -> str:
-    """Return the reason to stop of the leaves a method makes."""
+    """Return the stop reason of the leaves that a method makes."""
     return f"pruned({method})"
 
 
 def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
-    """Refuse an option the method does not have, and words it does not know."""
+    """Raise for an option the method does not have, or a value it does not accept."""
     known = option_names(decide)
     for name in options:
         if name not in known:
-            whose = f"pruning by {method}" if method else known[0]  # asked for by method=, or in growth by pruning=
+            whose = f"pruning by {method}" if method else known[0]
             takes = f"takes {', '.join(known)}" if known and method else "takes no other options"
             raise ParameterError(f"{whose} has no option {name}.", hint=f"{did_you_mean(name, known)} It {takes}.")
-    check_words(options)
+    check_choices(options)
 
 
-def check_words(options: dict[str, Any]) -> None:
-    """Refuse words that no option knows."""
-    for name, words in WORDS.items():
+def check_choices(options: dict[str, Any]) -> None:
+    """Raise for a value that an option with fixed choices does not accept."""
+    for name, choices in CHOICES.items():
         if options.get(name) is not None:
-            one_of(name, options[name], words)
+            one_of(name, options[name], choices)
 
 
 def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop: str) -> Tree:
-    """Cut what the decision says, and write it down."""
-    said = tree
+    """Return the pruned tree, with the decision as the last step of its history."""
+    relabelled = tree
     if decision.predictions is not None:
         name = "label" if tree.task == "classification" else "value"
-        said = replace(
+        relabelled = replace(
             tree, arrays=replace(tree.arrays, **{name: decision.predictions.astype(getattr(tree.arrays, name).dtype)})
         )
-    pruned = decision.tree or cut(said, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
+    pruned = decision.tree or cut(relabelled, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
     step = Step(did="prune", **({"method": method} if method else {}), options=decision.options, **decision.extra)
     step |= {
         "leaves": [tree.n_leaves, pruned.n_leaves],
@@ -137,15 +137,15 @@ def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop
 
 
 def _list_decisions(tree: Tree, decision: PruneDecision) -> list[dict[str, Any]]:
-    """List what was decided at each node, in pre-order; of many, at the nodes with most rows."""
+    """Return the decisions in pre-order; if there are too many, those at the nodes with the most rows."""
     nodes = np.flatnonzero(decision.considered)
     if len(nodes) > _MOST_DECISIONS:
         nodes = np.sort(nodes[np.argsort(-tree.arrays.rows[nodes], kind="stable")[:_MOST_DECISIONS]])
-    now = _new_numbers(tree, decision)
+    new_numbers = _new_numbers(tree, decision)
     return [
         {
             "node": node,
-            "now": int(now[node]) if now[node] >= 0 else None,
+            "now": int(new_numbers[node]) if new_numbers[node] >= 0 else None,
             "test": _describe_split(tree, node),
             "rows": int(tree.arrays.rows[node]),
             "before": _finite(decision.before, node),
@@ -158,22 +158,21 @@ def _list_decisions(tree: Tree, decision: PruneDecision) -> list[dict[str, Any]]
 
 
 def _new_numbers(tree: Tree, decision: PruneDecision) -> Ints:
-    """Return each node's number in the pruned tree; -1 where it is gone."""
+    """Return the number of each node in the pruned tree; -1 for removed nodes."""
     if decision.new_numbers is not None:
         return decision.new_numbers
     visible = ~tree.arrays.below(decision.cut)
     return np.where(visible, np.cumsum(visible) - 1, -1)
 
 
-def _finite(of_nodes: Floats | None, node: int) -> float | None:
-    """Return a node's number, where there is one."""
-    if of_nodes is None or not math.isfinite(of_nodes[node]):
+def _finite(values: Floats | None, node: int) -> float | None:
+    if values is None or not math.isfinite(values[node]):
         return None
-    return float(of_nodes[node])
+    return float(values[node])
 
 
 def _describe_split(tree: Tree, node: int) -> str:
-    """Say what a node asks: the condition of its first branch, or the column where there are many branches."""
+    """Return the condition of a node's first branch, or the column of a multiway split."""
     split = tree.split_at(node)
     assert split is not None
     return split.column if split.n_branches > 2 else tree.condition(tree.children(node)[0])

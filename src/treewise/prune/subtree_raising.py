@@ -1,8 +1,8 @@
 """Subtree raising: C4.5 may also replace a node by its largest branch (Quinlan 1993, chapter 4).
 
-Stands beside ``pessimistic.py``, which compares the estimates; the rows are needed, because those of the other branches
-are sent down the one that is raised, and everything there is counted anew. As in C4.5 a node is looked at after its
-branches, and again, with all below it, once it was replaced. That costs the nodes below for each node: nodes × depth.
+``pessimistic.py`` supplies the estimates. The training rows are needed, because the rows of the other branches are sent
+down the raised one and counted again there. As in C4.5, a node is considered after its branches, and again, with its
+subtree, once it was replaced; the cost is nodes × depth.
 """
 
 from __future__ import annotations
@@ -25,75 +25,77 @@ Estimate = Callable[[Floats, Floats], Floats]  # (weights, errors of them) → e
 
 
 class SubtreeRaiser:
-    """A tree while its subtrees are cut and raised: who stands below whom, and the class counts where rows end."""
+    """A tree while its subtrees are cut and raised: the children of each position, and the rows of each leaf."""
 
-    def __init__(self, tree: Tree, training_set: TrainingSet, estimated: Estimate, slack: float) -> None:
-        self.tree, self.training_set, self.estimated, self.slack = tree, training_set, estimated, slack
+    def __init__(self, tree: Tree, training_set: TrainingSet, estimated: Estimate, tolerance: float) -> None:
+        self.tree, self.training_set, self.estimated, self.tolerance = tree, training_set, estimated, tolerance
         self.cost = cost_matrix_of(tree)
         self.children: list[tuple[int, ...]] = [tree.children(node) for node in range(len(tree))]
-        self.stands_for = list(range(len(tree)))  # the node whose test each place asks now
+        self.node_at = list(range(len(tree)))  # the node whose split each position has now
         self.weight = np.ldexp(training_set.weight.astype(np.float64), -training_set.weight_scale)
         ends = find_leaves(tree, training_set.columns, len(training_set))
-        self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # that end at each place
-        for place, rows in _rows_by_leaf(ends, np.arange(len(training_set))).items():
-            self.rows[place] = rows
-        self.rows_at_first = [len(rows) for rows in self.rows]
+        self.rows: list[Ints] = [np.empty(0, np.int64)] * len(tree)  # the rows that end at each position
+        for position, rows in _rows_by_leaf(ends, np.arange(len(training_set))).items():
+            self.rows[position] = rows
+        self.initial_rows = [len(rows) for rows in self.rows]
         self.cut = np.zeros(len(tree), bool)
         self.raised = np.full(len(tree), -1)
         self.before, self.after = np.full(len(tree), np.nan), np.full(len(tree), np.nan)
 
     def run(self) -> None:
-        """Look at every node after its branches; at a node that was replaced again."""
-        waiting = [(0, False)]
-        while waiting:
-            place, below_done = waiting.pop()
-            if not self.children[place]:
+        """Consider every node after its branches, and a replaced node again."""
+        stack = [(0, False)]
+        while stack:
+            position, children_done = stack.pop()
+            if not self.children[position]:
                 continue
-            if not below_done:
-                waiting.append((place, True))
-                waiting.extend((child, False) for child in self.children[place])
-            elif self.decide(place):
-                waiting.append((place, False))
+            if not children_done:
+                stack.append((position, True))
+                stack.extend((child, False) for child in self.children[position])
+            elif self.decide(position):
+                stack.append((position, False))
 
-    def decide(self, place: int) -> bool:
-        """Keep a node, make it a leaf, or raise its largest branch; tell whether it was raised."""
-        everyone = self.rows_below(place)
-        as_leaf = self.errors([everyone])
-        as_tree = self.errors([self.rows[below] for below in self.below(place)])
-        branches = [self.rows_below(child) for child in self.children[place]]
+    def decide(self, position: int) -> bool:
+        """Keep a node, make it a leaf, or raise its largest branch; return whether it was raised."""
+        rows_here = self.rows_below(position)
+        as_leaf = self.estimate_errors([rows_here])
+        as_tree = self.estimate_errors([self.rows[at] for at in self.positions_below(position)])
+        branches = [self.rows_below(child) for child in self.children[position]]
         largest = int(np.argmax([self.weight[rows].sum() for rows in branches]))
-        branch = self.children[place][largest]
-        strangers = np.concatenate([rows for i, rows in enumerate(branches) if i != largest] + [self.rows[place]])
-        moved = self.sent_down(branch, strangers)
-        as_branch = self.errors([np.append(self.rows[at], moved.get(at, [])) for at in self.below(branch)])
-        self.before[place], self.after[place] = as_tree, as_leaf
-        if as_leaf <= as_tree + self.slack and as_leaf <= as_branch + self.slack:
-            self.rows[place], self.children[place], self.cut[place] = everyone, (), True
+        branch = self.children[position][largest]
+        other_rows = np.concatenate([rows for i, rows in enumerate(branches) if i != largest] + [self.rows[position]])
+        moved = self.send_down(branch, other_rows)
+        as_branch = self.estimate_errors(
+            [np.append(self.rows[at], moved.get(at, [])) for at in self.positions_below(branch)]
+        )
+        self.before[position], self.after[position] = as_tree, as_leaf
+        if as_leaf <= as_tree + self.tolerance and as_leaf <= as_branch + self.tolerance:
+            self.rows[position], self.children[position], self.cut[position] = rows_here, (), True
             return False
-        if as_branch > as_tree + self.slack:
+        if as_branch > as_tree + self.tolerance:
             return False
         for at, rows in moved.items():
             self.rows[at] = np.append(self.rows[at], rows)
-        self.raised[place] = self.stands_for[branch]
-        self.rows[place], self.children[place] = self.rows[branch], self.children[branch]
-        self.stands_for[place], self.cut[place] = self.stands_for[branch], self.cut[branch]
+        self.raised[position] = self.node_at[branch]
+        self.rows[position], self.children[position] = self.rows[branch], self.children[branch]
+        self.node_at[position], self.cut[position] = self.node_at[branch], self.cut[branch]
         return True
 
-    def below(self, place: int) -> list[int]:
-        """Return the places at and below one, in pre-order."""
-        found, waiting = [], [place]
-        while waiting:
-            at = waiting.pop()
-            found.append(at)
-            waiting.extend(reversed(self.children[at]))
-        return found
+    def positions_below(self, position: int) -> list[int]:
+        """Return a position and all below it, in pre-order."""
+        positions, stack = [], [position]
+        while stack:
+            at = stack.pop()
+            positions.append(at)
+            stack.extend(reversed(self.children[at]))
+        return positions
 
-    def rows_below(self, place: int) -> Ints:
-        """Return all rows that end at or below a place."""
-        return np.concatenate([self.rows[at] for at in self.below(place)])
+    def rows_below(self, position: int) -> Ints:
+        """Return the rows that end at or below a position."""
+        return np.concatenate([self.rows[at] for at in self.positions_below(position)])
 
-    def errors(self, groups: list[Ints]) -> float:
-        """Add up the estimated errors of groups of rows, each predicting one class as a node of the tree would."""
+    def estimate_errors(self, groups: list[Ints]) -> float:
+        """Sum the estimated errors of groups of rows, each predicted as a leaf of the tree would."""
         k = len(self.tree.classes)
         owner = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         rows = np.concatenate(groups).astype(np.int64)
@@ -103,50 +105,51 @@ class SubtreeRaiser:
         right = counts[np.arange(len(groups)), least_costly(counts, self.cost)]
         return float(self.estimated(total, total - right).sum())
 
-    def sent_down(self, place: int, rows: Ints) -> dict[int, Ints]:
-        """Send rows down a branch as it is now, and return those that end at each place of it."""
-        places = self.below(place)
-        branch = self.subtree(places)
+    def send_down(self, position: int, rows: Ints) -> dict[int, Ints]:
+        """Send rows down the current state of a branch, and return those that end at each position."""
+        positions = self.positions_below(position)
+        branch = self.subtree(positions)
         ends = find_leaves(branch, [values[rows] for values in self.training_set.columns], len(rows))
-        return {places[at]: some for at, some in _rows_by_leaf(ends, rows).items()}
+        return {positions[at]: moved for at, moved in _rows_by_leaf(ends, rows).items()}
 
-    def subtree(self, places: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
-        """Make a tree of the places of a subtree, as they stand now."""
-        number = {place: i for i, place in enumerate(places)}
-        parents = np.full(len(places), -1)
-        for place in places:
-            for child in self.children[place]:
-                parents[number[child]] = number[place]
-        nodes = np.array([self.stands_for[place] for place in places])
-        leaves: Bools = np.array([not self.children[place] for place in places])
+    def subtree(self, positions: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
+        """Build a tree of the current state of some positions."""
+        index = {position: i for i, position in enumerate(positions)}
+        parents = np.full(len(positions), -1)
+        for position in positions:
+            for child in self.children[position]:
+                parents[index[child]] = index[position]
+        nodes = np.array([self.node_at[position] for position in positions])
+        leaves: Bools = np.array([not self.children[position] for position in positions])
         return rearranged(self.tree, nodes, parents, leaves, stop)
 
-    def outcome(self) -> tuple[Tree, Ints]:
-        """Return the new tree, counted anew on the rows; and the number in it of each node of the old one."""
-        places = self.below(0)
-        made = self.subtree(places, STOPS.index("pruned(pessimistic)"))
-        stop = made.arrays.stop.copy()
-        kept = [i for i, place in enumerate(places) if not self.children[place] and self.as_it_was(place)]
-        stop[kept] = self.tree.arrays.stop[[places[i] for i in kept]]
-        made = replace(made, arrays=replace(made.arrays, stop=stop))
-        now = np.full(len(self.tree), -1)
-        for i, place in enumerate(places):
-            now[self.stands_for[place]] = i
-        return estimate(made, self.training_set, Step(did="prune")), now
+    def result(self) -> tuple[Tree, Ints]:
+        """Return the new tree, with statistics of the training rows, and the number of each old node in it."""
+        positions = self.positions_below(0)
+        tree = self.subtree(positions, STOPS.index("pruned(pessimistic)"))
+        stop = tree.arrays.stop.copy()
+        leaves = [i for i, position in enumerate(positions) if not self.children[position]]
+        kept = [i for i in leaves if self._is_unchanged(positions[i])]
+        stop[kept] = self.tree.arrays.stop[[positions[i] for i in kept]]
+        tree = replace(tree, arrays=replace(tree.arrays, stop=stop))
+        new_numbers = np.full(len(self.tree), -1)
+        for i, position in enumerate(positions):
+            new_numbers[self.node_at[position]] = i
+        return estimate(tree, self.training_set, Step(did="prune")), new_numbers
 
-    def as_it_was(self, place: int) -> bool:
-        """Tell whether a leaf is one of the old tree, with the rows it had."""
+    def _is_unchanged(self, position: int) -> bool:
+        """Whether a leaf is a leaf of the old tree, with the same rows."""
         return (
-            not self.cut[place]
-            and self.stands_for[place] == place
-            and len(self.rows[place]) == self.rows_at_first[place]
+            not self.cut[position]
+            and self.node_at[position] == position
+            and len(self.rows[position]) == self.initial_rows[position]
         )
 
 
 def _rows_by_leaf(ends: Ints, rows: Ints) -> dict[int, Ints]:
     """Return the rows that end at each node, in their order.
 
-    >>> {node: rows.tolist() for node, rows in by_end(np.array([2, 1, 2]), np.array([7, 8, 9])).items()}
+    >>> {node: rows.tolist() for node, rows in _rows_by_leaf(np.array([2, 1, 2]), np.array([7, 8, 9])).items()}
     {1: [8], 2: [7, 9]}
     """
     order = np.argsort(ends, kind="stable")

@@ -1,7 +1,7 @@
-"""What a table the tree has not seen says of every node: how many rows get there, and how the node would err on them.
+"""Counts of a validation table at every node: the rows that reach it, and the errors it would make as a leaf.
 
-Stands below ``reduced_error.py`` and the cross-validated choice. Rows are walked down once; the rest are sums over
-subtrees, which in pre-order are runs of numbers, so nothing depends on the depth.
+Used by ``reduced_error.py`` and the validation curve. Rows are walked down the tree once; the rest are sums over
+subtrees, which are contiguous in pre-order, so the cost does not depend on the depth.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from treewise.train.weights import WeightedRows, sample_weights, weigh
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
-FEW_CLASSES = 8  # up to here each class is summed by itself, beyond it rows are sorted by class
+_FEW_CLASSES = 8  # up to here each class is summed separately, beyond it rows are sorted by class
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationCounts:
-    """Sums over the rows of a table, of every node."""
+    """Sums over the rows of a table, one entry per node."""
 
     table: str
     rows: int
-    weight: Floats  # of the rows that come through the node
-    leaf_error: Floats  # what the node would err on them as a leaf: a weight, or a sum of squares
-    stay_error: Floats  # what is erred on rows that stay at it, an inner node, for want of a branch for their level
-    unknown: tuple[str, ...] = ()  # of labels the tree does not know: how often they occur, in words
+    weight: Floats  # of the rows that reach the node
+    leaf_error: Floats  # errors of the node as a leaf: a weight of rows, or a sum of squares
+    stay_error: Floats  # errors on rows that stop at an internal node because their level has no branch
+    unknown: tuple[str, ...] = ()  # one line per label that is not a class of the tree
 
     @property
     def total(self) -> float:
@@ -47,12 +47,12 @@ class ValidationCounts:
 
 
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
-    """Walk a table with known answers down a tree; rows are weighed as where the tree was grown."""
-    made = next((step for step in tree.history if step.get("did") == "grow"), {})
+    """Count a table with true labels; rows are weighted as in training."""
+    grown = next((step for step in tree.history if step.get("did") == "grow"), {})
     table = read(data, na_values=tree.na_values)
-    weights = _read_weights(table, made.get("sample_weight"), sample_weight)
+    weights = _read_weights(table, grown.get("sample_weight"), sample_weight)
     column = target_column(tree, table, None)
-    kept = rows_with_answers(table, column, bool(made.get("drop_missing_target")), weights)
+    kept = rows_with_answers(table, column, bool(grown.get("drop_missing_target")), weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_leaves(tree, encode_columns(tree, table), len(table))
@@ -63,12 +63,12 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     else:
         truth, labels = class_places(tree, column)
         if truth.min() >= len(tree.classes):
-            here, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
+            found, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
             raise DataError(
-                f'{table.name}: no label of column "{safe(column.name)}" ({here}) is a class of the tree ({known}).'
+                f'{table.name}: no label of column "{safe(column.name)}" ({found}) is a class of the tree ({known}).'
                 " Is it the right column?"
             )
-        counts, weights = with_class_weights(tree, made, truth, weights, table.name)
+        counts, weights = _apply_class_weights(tree, grown, truth, weights, table.name)
         ends, truth = ends[counts], truth[counts]
         unknown = tuple(
             f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
@@ -78,37 +78,37 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
 
 
 def _read_weights(table: Table, name: str | None, given: Any) -> Floats:
-    """Return a weight for each row: as given, or from the column that weighed the rows of growth, or 1."""
-    again = name if name in table.columns else None
-    weights: Floats = sample_weights(table, again if given is None else given)
+    """Return the weight of each row: as given, else from the weight column used in training, else 1."""
+    column = name if name in table.columns else None
+    weights: Floats = sample_weights(table, column if given is None else given)
     if not (weights > 0).any():
         raise DataError(f"{table.name}: no row has a positive weight. Give some rows a weight above 0.")
     return weights
 
 
-def with_class_weights(
-    tree: Tree, made: Mapping[str, Any], truth: Ints, weights: Floats, table: str
+def _apply_class_weights(
+    tree: Tree, grown: Mapping[str, Any], truth: Ints, weights: Floats, table: str
 ) -> tuple[Ints, Floats]:
-    """Weigh rows by their classes, or by priors, as in growth: the rows that count, and their weights.
+    """Apply the class weights or priors of training; return the rows with a positive weight, and their weights.
 
-    Labels the tree does not know weigh what their rows do; a class of weight 0 is absent.
+    Rows with an unknown label keep their weight; classes of weight 0 are dropped.
     """
     known = np.flatnonzero(truth < len(tree.classes))
     rows = WeightedRows(known, truth[known], np.empty(0), weights[known])
-    weighed = weigh(rows, tree.target, made.get("class_weight"), made.get("priors"), table)
-    every = np.where(truth < len(tree.classes), 0.0, weights)
-    every[weighed.rows] = weighed.weight
-    counts = np.flatnonzero(every)
-    return counts, every[counts]
+    weighed = weigh(rows, tree.target, grown.get("class_weight"), grown.get("priors"), table)
+    all_weights = np.where(truth < len(tree.classes), 0.0, weights)
+    all_weights[weighed.rows] = weighed.weight
+    counts = np.flatnonzero(all_weights)
+    return counts, all_weights[counts]
 
 
 def count_validation_rows(tree: Tree, ends: Ints, truth: Any, weights: Floats, table: str) -> ValidationCounts:
-    """Add up errors over the rows of every node, given the node where each row ends and its true class or value.
+    """Sum the errors of every node, given the leaf of each row and its true class code or value.
 
-    Errors are the weight of wrong rows, or what they cost in a tree with costs (a label it does not know costs 1).
+    Errors are the weight of misclassified rows, or their cost in a tree with costs (an unknown label costs 1).
     """
     if tree.task == "regression":
-        return ValidationCounts(table, len(ends), *squared_errors(tree, ends, truth, weights))
+        return ValidationCounts(table, len(ends), *_squared_errors(tree, ends, truth, weights))
     cost = cost_matrix_of(tree)
     matrix = None if cost is None else np.vstack([cost.matrix, np.ones(len(tree.classes))])
     return ValidationCounts(
@@ -119,59 +119,63 @@ def count_validation_rows(tree: Tree, ends: Ints, truth: Any, weights: Floats, t
 def class_errors(
     tree: Tree, ends: Ints, truth: Ints, weights: Floats, cost: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Add up the weight of wrong rows, exactly: weights are integers in between."""
+    """Sum the weight of misclassified rows exactly, with integer weights."""
     units, scale = scale_weights(weights)
-    under = run_sums(tree, ends, units)
+    subtree_weight = _subtree_sums(tree, ends, units)
     label = tree.arrays.label.astype(np.int64)
     if cost is None:
-        as_leaf = (under - sums_by_class(tree, ends, truth, units)(label)).astype(float)
-        paid = (truth != label[answering_nodes(tree, ends)]) * units.astype(float)
+        leaf_error = (subtree_weight - _class_sums(tree, ends, truth, units)(label)).astype(float)
+        row_error = (truth != label[answering_nodes(tree, ends)]) * units.astype(float)
     else:
-        of_class, as_leaf = sums_by_class(tree, ends, truth, units), np.zeros(len(tree))
+        of_class, leaf_error = _class_sums(tree, ends, truth, units), np.zeros(len(tree))
         for k in range(len(cost)):
-            as_leaf += of_class(np.full(len(tree), k)) * cost[k, label]
-        paid = cost[truth, label[answering_nodes(tree, ends)]] * units
-    stays = tree.arrays.kind[ends] != LEAF
-    staying = np.bincount(ends[stays], paid[stays], len(tree))
-    return np.ldexp(under.astype(float), -scale), np.ldexp(as_leaf, -scale), np.ldexp(staying, -scale)
+            leaf_error += of_class(np.full(len(tree), k)) * cost[k, label]
+        row_error = cost[truth, label[answering_nodes(tree, ends)]] * units
+    is_stopped = tree.arrays.kind[ends] != LEAF
+    stay_error = np.bincount(ends[is_stopped], row_error[is_stopped], len(tree))
+    return np.ldexp(subtree_weight.astype(float), -scale), np.ldexp(leaf_error, -scale), np.ldexp(stay_error, -scale)
 
 
-def run_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
+def _subtree_sums(tree: Tree, ends: Ints, units: Ints) -> Ints:
     """Sum integers over the rows of every subtree."""
-    reached = np.append(0, np.cumsum(np.bincount(ends, units, len(tree)).astype(np.int64)))
-    return np.asarray(reached[tree.arrays.ends] - reached[:-1])
+    running = np.append(0, np.cumsum(np.bincount(ends, units, len(tree)).astype(np.int64)))
+    return np.asarray(running[tree.arrays.ends] - running[:-1])
 
 
-def sums_by_class(tree: Tree, ends: Ints, truth: Ints, units: Ints) -> Callable[[Ints], Ints]:
-    """Return what sums integers over the rows of one class, each node's wanted one, of every subtree."""
+def _class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints) -> Callable[[Ints], Ints]:
+    """Return a function from one class per node to the integer sums over that class in every subtree."""
     n = len(tree)
 
-    def one_by_one(wanted: Ints) -> Ints:
+    def sum_each_class(labels: Ints) -> Ints:
         sums = np.zeros(n, np.int64)
-        for label in np.unique(wanted).tolist():
-            here = wanted == label
-            sums[here] = run_sums(tree, ends, np.where(truth == label, units, 0))[here]
+        for label in np.unique(labels).tolist():
+            mask = labels == label
+            sums[mask] = _subtree_sums(tree, ends, np.where(truth == label, units, 0))[mask]
         return sums
 
-    if len(tree.classes) <= FEW_CLASSES:
-        return one_by_one
+    if len(tree.classes) <= _FEW_CLASSES:
+        return sum_each_class
     order = np.argsort(truth * n + ends, kind="stable")
-    reached, keys = np.append(0, np.cumsum(units[order])), (truth * n + ends)[order]
+    running, keys = np.append(0, np.cumsum(units[order])), (truth * n + ends)[order]
 
-    def by_runs(wanted: Ints) -> Ints:
-        first, last = (np.searchsorted(keys, wanted * n + node) for node in (np.arange(n), tree.arrays.ends))
-        return np.asarray(reached[last] - reached[first])
+    def sum_sorted(labels: Ints) -> Ints:
+        first, last = (np.searchsorted(keys, labels * n + node) for node in (np.arange(n), tree.arrays.ends))
+        return np.asarray(running[last] - running[first])
 
-    return by_runs
+    return sum_sorted
 
 
-def squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Add up squared errors: about the mean of the rows of each node, and then from the mean to what it predicts."""
+def _squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sum squared errors: about the mean of each node's rows, plus the offset from the mean to the prediction."""
     n, value = len(tree), tree.arrays.value
     weight = np.bincount(ends, weights, n).astype(np.float64)
     mean = np.bincount(ends, weights * truth, n) / np.where(weight > 0, weight, 1)
     about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)
-    speakers = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
-    staying = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[speakers]) ** 2, 0.0)
+    answering = np.zeros(n, np.int64) if tree.empty_branch == "root" else np.arange(n)
+    stay_error = np.where(tree.arrays.kind != LEAF, about + weight * (mean - value[answering]) ** 2, 0.0)
     weight, mean, about = _core.sum_moments(tree.arrays.parent, weight, mean, about)
-    return weight, np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0), np.where(weight > 0, staying, 0.0)
+    return (
+        weight,
+        np.where(weight > 0, about + weight * (mean - value) ** 2, 0.0),
+        np.where(weight > 0, stay_error, 0.0),
+    )

@@ -1,6 +1,6 @@
-"""A figure of matplotlib that a notebook shows by itself, though pyplot does not know of it.
+"""A matplotlib figure that notebooks display although pyplot does not know it.
 
-Made by ``paper.py``, which imports this file when there is something to draw: so matplotlib is loaded only then.
+A module of its own, imported by ``mpl_helpers.new_figure``, so that matplotlib is loaded only when something is drawn.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 
 class MplFigure(Figure):
-    """A figure: everything that matplotlib's can, and a picture of itself for notebooks.
+    """A matplotlib figure with a PNG representation for notebooks.
 
     >>> MplFigure(figsize=(1, 1))._repr_png_()[1:4]
     b'PNG'
     """
 
     def _repr_png_(self) -> bytes:
-        from treewise.show.mpl_helpers import content
+        from treewise.show.mpl_helpers import figure_bytes
 
-        return content(self, "png", dots=110)
+        return figure_bytes(self, "png", dpi=110)

@@ -1,8 +1,8 @@
-"""What every matplotlib picture stands on: axes to draw on, text that is only text, legends, and files.
+"""Helpers for matplotlib charts: axes, safe labels, titles, legends and image files.
 
-Stands above ``palette.py`` and below the pictures (``plots``, ``regions``). Matplotlib is imported when a picture is
-drawn, and never ``pyplot``: figures belong to whoever asked for them, no style and no list of open figures is touched.
-Names and labels are data: a ``$`` does not begin a formula, a leading ``_`` hides nothing, and length is bounded.
+matplotlib is imported when a chart is drawn, and never ``pyplot``: figures belong to the caller, and neither global
+style nor the list of open figures is touched. Names and labels are data: a ``$`` does not begin a formula, a leading
+``_`` hides nothing, and length is bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import clip, safe
 from treewise.errors import PackageError, ParameterError
-from treewise.show.palette import INK, QUIET
+from treewise.show.palette import INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
 
-FORMS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
-DOTS_PER_INCH = 150
-LONGEST_NAME = 48
+_FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+_DPI = 150
+_MAX_LABEL_WIDTH = 48
 SMALL = 8.5  # points: notes and ticks
-# Without these a file would tell when and by which version it was made: the same picture is to be the same file.
-UNDATED: dict[str, dict[str, Any]] = {
+# Without date and version, so that the same chart gives the same bytes.
+_UNDATED: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
 
 
-def need_matplotlib() -> None:
-    """Say how to get matplotlib where it is not installed."""
+def require_matplotlib() -> None:
+    """Raise with installation instructions if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -46,18 +46,18 @@ def need_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of so many inches, which nobody else knows of."""
-    need_matplotlib()
+    """Return an empty figure of a size in inches, unknown to pyplot."""
+    require_matplotlib()
     from treewise.show.figure import MplFigure
 
     return MplFigure(figsize=(width, height), layout="constrained")
 
 
 def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:
-    """Return the axes to draw on: those that were given, or the only ones of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is None:
         return new_figure(width, height).add_subplot()
-    need_matplotlib()
+    require_matplotlib()
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
@@ -67,30 +67,30 @@ def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:
     return ax
 
 
-def said(name: object, most: int = LONGEST_NAME) -> str:
-    r"""Write a name or a label so that matplotlib shows it as it is.
+def label_text(name: object, max_width: int = _MAX_LABEL_WIDTH) -> str:
+    r"""Escape and clip a name or a label so that matplotlib shows it literally.
 
-    >>> said("price_$"), said("a\nb"), said("x" * 50)[-3:]
+    >>> label_text("price_$"), label_text("a\nb"), label_text("x" * 50)[-3:]
     ('price_\\$', 'a\\nb', 'xx…')
     """
-    return clip(safe(name), most).replace("$", r"\$")
+    return clip(safe(name), max_width).replace("$", r"\$")
 
 
-def title(ax: Axes, *lines: str, size: float = 9.5) -> None:
-    """Write lines above some axes, each broken where these end."""
+def set_title(ax: Axes, *lines: str, size: float = 9.5) -> None:
+    """Set the title of axes, each line wrapped to their width."""
     figure = ax.get_figure(root=True)
     assert figure is not None
-    letters = max(20, int(ax.bbox.width / figure.dpi * 72 / (0.48 * size)))
-    broken = [part for line in lines for part in textwrap.wrap(line, letters) or [""]]
-    ax.set_title("\n".join(broken), loc="left", fontsize=size, color=INK)
+    max_letters = max(20, int(ax.bbox.width / figure.dpi * 72 / (0.48 * size)))
+    wrapped = [part for line in lines for part in textwrap.wrap(line, max_letters) or [""]]
+    ax.set_title("\n".join(wrapped), loc="left", fontsize=size, color=INK)
 
 
-def legend(
+def add_legend(
     ax: Axes, entries: Sequence[tuple[Artist, str]], *, beside: bool = False, below: bool = False, **options: Any
 ) -> None:
-    """Explain marks and lines: beside the axes, below them, or on them.
+    """Add a legend beside the axes, below them, or on them.
 
-    The texts are set afterwards, for matplotlib leaves out those that begin with ``_``.
+    The texts are set afterwards, because matplotlib omits those that begin with ``_``.
     """
     if not entries:
         return
@@ -99,15 +99,16 @@ def legend(
         options = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, **options}
     if below:
         options = {"loc": "upper left", "borderaxespad": 0.0, **options}
-        options |= {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": lowered(ax, 3.9 * SMALL)}
+        options |= {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": _offset_below(ax, 3.9 * SMALL)}
     handles, texts = [artist for artist, _ in entries], [text for _, text in entries]
-    made = ax.legend(handles, [f"entry {i}" for i in range(len(texts))], frameon=not outside, fontsize=SMALL, **options)
-    for place, text in zip(made.get_texts(), texts, strict=True):
-        place.set_text(text)
+    placeholders = [f"entry {i}" for i in range(len(texts))]
+    added = ax.legend(handles, placeholders, frameon=not outside, fontsize=SMALL, **options)
+    for entry, text in zip(added.get_texts(), texts, strict=True):
+        entry.set_text(text)
 
 
-def lowered(ax: Axes, points: float) -> Transform:
-    """Return where things stand that many points below some axes: below their ticks and their name."""
+def _offset_below(ax: Axes, points: float) -> Transform:
+    """Return the coordinates of axes shifted down by some points, below their ticks and label."""
     from matplotlib.transforms import ScaledTranslation
 
     figure = ax.get_figure(root=True)
@@ -115,47 +116,47 @@ def lowered(ax: Axes, points: float) -> Transform:
     return ax.transAxes + ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
 
 
-def plain(ax: Axes) -> None:
-    """Take away what says nothing: the upper and the right frame; quiet what is left."""
+def style_axes(ax: Axes) -> None:
+    """Remove the upper and right frame, and mute the rest."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set_color(QUIET)
-    ax.tick_params(colors=INK, labelsize=SMALL, color=QUIET)
+        ax.spines[side].set_color(MUTED)
+    ax.tick_params(colors=INK, labelsize=SMALL, color=MUTED)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def form_of(path: str | os.PathLike[str]) -> str:
-    """Tell the form of a picture by its ending, before it is drawn.
+def image_format(path: str | os.PathLike[str]) -> str:
+    """Return the format of an image by its extension, before it is drawn.
 
-    >>> form_of("regions.PNG")
+    >>> image_format("regions.PNG")
     'png'
-    >>> form_of("regions.gif")
+    >>> image_format("regions.gif")
     Traceback (most recent call last):
     treewise.errors.ParameterError: cannot draw regions.gif: a picture ends in .png, .svg or .pdf.
     """
     name = os.fsdecode(path)
-    form = FORMS.get(Path(name).suffix.lower())
+    form = _FORMATS.get(Path(name).suffix.lower())
     if form is None:
         raise ParameterError(f"cannot draw {safe(name)}: a picture ends in .png, .svg or .pdf.")
     return form
 
 
-def content(figure: Figure, form: str, dots: int = DOTS_PER_INCH) -> bytes:
-    """Return a figure as the bytes of a file, the same ones every time."""
+def figure_bytes(figure: Figure, form: str, dpi: int = _DPI) -> bytes:
+    """Return a figure as the bytes of an image file, deterministic."""
     import matplotlib as mpl
 
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "treewise", "svg.fonttype": "path"}):
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a letter no font has is a box, not an error
-        figure.savefig(made, format=form, dpi=dots, metadata=UNDATED[form])
-    return made.getvalue()
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # such a letter is drawn as a box
+        figure.savefig(buffer, format=form, dpi=dpi, metadata=_UNDATED[form])
+    return buffer.getvalue()
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG, SVG or PDF by the ending of its name, whole or not at all."""
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as PNG, SVG or PDF by the extension of its path, atomically."""
     from treewise.formats.model_file.atomic_write import write_whole
 
-    write_whole(path, content(figure, form_of(path)))
+    write_whole(path, figure_bytes(figure, image_format(path)))

@@ -16,7 +16,7 @@ last digits apart: who wins then depends on rows, threads and compilers. So clas
     absolute error  Σ |y − median|
 
 Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by a known, tiny bound
-(``Measure.slack``); gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
+(``Measure.tolerance``); gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class Measure:
     per_branch: int = 0  # … and by how many more for each branch
     valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
 
-    def slack(self, branches: int) -> int:
+    def tolerance(self, branches: int) -> int:
         """Return by how much the gain of a split into so many branches may be off."""
         return self.rounding + self.per_branch * branches
 

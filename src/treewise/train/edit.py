@@ -121,29 +121,32 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
 
 
 def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
-    """Send missing values where they gain most, by the tree's criterion; with the heavier branch if there are none."""
-    from treewise.train.candidates import Partition, group_of
-    from treewise.train.reference import NodeScorer, pick, place_missing
+    """Send missing values to the branch where they gain most; to the heavier one if there are none at the node."""
+    from treewise.train.candidates import KIND_RANK, Partition, group_of
+    from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
 
     rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
     if not len(rows):
         return split
     children = find_leaves(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
-    gone = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
+    is_missing = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
-    groups = tuple(group_of(training_set, rows[(children == node + 1 + branch) & ~gone]) for branch in branches)
-    away, judge = group_of(training_set, rows[gone]), NodeScorer.of(training_set, rows)
+    groups = tuple(group_of(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
+    missing, scorer = group_of(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
-    parting = Partition(0, groups, partial(replace, split), tuple(named))
-    ways = [
-        judge.score(parting.make, branch, parts, away.rows, (0, 0, 0, place))
-        for place, (branch, parts) in enumerate(place_missing(parting, away, judge.sets_apart(away)))
+    partition = Partition(0, groups, partial(replace, split), tuple(named))
+    placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
+    scored = [
+        scorer.score(partition.make, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, place))
+        for place, (branch, parts) in placed
     ]
-    judged = [way for way in ways if way is not None]
-    if judged:
-        return pick(judged, None).split
-    weights = [group.weight for group in groups]  # all rows go one way: nothing to choose by
+    # The split is asked for, so the limits on leaves do not apply.
+    candidates = [replace(candidate, eligible=True) for candidate in scored if candidate is not None]
+    winner = choose(scorer, {column: candidates}).winner
+    if winner is not None:
+        return winner.split
+    weights = [group.weight for group in groups]  # all rows go to one branch: nothing to learn from
     return replace(split, missing=weights.index(max(weights)))
 
 
@@ -164,7 +167,7 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
     codes, counts = pieces(tree)
     column = tree.columns.index(split.column)
     places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
-    asks = {"stop": 0, **split_entries(split, column, places)}
+    asks = {"stop": 0, **split_entries(split, column, tree.encodings[column], places)}
     codes[node] = np.array(asks.pop("codes", ()), np.int32)
     for name, value in asks.items():
         rows[name][node] = value

@@ -1,63 +1,73 @@
-"""Every candidate of a node, scored, in readable Python: the specification of the learner.
+"""How a node's split is chosen, in readable Python: the specification of the learner.
 
-Stands between the prepared table (``training_set``) and everything that shows or checks a decision. The core finds the
-same winner faster; this file *is* what it must find, and a test holds them equal. The names are chapter 8's:
+Used by everything that shows or checks a decision. The core finds the same winner faster; this file *is* what it must
+find, and a test holds them equal. The names are chapter 8's:
 
-    leaf_condition          is the node a leaf before we even look?          (algorithm 8.1, LeafCondition)
-    find_best_prediction    the majority class, the mean, the median         (FindBestPrediction)
-    find_best_split         the candidate that competes best                 (algorithm 8.2, FindBestSplit)
+    leaf_condition          is the node a leaf before any split is considered?   (algorithm 8.1, LeafCondition)
+    find_best_prediction    the majority class, the mean, the median             (FindBestPrediction)
+    find_best_split         every candidate, compared                            (algorithm 8.2, FindBestSplit)
 
-The split kinds list ways of putting a column's values into branches (``train/candidates.py``); missing rows are tried in every
-branch of each; the ``Judge`` of the node scores the outcome. Candidates come in the order in which ties are decided:
-column, kind, position, placement of the missing rows.
+``find_best_split`` proceeds in three steps:
+
+1. ``list_candidates``: for each column, the split kinds partition its values (``train/candidates.py``); missing rows
+   are tried in every branch; the ``NodeScorer`` scores each outcome (``train/criteria.py``).
+2. ``choose``: the best candidate of each column, and the best of all. Equal scores (up to their tolerance) are decided
+   by ``TieOrder``: column, kind, position, placement of the missing rows.
+3. The result is a ``NodeSearch``, which holds all candidates, the best of each column, winner, runner-up and margin,
+   and the reason if the node is not split. Trace, stump, stability margins and splits by hand read this value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
-from operator import add
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from treewise._lib import rng as chance
-from treewise.train.candidates import (
-    KIND_RANK,
-    PARTITIONERS,
-    Partition,
-    Rows,
-    bucketise,
-    group_of,
-    one_at_random,
-    presence,
-)
+from treewise._lib import rng
+from treewise.train.candidates import KIND_RANK, PARTITIONERS, Partition, Rows, bucketise, group_of, random_partition
 from treewise.train.criteria import Group, Measure, log2_fixed, medians, nlogn
 from treewise.train.settings import as_written
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
-RATIO_BITS, RATIO_SLACK = 60, 1 << 15
+RATIO_BITS, RATIO_TOLERANCE = 60, 1 << 15  # a gain ratio is an integer in units of 2^-60
+NOT_LISTED = sys.maxsize  # the position of a split that is not the learner's: last among equals
+
+
+class TieOrder(NamedTuple):
+    """The place of a candidate among equals: the smallest wins."""
+
+    column: int
+    kind: int  # KIND_RANK
+    position: int  # among the partitions of its kind
+    placement: int  # of the missing rows
+
+
+TieBreak = Callable[["Candidate"], int]  # comes before TieOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One possible split of a node: the test, what each branch would hold, and what it gains."""
+    """One possible split of a node: the statistics of its branches, and how good it is."""
 
     make: Callable[..., Split]
-    missing: int  # the branch missing values take
+    missing: int  # the branch of the missing values
     branches: tuple[Group, ...]
     missing_rows: int
-    key: tuple[int, int, int, int]  # column, kind, position, placement of missing rows: decides ties
-    gain: int  # decrease of total impurity, in the measure's units; 0 where rounding alone may have made it
-    merit: int  # what it competes by
-    slack: int  # by how much rounding may have moved the merit
-    eligible: bool  # whether every branch with rows meets the limits
+    order: TieOrder
+    gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
+    score: int  # what candidates are compared by: the gain, or what the criterion's rule makes of it
+    tolerance: int  # by how much rounding may have moved the score
+    eligible: bool  # whether every branch with rows meets the limits on leaves
 
     @property
     def split(self) -> Split:
-        """The test; made when asked for, since of many candidates few are looked at."""
+        """The split itself; made on demand, since few candidates are ever shown."""
         return self.make(missing=self.missing)
 
     @property
@@ -68,7 +78,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class NodeScorer:
-    """Scores the splits of one node: it knows the node's statistics, its measure, and what branches must meet."""
+    """Scores the splits of one node, given the node's statistics, its measure and the limits on leaves."""
 
     training_set: TrainingSet
     node: Group
@@ -76,23 +86,23 @@ class NodeScorer:
 
     @classmethod
     def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
-        """Return the judge of the node with these rows."""
+        """Return the scorer of the node with these rows."""
         node = group_of(training_set, rows)
         return cls(training_set, node, training_set.criterion.at(node))
 
     @cached_property
-    def before(self) -> int:
-        """The node's own total impurity."""
+    def total_impurity(self) -> int:
+        """The node's impurity before any split."""
         return self.measure.total(self.node)
 
-    def fits(self, group: Group) -> bool:
+    def meets_limits(self, group: Group) -> bool:
         """Tell whether a group is large enough to be a leaf."""
         return group.rows >= self.training_set.least_leaf_rows and group.weight >= self.training_set.least_leaf_weight
 
-    def sets_apart(self, gone: Group) -> bool:
-        """Tell whether missing rows get a branch of their own: where that was asked for, and they may be a leaf."""
-        wanted = self.training_set.settings.missing == "branch" and gone.rows > 0
-        return wanted and self.measure.valid(gone) and self.fits(gone)
+    def separates_missing(self, missing: Group) -> bool:
+        """Tell whether missing rows get a branch of their own: with missing="branch", if they may be a leaf."""
+        wanted = self.training_set.settings.missing == "branch" and missing.rows > 0
+        return wanted and self.measure.valid(missing) and self.meets_limits(missing)
 
     def score(
         self,
@@ -100,86 +110,101 @@ class NodeScorer:
         missing: int,
         branches: tuple[Group, ...],
         missing_rows: int,
-        key: tuple[int, int, int, int],
+        order: TieOrder,
     ) -> Candidate | None:
-        """Score the split that ``make(missing=…)`` makes; None when it sends all rows one way."""
+        """Score the split that ``make(missing=missing)`` returns; None if it sends all rows to one branch."""
         measure = self.measure
         filled = [g for g in branches if g.rows]
         if len(filled) < 2 or not all(map(measure.valid, filled)):
             return None
-        computed = self.before - sum(map(measure.total, filled))
-        slack = measure.slack(len(filled))
-        gain = computed if abs(computed) > slack else 0
-        merit, slack = self.merit(computed, slack, filled)
-        eligible = all(map(self.fits, filled))
-        return Candidate(make, missing, branches, missing_rows, key, gain, merit, slack, eligible)
+        computed = self.total_impurity - sum(map(measure.total, filled))
+        tolerance = measure.tolerance(len(filled))
+        gain = computed if abs(computed) > tolerance else 0
+        score, tolerance = self.score_of_gain(computed, tolerance, filled)
+        eligible = all(map(self.meets_limits, filled))
+        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible)
 
-    def merit(self, gain: int, slack: int, branches: Sequence[Group]) -> tuple[int, int]:
-        """Return what a split of this gain competes by (the criterion's rule), and by how much that may be off."""
+    def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
+        """Score a split that is given, such as a tree's own, by the rows that each branch receives."""
+        column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
+        groups = tuple(group_of(self.training_set, rows) for rows in parts)
+        order = TieOrder(column, KIND_RANK[split.kind], NOT_LISTED, 0)
+        return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
+
+    def score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
+        """Return the score by the criterion's rule, and its tolerance."""
         rule = self.training_set.criterion.rule
         if rule == "ratio":
-            return ratio(gain, self.node, branches), ratio(slack, self.node, branches) + RATIO_SLACK
+            return gain_ratio(gain, self.node, branches), gain_ratio(tolerance, self.node, branches) + RATIO_TOLERANCE
         if rule == "gain" and self.training_set.by_branches:
             further = len(branches) - 1
-            return gain // further, slack // further + (slack > 0)
-        return gain, slack
+            return gain // further, tolerance // further + (tolerance > 0)
+        return gain, tolerance
 
 
-# -- candidates -------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class NodeSearch:
+    """Everything the search for a node's split saw, columns by number.
 
-
-def candidates(judge: NodeScorer, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
-    """List every candidate of one column at a node, in the order in which ties are decided.
-
-    With the node's ``key``: one of each kind, drawn at random.
+    >>> from treewise.train.grow import prepare
+    >>> training_set = prepare("admissions", preset="id3")
+    >>> search = find_best_split(training_set, np.arange(len(training_set)))
+    >>> search.winner.split
+    Multiway(column='GPA', missing=1, levels=('3.5', '3.7', '4.0'), other=False)
+    >>> search.runner_up.split.column, round(search.margin, 3), {i: len(c) for i, c in search.candidates.items()}
+    ('University', 0.5, {0: 1, 1: 1, 2: 1, 3: 1})
     """
-    scene = bucketise(judge.training_set, column, rows)
-    if not scene.buckets:
-        return
-    kinds = judge.training_set.splits[column]
-    gone = scene.missing
-    own = judge.sets_apart(gone)
-    for kind in kinds:
-        for parting in PARTITIONERS[kind](scene) if key is None else one_at_random(scene, kind, key):
-            for placement, (branch, branches) in enumerate(place_missing(parting, gone, own)):
-                named = (column, KIND_RANK[kind], parting.position, placement)
-                made = judge.score(parting.make, branch, branches, gone.rows, named)
-                if made:
-                    yield made
-    if gone.rows:
-        present = reduce(add, (b.group for b in scene.buckets))
-        split = presence(scene, kinds[0])
-        sides = (present, gone) if split.missing == 1 else (gone, present)
-        named = (column, KIND_RANK["presence"], 0, 0)
-        made = judge.score(partial(replace, split), split.missing, sides, gone.rows, named)
-        if made:
-            yield made
+
+    scorer: NodeScorer
+    candidates: Mapping[int, Sequence[Candidate]]  # of each column, in the order of TieOrder
+    best_of_column: Mapping[int, Candidate]  # of the eligible ones; columns without any are absent
+    finalists: Mapping[int, Candidate]  # the best of each column, scored as columns are compared (see c45_finalists)
+    winner: Candidate | None  # the best of all; None if no candidate is eligible
+    reason: str  # why the node is not split, one of STOPS; "" if it is
+
+    @property
+    def best(self) -> Candidate | None:
+        """The split of the node; None where there is a reason not to split it."""
+        return None if self.reason else self.winner
+
+    @cached_property
+    def runner_up(self) -> Candidate | None:
+        """The best candidate of any other column than the winner's."""
+        others = [c for c in self.finalists.values() if c is not self.winner]
+        return pick(others) if others else None
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether winner and runner-up are equally good."""
+        return self.winner is not None and self.runner_up is not None and tied(self.winner, self.runner_up)
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the winner's score exceeds the runner-up's; None without a runner-up."""
+        if self.winner is None or self.runner_up is None:
+            return None
+        return 0.0 if self.is_tie else self.score_value(self.winner) - self.score_value(self.runner_up)
+
+    def score_value(self, finalist: Candidate) -> float:
+        """Return a finalist's score as a number: a decrease of impurity per unit of weight, or a ratio."""
+        training_set, measure = self.scorer.training_set, self.scorer.measure
+        if training_set.criterion.rule != "gain":
+            return float(finalist.score) * 2.0**-RATIO_BITS
+        return decrease(training_set, measure, finalist.score, self.scorer.node.weight)
+
+    def thresholds_tried(self, column: int) -> int:
+        """Return how many thresholds were listed for a column whose best candidate is one; otherwise 0."""
+        best = self.best_of_column.get(column)
+        if best is None or best.order.kind != KIND_RANK["threshold"]:
+            return 0
+        return _n_thresholds(self.candidates[column])
 
 
-def place_missing(parting: Partition, gone: Group, own: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
-    """Say where missing rows go, in every way to be tried: (branch number, branches with them in it)."""
-    branches = parting.branches
-    if not gone.rows:
-        weights = [g.weight for g in branches]
-        yield weights.index(max(weights)), branches  # nothing is known: with the heavier branch
-    elif own:
-        yield len(branches), (*branches, gone)
-    else:
-        for b in parting.placements:
-            yield b, tuple(g + gone if i == b else g for i, g in enumerate(branches))
-
-
-def ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
-    """Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60."""
-    information = nlogn(node.weight) - sum(nlogn(g.weight) for g in branches)
-    return int(math.ldexp(float(gain) / float(information), RATIO_BITS))
-
-
-# -- chapter 8's three questions --------------------------------------------------------------------------------------
+# -- chapter 8's three functions --------------------------------------------------------------------------------------
 
 
 def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
-    """Say why a node is a leaf before any split is looked at; "" when it is not (algorithm 8.1)."""
+    """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
     limits = training_set.settings
     if node.rows == 0:
         return "no_rows"
@@ -201,7 +226,7 @@ def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: in
 def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> int | float:
     """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1).
 
-    ``training_set`` is the one the node sees (``TrainingSet.at``), of which ``node`` is the group.
+    ``training_set`` is as the node sees it (``TrainingSet.at``); ``node`` is the group of its rows.
     """
     if training_set.target.task == "classification":
         return node.counts.index(max(node.counts))
@@ -213,88 +238,158 @@ def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> 
     return math.ldexp(float(node.total) / float(node.weight), -training_set.target_scale)
 
 
-def find_best_split(training_set: TrainingSet, rows: Rows, key: int = 0) -> Candidate | str:
-    """Return the winning candidate of a node, or the reason why there is none (algorithm 8.2).
+def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = None) -> NodeSearch:
+    """Compare all candidates of a node (algorithm 8.2).
 
-    Larger merit wins; of equals (nearer than rounding may have moved them) the first, or with random ties the one that
-    draws the smallest number. C4.5 lets each column send its best test first. Where a node looks at ``max_features``
-    columns only, they are drawn in turn, until there are enough and one of them can be used. ``key``: the node's, from
-    which all that is random is drawn (``_lib/rng.py``).
+    ``key`` is the node's random key (``_lib/rng.py``). It determines the columns if ``max_features`` restricts them
+    (drawn one by one, until there are enough and one of them has an eligible candidate), the candidates of
+    ``splitter="random"``, and random ties. Without a key nothing is drawn: every column and every candidate is
+    compared, and ties go to the first.
     """
     training_set = training_set.at(rows)
-    settings = training_set.settings
-    draw = (lambda c: chance.tie_key(key, c.key)) if settings.ties == "random" else None
-    judge = NodeScorer.of(training_set, rows)
-    node, measure = judge.node, judge.measure
-    seen = False
-    competing: list[Candidate] = []
-    best_of_column: list[tuple[Candidate, int]] = []
-    n_columns = len(training_set.columns)
-    enough = settings.features_of(n_columns)
-    in_turn = chance.shuffled_columns(key, n_columns) if enough < n_columns else range(n_columns)
-    for looked_at, column in enumerate(in_turn):
-        if looked_at >= enough and competing:
+    settings, n_columns = training_set.settings, len(training_set.columns)
+    scorer = NodeScorer.of(training_set, rows)
+    enough, order = n_columns, iter(range(n_columns))
+    if key is not None and settings.features_of(n_columns) < n_columns:
+        enough, order = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
+    random_splits = key if settings.splitter == "random" else None
+    candidates: dict[int, list[Candidate]] = {}
+    for column in order:
+        if len(candidates) >= enough and any(c.eligible for listed in candidates.values() for c in listed):
             break
-        listed = list(candidates(judge, rows, column, key if settings.splitter == "random" else None))
-        seen = seen or bool(listed)
-        fitting = [c for c in listed if c.eligible]
-        competing += fitting
-        if fitting:
-            cuts = len({c.key[2] for c in listed if c.key[1] == KIND_RANK["threshold"]})
-            best_of_column.append((pick(fitting, draw), cuts))
-    if not competing:
-        return "min_samples_leaf" if seen else "no_candidate"
-    if training_set.criterion.rule == "c45":
-        competing = c45_second_step(node, best_of_column)
-    best = pick(competing, draw)
-    least = training_set.settings.min_impurity_decrease * (1 - 2.0**-40)  # a decrease met to twelve digits is met
-    at_most = best.gain + measure.slack(len(best.filled)) if best.gain else 0
-    if decrease(training_set, measure, at_most, int(training_set.weight.sum())) < least:
-        return "min_impurity_decrease"
-    return best
+        candidates[column] = list(list_candidates(scorer, rows, column, random_splits))
+    tie_break = partial(_random_rank, key) if key is not None and settings.ties == "random" else None
+    return choose(scorer, candidates, tie_break)
 
 
-def pick(listed: Sequence[Candidate], draw: Callable[[Candidate], int] | None) -> Candidate:
-    """Return the candidate of largest merit; ties go to the smallest key, or to the smallest draw.
+def _random_rank(key: int, candidate: Candidate) -> int:
+    return rng.tie_key(key, candidate.order)
 
-    A true merit lies in merit ± slack. The best is sure to reach the largest lower end of all; whoever may reach that
-    is tied. So the outcome does not depend on the order of the list, and a candidate truly as good as the best is
-    always among the tied ones.
+
+# -- step 1: list the candidates --------------------------------------------------------------------------------------
+
+
+def list_candidates(scorer: NodeScorer, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
+    """Yield every candidate of one column at a node in the order of ties; with a ``key``, one random split per kind."""
+    at_node = bucketise(scorer.training_set, column, rows)
+    if not at_node.buckets:
+        return
+    missing = at_node.missing
+    own_branch = scorer.separates_missing(missing)
+    for kind in (*scorer.training_set.splits[column], "presence"):
+        partitions = PARTITIONERS[kind](at_node) if key is None else random_partition(at_node, kind, key)
+        for partition in partitions:
+            for placement, (branch, branches) in enumerate(place_missing(partition, missing, own_branch)):
+                order = TieOrder(column, KIND_RANK[kind], partition.position, placement)
+                candidate = scorer.score(partition.make, branch, branches, missing.rows, order)
+                if candidate:
+                    yield candidate
+
+
+def place_missing(partition: Partition, missing: Group, own_branch: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
+    """Yield every placement of the missing rows to be tried: (their branch, the branches including them)."""
+    branches = partition.branches
+    if not missing.rows:
+        weights = [g.weight for g in branches]
+        yield weights.index(max(weights)), branches  # nothing to learn from: with the heavier branch
+    elif own_branch and not partition.separates_missing:
+        yield len(branches), (*branches, missing)
+    else:
+        for b in partition.placements:
+            yield b, tuple(g + missing if i == b else g for i, g in enumerate(branches))
+
+
+# -- step 2: choose ---------------------------------------------------------------------------------------------------
+
+
+def choose(
+    scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]], tie_break: TieBreak | None = None
+) -> NodeSearch:
+    """Choose the best candidate of each column and the best of all.
+
+    All candidates of the node are compared at once, except for C4.5, which compares the best of each column.
     """
-    bar = max(c.merit - c.slack for c in listed)
-    equals = [c for c in listed if c.merit + c.slack >= bar]
-    return min(equals, key=lambda c: (draw(c) if draw else 0, c.key))
+    eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
+    best = {column: pick(listed, tie_break) for column, listed in eligible.items() if listed}
+    if not best:
+        reason = "min_samples_leaf" if any(candidates.values()) else "no_candidate"
+        return NodeSearch(scorer, candidates, {}, {}, None, reason)
+    if scorer.training_set.criterion.rule == "c45":
+        finalists = c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
+        winner = pick(list(finalists.values()), tie_break)
+    else:
+        winner = pick([c for listed in eligible.values() for c in listed], tie_break)
+        best[winner.order.column] = winner  # within the column alone, another may have been tied with it
+        finalists = best
+    reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
+    return NodeSearch(scorer, candidates, best, finalists, winner, reason)
+
+
+def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> Candidate:
+    """Return the candidate of largest score; ties go to the smallest ``tie_break``, then to the first in TieOrder.
+
+    A true score lies within score ± tolerance. The best reaches the largest lower bound of all; every candidate that
+    may reach it is tied. So the outcome does not depend on the order of the list, and a candidate truly as good as
+    the best is always among the tied ones.
+    """
+    best_lower_bound = max(c.score - c.tolerance for c in candidates)
+    equals = [c for c in candidates if c.score + c.tolerance >= best_lower_bound]
+    return min(equals, key=lambda c: (tie_break(c) if tie_break else 0, c.order))
 
 
 def tied(a: Candidate, b: Candidate) -> bool:
-    """Tell whether two merits are equal but for rounding."""
-    return abs(a.merit - b.merit) <= a.slack + b.slack
+    """Tell whether two scores are equal within their tolerances."""
+    return abs(a.score - b.score) <= a.tolerance + b.tolerance
 
 
-def c45_second_step(node: Group, bests: Sequence[tuple[Candidate, int]]) -> list[Candidate]:
-    """C4.5's second step: of the columns with at least average gain, compare the gain ratio.
+def c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapping[int, int]) -> dict[int, Candidate]:
+    """C4.5's second step: compare the gain ratios of the columns whose gain is at least average.
 
-    A threshold's gain is first lessened by log2(cuts tried)/n, what it takes to say which cut was chosen (Quinlan
-    1996, "Improved use of continuous attributes"). n is the number of rows: in total impurity that is log2(cuts tried)
-    times the mean weight of a row, so weights all multiplied by the same number change nothing.
+    A threshold's gain is first reduced by log2(thresholds tried)/n, the cost of encoding which one was chosen (Quinlan
+    1996, "Improved use of continuous attributes"). n is the number of rows: in total impurity this is
+    log2(thresholds tried) times the mean weight of a row, so multiplying all weights by a constant changes nothing.
     """
-    lessened = []
-    for best, cuts in bests:
-        price = log2_fixed(cuts) * node.weight // node.rows if best.key[1] == KIND_RANK["threshold"] else 0
-        lessened.append(replace(best, merit=best.merit - price))
-    average = sum(c.merit // len(lessened) for c in lessened)
-    enough = [c for c in lessened if c.merit + 2 * c.slack + len(lessened) >= average]
-    return [
-        replace(c, merit=ratio(c.merit, node, c.filled), slack=ratio(c.slack, node, c.filled) + RATIO_SLACK)
-        for c in enough
-    ]
+    net = {}
+    for column, candidate in best.items():
+        is_threshold = candidate.order.kind == KIND_RANK["threshold"]
+        cost = log2_fixed(n_thresholds[column]) * node.weight // node.rows if is_threshold else 0
+        net[column] = replace(candidate, score=candidate.score - cost)
+    average = sum(c.score // len(net) for c in net.values())
+    return {
+        column: replace(
+            c,
+            score=gain_ratio(c.score, node, c.filled),
+            tolerance=gain_ratio(c.tolerance, node, c.filled) + RATIO_TOLERANCE,
+        )
+        for column, c in net.items()
+        if c.score + 2 * c.tolerance + len(net) >= average
+    }
+
+
+def gain_ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
+    """Return the gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60."""
+    split_information = nlogn(node.weight) - sum(nlogn(g.weight) for g in branches)
+    return int(math.ldexp(float(gain) / float(split_information), RATIO_BITS))
+
+
+def _n_thresholds(candidates: Sequence[Candidate]) -> int:
+    """Return the number of distinct thresholds among the learner's candidates of a column."""
+    orders = [c.order for c in candidates]
+    return len({o.position for o in orders if o.kind == KIND_RANK["threshold"] and o.position != NOT_LISTED})
+
+
+def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
+    """Check min_impurity_decrease; a decrease that meets it to twelve digits meets it."""
+    training_set, measure = scorer.training_set, scorer.measure
+    least = training_set.settings.min_impurity_decrease * (1 - 2.0**-40)
+    at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
+    return decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
 
 
 def decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
-    """Turn an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
+    """Convert an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
     try:
-        return math.ldexp(
-            float(gain) * measure.worth / weight, -training_set.criterion.degree * training_set.target_scale
-        )
-    except OverflowError:  # squares of targets past 1e154: larger than any double, as the core says too
+        scale = -training_set.criterion.degree * training_set.target_scale
+        return math.ldexp(float(gain) * measure.worth / weight, scale)
+    except OverflowError:  # squares of targets past 1e154 exceed every double, in the core too
         return math.inf

@@ -8,6 +8,7 @@ page and a child's is always larger than its parent's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -16,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from treewise.data.encoding import Encoding
-from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.data.encoding import INT64_MAX, Encoding
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold
 
 Label = str | int | float | bool
 Task = Literal["classification", "regression"]
@@ -122,13 +123,19 @@ class Arrays:
         name = encoding.name
         if kind == THRESHOLD:
             cut = float(self.cut[node]) if encoding.kind == "number" else int(self.cut_int[node])
+            if missing == 1 and cut in (math.inf, INT64_MAX):
+                return Presence(name, missing=1)
             return Threshold(name, cut, missing=missing)
         levels = tuple(encoding.levels[c] for c in self.codes[self.code_start[node] : self.code_start[node + 1]])
         if kind == ORDINAL:
+            if missing == 1 and levels[0] == encoding.levels[-1]:
+                return Presence(name, missing=1)
             return Ordinal(name, levels[0], missing=missing)
         if kind == ONE_VALUE:
             return OneValue(name, levels[0], missing=missing)
         if kind == SUBSET:
+            if not levels and missing == 0:
+                return Presence(name, missing=0)
             return Subset(name, levels, missing=missing)
         return Multiway(name, levels, other=bool(self.other[node] >= 0), missing=missing)
 
@@ -237,12 +244,14 @@ def depths_of(parent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return depths
 
 
-def split_entries(split: Split, column: int, codes: Mapping[str, int]) -> dict[str, Any]:
+def split_entries(split: Split, column: int, encoding: Encoding, codes: Mapping[str, int]) -> dict[str, Any]:
     """Return a split as the entries of its node; ``codes`` are those of the column's levels.
 
-    >>> split_entries(OneValue("city", "Rome", missing=1), 0, {"Bari": 0, "Rome": 1})
+    >>> split_entries(OneValue("city", "Rome", missing=1), 0, Encoding("city", "nominal"), {"Bari": 0, "Rome": 1})
     {'kind': 3, 'column': 0, 'missing': 1, 'codes': [1]}
     """
+    if isinstance(split, Presence):
+        split = _presence_as_stored(split, encoding)
     entries: dict[str, Any] = {"kind": KIND_NUMBERS[split.kind], "column": column, "missing": split.missing}
     if isinstance(split, Threshold):
         return {**entries, "cut" if isinstance(split.cut, float) else "cut_int": split.cut}
@@ -250,3 +259,18 @@ def split_entries(split: Split, column: int, codes: Mapping[str, int]) -> dict[s
     if isinstance(split, Multiway) and split.other:
         entries["other"] = len(split.levels)
     return entries
+
+
+def _presence_as_stored(split: Presence, encoding: Encoding) -> Split:
+    """Return the threshold, ordinal or subset split by which arrays, model files and the core represent a presence test.
+
+    They have no kind of their own for it: a cut above every value, or an empty set, leaves only the missing values on
+    the other side.
+    """
+    if encoding.kind == "number":
+        return Threshold(split.column, math.inf, missing=1)
+    if not encoding.is_categorical:
+        return Threshold(split.column, INT64_MAX, missing=1)
+    if split.missing == 1:
+        return Ordinal(split.column, encoding.levels[-1], missing=1)
+    return Subset(split.column, (), missing=0)

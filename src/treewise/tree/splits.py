@@ -1,4 +1,4 @@
-"""The five splits: a split maps a value of one column to a branch number.
+"""The six split kinds: a split maps a value of one column to a branch number.
 
 They stand between the encodings (``encode``: what kind a column is) and the tree (``tree/tree.py``: which split at
 which node). Each is a small immutable value that knows three things: how many branches it has, which branch a value
@@ -10,10 +10,10 @@ quote ``words``; the core's ``predict`` must agree with ``branch``.
     OneValue    city = Rome          | otherwise                           (chapter 8, figure 8.2 b)
     Subset      city in {Bari, Rome} | otherwise                           (figure 8.2 d)
     Multiway    city = Bari | city = Rome | city = Turin | otherwise       (figure 8.2 a)
+    Presence    age present          | age missing
 
 Missing values take branch ``missing``. If that number is the one after the split's own branches, missing values have
-a branch of their own. A test on missingness itself needs no sixth type: ``Threshold(x, inf, missing=1)`` and
-``Subset(x, (), missing=0)`` separate present from missing.
+a branch of their own. ``tree/arrays.py`` converts splits to the numbers of the node arrays and back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from itertools import islice
 from typing import ClassVar
 
 from treewise._lib.text import safe
-from treewise.data.encoding import INT64_MAX, Encoding
+from treewise.data.encoding import Encoding
 
 Value = float | int | str | None  # one decoded cell; None is missing
 
@@ -40,8 +40,8 @@ class Split(ABC):
 
     >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
     >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own
-    >>> split.named, split.own_branches, split.n_branches, split.asks_presence(city)
-    (('Bari', 'Rome'), 2, 3, False)
+    >>> split.named, split.own_branches, split.n_branches, split.separates_missing
+    (('Bari', 'Rome'), 2, 3, True)
     >>> split.branch("Rome", city), split.branch(None, city), split.condition(2, city)
     (0, 2, 'city missing')
     >>> split.present_branch("Turin", city), split.present_words(1, "city", city)
@@ -67,6 +67,11 @@ class Split(ABC):
         """All branches, the one for missing values included when there is one."""
         return max(self.own_branches, self.missing + 1)
 
+    @property
+    def separates_missing(self) -> bool:
+        """Whether missing values have a branch to themselves."""
+        return self.missing >= self.own_branches
+
     def branch(self, value: Value, encoding: Encoding) -> int | None:
         """Return the branch a value takes; None when a never-seen category has none and stays at the node."""
         return self.missing if value is None else self.present_branch(value, encoding)
@@ -78,17 +83,13 @@ class Split(ABC):
     def condition(self, branch: int, encoding: Encoding) -> str:
         """Say the condition under which a row takes this branch."""
         name = safe(self.column)
-        if branch >= self.own_branches or self.asks_presence(encoding):
-            return f"{name} missing" if branch == self.missing else f"{name} present"
+        if branch >= self.own_branches:
+            return f"{name} missing"
         return self.present_words(branch, name, encoding)
 
     @abstractmethod
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say the condition of one of the split's own branches."""
-
-    @abstractmethod
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """Tell whether this split only separates missing from present values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,6 @@ class Threshold(Split):
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say ``age <= 71.5`` or ``age > 71.5``."""
         return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
-
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """A cut above everything leaves only the missing values on the other side."""
-        return self.missing == 1 and self.cut in (math.inf, INT64_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +146,6 @@ class Ordinal(Split):
             return say_equal(name, side[0], encoding)
         return f"{name} {'<=' if branch == 0 else '>'} {safe(self.level)}"
 
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """A cut at the last level leaves only the missing values on the other side."""
-        return self.missing == 1 and bool(encoding.levels) and self.level == encoding.levels[-1]
-
 
 @dataclass(frozen=True, slots=True)
 class OneValue(Split):
@@ -181,10 +174,6 @@ class OneValue(Split):
         listed = (self.level,)
         return say_set(name, listed, encoding) if branch == 0 else say_rest(name, listed, encoding)
 
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """Never: it names a level."""
-        return False
-
 
 @dataclass(frozen=True, slots=True)
 class Subset(Split):
@@ -212,10 +201,6 @@ class Subset(Split):
         """Say the set once; its sibling says ``otherwise``."""
         say = say_set if branch == 0 else say_rest
         return say(name, self.levels, encoding)
-
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """With nothing listed, only missing values take branch 0."""
-        return not self.levels and self.missing == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +241,35 @@ class Multiway(Split):
             return say_equal(name, self.levels[branch], encoding)
         return say_rest(name, self.levels, encoding)
 
-    def asks_presence(self, encoding: Encoding) -> bool:
-        """Never: it names levels."""
-        return False
+
+@dataclass(frozen=True, slots=True)
+class Presence(Split):
+    """Missing values go to branch ``missing``, 0 or 1; present values go to the other one.
+
+    >>> age = Encoding("age", "number")
+    >>> t = Presence("age", missing=1)
+    >>> t.branch(35.0, age), t.branch(None, age), t.condition(0, age), t.condition(1, age), t.separates_missing
+    (0, 1, 'age present', 'age missing', True)
+    """
+
+    kind = "presence"
+
+    @property
+    def separates_missing(self) -> bool:
+        """Always: that is all this split does."""
+        return True
+
+    def present_branch(self, value: float | int | str, encoding: Encoding) -> int:
+        """A never-seen level counts as missing where branch 1 is the missing one: it is stored as an ordinal split."""
+        unseen = encoding.is_categorical and value not in encoding.levels
+        return 1 if self.missing == 1 and unseen else 1 - self.missing
+
+    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+        """Return ``age missing`` or ``age present``."""
+        return f"{name} {'missing' if branch == self.missing else 'present'}"
 
 
-KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway)}
+KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway, Presence)}
 
 
 def say_equal(name: str, level: str, encoding: Encoding) -> str:

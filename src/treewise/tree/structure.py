@@ -199,8 +199,8 @@ class TreeStructure(Model):
         assert split is not None
         assert branch is not None
         said = split.condition(branch, self.encoding_of(split.column))
-        own = branch < split.own_branches and not split.asks_presence(self.encoding_of(split.column))
-        if own and branch == split.missing and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):
+        is_shared = branch == split.missing and not split.separates_missing
+        if is_shared and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):
             said += " or missing"
         return said
 

@@ -46,17 +46,17 @@ def test_a_size_is_explained_by_the_gains_that_decide(run):
     """Best-first growth compares gain times rows: 150 rows that gain little each may come before 8 that gain much."""
     run("grow penguins -o full.json")
     lines = run("prune full.json --max-leaf-nodes 4").lines
-    assert lines[1].startswith("before and after: what the node's split gains in all")
+    assert lines[1].startswith("before and after: total gain of the node's split")
     tree = tw.load("full.json")
     kept = [n for n in tree.prune(max_leaf_nodes=4) if not n.is_leaf]
     for line in lines[3:6]:
         node = tree[int(line.split()[0])]
         assert f"{node.gain * node.rows:.5g}" in line.split()
-        assert line.endswith("cut  others came first")
+        assert line.endswith("cut  other splits gain more")
         assert node.gain * node.rows < min(n.gain * n.rows for n in kept)
     run("grow admissions --preset id3 -o wide.json")
     answer = run("prune wide.json --max-leaf-nodes 2")
-    assert answer.lines[3].endswith("cut  more branches than leaves are left")
+    assert answer.lines[3].endswith("cut  too many branches for the remaining leaves")
 
 
 def test_sizes_and_forms(run):
@@ -74,20 +74,23 @@ def test_sizes_and_forms(run):
 def test_what_goes_wrong(run):
     run("grow penguins -o full.json")
     for line, part in (
-        ("prune full.json", "prune needs one of the methods"),
+        ("prune full.json", "prune needs a method"),
         ("prune full.json --method x", "--method x: must be one of"),
         ("prune full.json --method reduced_error", "--validation valid.csv"),
         ("prune full.json --at 99", "no node 99"),
         ("prune full.json --at x", "not a list of node numbers"),
-        ("prune full.json --at 2 --max-depth 2", "--max-depth 2 and --at 2 are 2 sizes. Give one, or prune again."),
-        ("prune full.json --method cv", "Folds choose the size with --method cost_complexity, --data train.csv."),
-        ("prune full.json --method pessimistic --raising", "branches: --data must be the table it was grown on"),
-        ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0, and at most 0.5;"),
-        ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0, and at most 0.5;"),
-        ("prune full.json --method cost_complexity", "a price a leaf, --ccp-alpha; or the table"),
+        (
+            "prune full.json --at 2 --max-depth 2",
+            "--max-depth 2 and --at 2 cannot be combined. Give one of them, or prune twice.",
+        ),
+        ("prune full.json --method cv", "Cross-validation is --method cost_complexity, --data train.csv."),
+        ("prune full.json --method pessimistic --raising", "--raising needs the training table: give --data"),
+        ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0 and at most 0.5 ("),
+        ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0 and at most 0.5 ("),
+        ("prune full.json --method cost_complexity", "--ccp-alpha, a penalty per leaf, or"),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
-            "--ccp-alpha is a choice, and --folds would",
+            "--ccp-alpha fixes the penalty, and --folds would",
         ),
         ("grow penguins --pruning gain:foo=1", "pruning by gain has no option foo. It takes threshold, measure."),
         ("predict full.json penguins --estimate foo", "maximum_likelihood, laplace, m_estimate=2, shrinkage=10."),

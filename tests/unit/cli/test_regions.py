@@ -40,9 +40,9 @@ def test_columns_and_held_values(run, model, tmp_path):
     drawn = run(f"regions {model} penguins --held island= -o r.svg")
     assert drawn.code == 0
     tree_axes = tw.draw_regions({model: tree}, "penguins", "flipper_length_mm", "bill_length_mm", held={"island": None})
-    from treewise.show.mpl_helpers import content
+    from treewise.show.mpl_helpers import figure_bytes
 
-    assert tmp_path.joinpath("r.svg").read_bytes() == content(tree_axes[0].figure, "svg")
+    assert tmp_path.joinpath("r.svg").read_bytes() == figure_bytes(tree_axes[0].figure, "svg")
 
 
 def test_a_grid_of_parameters(run, tmp_path):

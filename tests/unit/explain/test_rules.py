@@ -25,11 +25,11 @@ def odd_rows(data, tree, n, seed):
             cells = [None, *data[encoding.name]]
             here = [s for s in map(tree.split_at, range(len(tree))) if s is not None and s.column == encoding.name]
             if encoding.kind == "number":
-                cuts = [s.cut for s in here]
+                cuts = [s.cut for s in here if s.kind == "threshold"]
                 cells += [math.nan, math.inf, -math.inf, *cuts]
                 cells += [math.nextafter(c, to) for c in cuts for to in (math.inf, -math.inf)]
             elif encoding.kind == "integer":
-                cells += [s.cut + step for s in here for step in (0, 1)]
+                cells += [s.cut + step for s in here if s.kind == "threshold" for step in (0, 1)]
             elif encoding.kind == "nominal":
                 cells.append(UNSEEN)
             row[encoding.name] = cells[rng.integers(len(cells))]

@@ -12,14 +12,14 @@ from tests.support.output_checks import CHECKS
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.stump import equals
 from treewise.train.grow import prepare
-from treewise.train.reference import NodeScorer, candidates, find_best_split, pick, tied
+from treewise.train.reference import NodeScorer, find_best_split, list_candidates, pick, tied
 
 
 def listed(training_set):
     """Every candidate of the first node, by the search alone."""
     rows = np.arange(len(training_set))
-    judge = NodeScorer.of(training_set.at(rows), rows)
-    return [c for column in range(len(training_set.columns)) for c in candidates(judge, rows, column)]
+    scorer = NodeScorer.of(training_set.at(rows), rows)
+    return [c for column in range(len(training_set.columns)) for c in list_candidates(scorer, rows, column)]
 
 
 def one_test(table):
@@ -37,20 +37,20 @@ def test_candidates_stand_in_the_order_of_the_search(table):
         assert len(found) == 0
         return
     every = listed(training_set)
-    assert sorted(test.traced.candidate.key for test in found) == sorted(c.key for c in every)
+    assert sorted(test.traced.candidate.order for test in found) == sorted(c.order for c in every)
     ranked = [test for test in found if test.rank is not None]
     assert [test.traced.eligible for test in found] == [True] * len(ranked) + [False] * (len(found) - len(ranked))
-    best = find_best_split(training_set, np.arange(len(training_set)))
-    if isinstance(best, str):
-        assert not ranked or best == "min_impurity_decrease"
+    search = find_best_split(training_set, np.arange(len(training_set)))
+    if search.best is None:
+        assert not ranked or search.reason == "min_impurity_decrease"
         return
     if options.get("ties") != "random":
-        assert found[0].traced.candidate.key == best.key
+        assert found[0].traced.candidate.order == search.best.order
     if options["criterion"] == "c45":
         return
     left = [test.traced.candidate for test in ranked]
     while left:  # whoever comes next is one the search would pick of those that are left, but for the order of equals
-        assert tied(left[0], pick(left, None))
+        assert tied(left[0], pick(left))
         del left[0]
 
 
@@ -63,19 +63,19 @@ def test_equals_share_a_rank_and_ranks_count_candidates(table):
         assert rank == (place + 1 if place == 0 or ranks[place - 1] != rank else ranks[place - 1])
     same = {}
     for test in found:
-        exact = (test.traced.candidate.merit, test.traced.candidate.slack)
+        exact = (test.traced.candidate.score, test.traced.candidate.tolerance)
         if table.options["criterion"] != "c45":
             assert same.setdefault(exact, test.rank) == test.rank
 
 
 def test_who_may_reach_the_best_of_the_rest_is_its_equal():
-    """Merit ± slack: 10±0, 9±3 (may be 10), 7±0 (is below all that 10±0 can be), 5±1, 4±0 (may be 5±1's least)."""
+    """Score ± tolerance: 10±0, 9±3 (may be 10), 7±0 (is below all that 10±0 can be), 5±1, 4±0 (may be 5±1's least)."""
 
-    def made(merit, slack):
-        return SimpleNamespace(candidate=SimpleNamespace(merit=merit, slack=slack)), merit
+    def made(score, tolerance):
+        return SimpleNamespace(candidate=SimpleNamespace(score=score, tolerance=tolerance)), score
 
     given = [made(4, 0), made(10, 0), made(7, 0), made(9, 3), made(5, 1)]
-    assert [[merit for _, merit in group] for group in equals(given)] == [[9, 10], [7], [5, 4]]
+    assert [[score for _, score in group] for group in equals(given)] == [[9, 10], [7], [5, 4]]
 
 
 def test_the_notes_tables():

@@ -339,11 +339,11 @@ def test_the_winner_is_the_learners_and_the_arithmetic_adds_up(data, chosen, per
         assert len(set(data["y"])) == 1
         return
     training_set = prepare(data, "y", **chosen)
-    found = find_best_split(training_set, np.arange(len(training_set)))
-    if isinstance(found, str):
+    search = find_best_split(training_set, np.arange(len(training_set)))
+    if search.winner is None:
         assert root.winner is None
     else:
-        assert root[root.winner].best.candidate.split == found.split
+        assert root[root.winner].best.candidate.split == search.winner.split
     for column in root.columns.values():
         for test in column.tests:
             assert sum(map(sum, test.branches)) == len(data["y"])
@@ -568,7 +568,9 @@ def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", core="gini")
     monkeypatch.setitem(criteria.CRITERIA, "evenness", by_gini)
     monkeypatch.setitem(criteria.RULES, "even", "candidates compete by how even their branches are")
-    monkeypatch.setattr(NodeScorer, "merit", lambda self, gain, slack, groups: (min(g.weight for g in groups) << 60, 0))
+    monkeypatch.setattr(
+        NodeScorer, "score_of_gain", lambda self, gain, tolerance, groups: (min(g.weight for g in groups) << 60, 0)
+    )
     root = tw.candidates("four_points", criterion="evenness")
     assert root.winner == "x1"
     assert [test.score for test in root["x1"].tests] == [2.0, 1.0]

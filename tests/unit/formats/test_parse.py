@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests.support.handmade_trees import N_P, OFFICIALS, build_tree, leaf, node, trees
-from treewise.data.encoding import INT64_MAX, Encoding
+from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
 from treewise.formats.text_format.conditions import ANY_OTHER, parse_split
@@ -19,7 +19,7 @@ from treewise.formats.text_format.parse import parse
 from treewise.show.text_tree.text_tree import header, render
 from treewise.train.grow import grow
 from treewise.tree.arrays import Target
-from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold
 from treewise.tree.tree import Tree
 
 
@@ -138,8 +138,8 @@ def test_indentation_need_not_be_even() -> None:
         (two("x = a", "x = b") + "\nElse or missing -> P", Multiway("x", ("a", "b"), other=True, missing=2)),
         (two('"" <= 1', "else"), Threshold("", 1.0)),
         (two("x is true", "x is false"), Multiway("x", ("true", "false"))),
-        (two("x present", "x missing"), Threshold("x", math.inf, missing=1)),
-        (two("x missing", "x present"), Subset("x", (), missing=0)),
+        (two("x present", "x missing"), Presence("x", missing=1)),
+        (two("x missing", "x present"), Presence("x", missing=0)),
         (two("bill length (mm) <= 3", "bill length (mm) > 3"), Threshold("bill length (mm)", 3.0)),
         (two('"a <= b" = "c, d"', '"a <= b" otherwise'), OneValue("a <= b", "c, d")),
         (two("path = C:\\new", "path otherwise"), OneValue("path", "C:\\new")),
@@ -180,7 +180,7 @@ def test_an_ordered_column_is_declared() -> None:
     assert first_split(order + two("size <= medium", "size = large")) == Ordinal("size", "medium")
     assert first_split(order + two("size > small", "size = small")) == Ordinal("size", "small")
     assert first_split(order + two("size < large", "size >= large")) == Ordinal("size", "medium")
-    assert first_split(order + two("size present", "size missing")) == Ordinal("size", "large", missing=1)
+    assert first_split(order + two("size present", "size missing")) == Presence("size", missing=1)
     with pytest.raises(ParseError, match=r"line 1: .* compares levels, but their order is not known. Declare it"):
         parse(two("size <= medium", "size > medium"))
 
@@ -189,7 +189,7 @@ def test_a_table_says_what_the_columns_are() -> None:
     data = {"GPA": ["3.5", "3.7", "4.0"], "age": [1.5, 2.5, 3.5], "y": ["N", "P", "P"]}
     tree = parse(two("age missing", "age present"), data=data)
     assert tree.encodings == (Encoding("age", "number"),)
-    assert tree.split_at(0) == Threshold("age", math.inf, missing=1)
+    assert tree.split_at(0) == Presence("age", missing=1)
     with pytest.raises(ParseError, match=r"line 1: .*names a level, but this is a column of numbers"):
         parse(two("age = young", "age otherwise"), data=data)
     ordered = {"size": ["S", "L"]}
@@ -347,7 +347,7 @@ def assert_same_splits_and_classes(back: Tree, tree: Tree) -> None:
             theirs.n_branches,
             theirs.missing,
         )
-        if isinstance(theirs, Threshold) and theirs.cut not in (math.inf, INT64_MAX):
+        if isinstance(theirs, Threshold):
             assert mine == theirs
         was, now = tree.encoding_of(theirs.column), back.encoding_of(mine.column)
         for level in was.levels:
@@ -447,8 +447,8 @@ COLUMNS = (
         ("city", Multiway("city", ("Bari", "Rome", "Turin"))),
         ("size <= M", Ordinal("size", "M")),
         ("sick is true", OneValue("sick", "true")),
-        ("age missing", Threshold("age", math.inf, missing=1)),
-        ("city missing", Subset("city", (), missing=0)),
+        ("age missing", Presence("age", missing=1)),
+        ("city missing", Presence("city", missing=0)),
     ],
 )
 def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:

@@ -86,8 +86,8 @@ def test_what_is_asked_wrongly(noisy):
     def wrong(*parts, error=tw.ParameterError, **options):
         assert_refused(lambda: tw.grow(noisy, "y", **options), *parts, error=error)
 
-    wrong('pruning="reduced_error" needs rows the tree has not seen', "validation=0.3", pruning="reduced_error")
-    wrong("pruning='cvv'", 'Did you mean "cv"', pruning="cvv")
+    wrong('pruning="reduced_error" needs rows not used for training', "validation=0.3", pruning="reduced_error")
+    wrong('pruning="cvv"', 'Did you mean "cv"', pruning="cvv")
     wrong("validation is for", pruning="cv", validation=0.3)
     wrong("validation is for", validation=0.3)
     wrong("validation=1.5", pruning="reduced_error", validation=1.5)
@@ -95,7 +95,7 @@ def test_what_is_asked_wrongly(noisy):
     wrong("needs ccp_alpha", pruning="cost_complexity")
     wrong("Leave one out", pruning="mdl", ccp_alpha=0.1)
     wrong("has no option confidence", pruning={"method": "cv", "confidence": 0.1})
-    wrong("names no method", pruning={"threshold": 0.1})
+    wrong("has no method", pruning={"threshold": 0.1})
     wrong("has no option x", pruning={"method": "gain", "x": 1})
     wrong("has no option data", pruning={"method": "pessimistic", "data": noisy})
 

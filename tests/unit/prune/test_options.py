@@ -26,12 +26,12 @@ def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        ("rule='worst'", {"method": "cv", "rule": "worst"}),
-        ("risk='none'", {"method": "cv", "risk": "none"}),
-        ("order='sideways'", {"method": "reduced_error", "order": "sideways"}),
-        ("measure='luck'", {"method": "gain", "measure": "luck"}),
-        ("leave it out of the options", {"method": "reduced_error", "sample_weight": [1.0] * 240}),
-        ("leave it out of the options", {"method": "pessimistic", "sample_weight": [1.0] * 240}),
+        ('rule="worst"', {"method": "cv", "rule": "worst"}),
+        ('risk="none"', {"method": "cv", "risk": "none"}),
+        ('order="sideways"', {"method": "reduced_error", "order": "sideways"}),
+        ('measure="luck"', {"method": "gain", "measure": "luck"}),
+        ("leave it out of the pruning options", {"method": "reduced_error", "sample_weight": [1.0] * 240}),
+        ("leave it out of the pruning options", {"method": "pessimistic", "sample_weight": [1.0] * 240}),
         ("has no option n_jobs", {"method": "cost_complexity", "ccp_alpha": 0.1, "n_jobs": 1}),
         ("has no option folds", {"method": "cost_complexity", "ccp_alpha": 0.1, "folds": 3}),
     ],
@@ -47,11 +47,11 @@ def test_options_after_growth_are_checked_as_well(noisy):
     def wrong(words, method, **options):
         assert_refused(lambda: tree.prune(method, **options), words, error=tw.ParameterError)
 
-    wrong("order='sideways'", "reduced_error", validation=noisy, order="sideways")
-    wrong("rule='worst'", "cost_complexity", data=noisy, rule="worst")
-    wrong("rule=, n_jobs= would be part of another", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
-    wrong("random_state= would be part", "cost_complexity", ccp_alpha=0.1, random_state=0)
-    wrong("sample_weight= is for raising=True", "pessimistic", sample_weight=[1.0] * 240)
+    wrong('order="sideways"', "reduced_error", validation=noisy, order="sideways")
+    wrong('rule="worst"', "cost_complexity", data=noisy, rule="worst")
+    wrong("rule, n_jobs would choose it by cross-validation", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
+    wrong("random_state would choose it", "cost_complexity", ccp_alpha=0.1, random_state=0)
+    wrong("sample_weight is used only with raising=True", "pessimistic", sample_weight=[1.0] * 240)
     assert tree.prune("reduced_error", validation=noisy, order=None).history[-1]["options"] == {"order": "bottom-up"}
 
 

@@ -148,26 +148,26 @@ def test_a_tree_that_has_seen_no_rows_says_so():
     assert_refused(lambda: tree.prune("cost_complexity", ccp_alpha=0.1), "refit(data)", error=tw.ParameterError)
     table = {"a": [1.0], "b": [1.0], "t": ["x"]}
     assert_refused(lambda: tree.prune("reduced_error", validation=table), "refit(data)", error=tw.ParameterError)
-    assert_refused(lambda: tree.prune("cost_complexity", data=table), "was not", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("cost_complexity", data=table), "written by hand", error=tw.ParameterError)
 
 
 def test_what_is_asked_wrongly(penguins):
     def wrong(*parts, method=None, **options):
         assert_refused(lambda: penguins.prune(method, **options), *parts, error=tw.ParameterError)
 
-    wrong("prune needs one of the methods", "max_leaf_nodes=8")
-    wrong("method='reduced'", 'Did you mean "reduced_error"', method="reduced")
+    wrong("prune needs a method (reduced_error", "max_leaf_nodes=8")
+    wrong('method="reduced"', 'Did you mean "reduced_error"', method="reduced")
     wrong("Prune twice", method="mdl", max_depth=3)
     wrong("has no option tresh", 'Did you mean "threshold"', method="gain", tresh=1)
-    wrong("needs rows the tree has not seen", method="reduced_error")
-    wrong("needs rows the tree has not seen", "held back in growing", method="reduced_error", validation=0.3)
-    wrong("order='up'", method="reduced_error", validation="penguins", order="up")
+    wrong("needs rows not used for training", method="reduced_error")
+    wrong("needs rows not used for training", "is held out when growing", method="reduced_error", validation=0.3)
+    wrong('order="up"', method="reduced_error", validation="penguins", order="up")
     wrong("threshold=-1", method="gain", threshold=-1)
-    wrong("measure='x'", method="gain", measure="x")
+    wrong('measure="x"', method="gain", measure="x")
     wrong("ccp_alpha", "data=", method="cost_complexity")
     wrong("ccp_alpha=-0.1", method="cost_complexity", ccp_alpha=-0.1)
     wrong("Leave one of them out", method="cost_complexity", ccp_alpha=0.1, data="penguins")
-    wrong("rule='2se'", method="cost_complexity", data="penguins", rule="2se")
+    wrong('rule="2se"', method="cost_complexity", data="penguins", rule="2se")
     wrong("folds=1", method="cost_complexity", data="penguins", folds=1)
     wrong("344 rows", method="cost_complexity", data="penguins", folds=[1, 2])
     wrong("confidence=0", method="pessimistic", confidence=0)
@@ -183,9 +183,11 @@ def test_what_is_asked_wrongly(penguins):
 def test_numbers_have_no_classes_to_count():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 9.5]}, "y")
     for method in ("mdl", "pessimistic"):
-        assert_refused(lambda method=method: tree.prune(method), "predicts numbers", error=tw.ParameterError)
-    assert_refused(lambda: tree.prune("gain"), "threshold is not given", "squared_error", error=tw.ParameterError)
-    assert_refused(lambda: tree.prune("gain", measure="accuracy"), "predicts numbers", error=tw.ParameterError)
+        assert_refused(lambda method=method: tree.prune(method), "is a regression tree", error=tw.ParameterError)
+    assert_refused(
+        lambda: tree.prune("gain"), "threshold is required for regression", "squared_error", error=tw.ParameterError
+    )
+    assert_refused(lambda: tree.prune("gain", measure="accuracy"), "is a regression tree", error=tw.ParameterError)
     assert tree.prune("gain", threshold=1.0).n_leaves < 4
 
 

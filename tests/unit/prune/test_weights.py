@@ -60,10 +60,10 @@ def test_another_table_than_the_trees_own_is_refused(noisy, method):
     more = {"raising": True} if method == "pessimistic" else {}
     plain, heavy = tw.grow(noisy, "y"), tw.grow(noisy, "y", sample_weight=np.full(300, 10.0))
     fewer = part(noisy, slice(0, 200))
-    assert_refused(lambda: plain.prune(method, data=fewer, **more), "has 200 rows that count", "grown on 300")
-    assert_refused(lambda: heavy.prune(method, data=noisy, **more), "weigh 300 together", "3000", "sample_weight")
+    assert_refused(lambda: plain.prune(method, data=fewer, **more), "has 200 usable rows", "grown on 300")
+    assert_refused(lambda: heavy.prune(method, data=noisy, **more), "the total weight is 300", "3000", "sample_weight")
     held = tw.grow(noisy, "y", pruning="reduced_error", validation=0.3)
-    assert_refused(lambda: held.prune(method, data=noisy, **more), "has 300 rows that count", "grown on 210")
+    assert_refused(lambda: held.prune(method, data=noisy, **more), "has 300 usable rows", "grown on 210")
 
 
 def test_costs_that_were_taken_back_are_none_in_the_folds_either(noisy):

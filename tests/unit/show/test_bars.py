@@ -10,7 +10,7 @@ from tests.support.random_tables import limit_examples
 from treewise._lib.text import display_width
 from treewise.cli.render import COLOURS, STYLES, coloured
 from treewise.show.node_stats import NodeSamples
-from treewise.show.palette import HUES
+from treewise.show.palette import CLASS_COLOURS
 from treewise.show.text_tree.columns import BAR_WIDTH, DistributionBars, apportion
 from treewise.show.text_tree.text_tree import render
 
@@ -88,7 +88,7 @@ def test_a_tree_without_rows_has_no_bars():
 
 def test_a_terminal_shows_the_colours_of_pictures():
     levels = (0, 95, 135, 175, 215, 255)
-    for code, hue in zip(COLOURS, HUES, strict=True):
+    for code, hue in zip(COLOURS, CLASS_COLOURS, strict=True):
         if code < 232:
             there = [levels[(code - 16) // 36], levels[(code - 16) // 6 % 6], levels[(code - 16) % 6]]
         else:

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 import treewise as tw
 from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
-from treewise.show.mpl_helpers import content
+from treewise.show.mpl_helpers import figure_bytes
 from treewise.show.regions.models import PredictorRegions, TreeRegions, centres
 from treewise.show.regions.plane import plane_for
 from treewise.tree.regions.region import Interval
@@ -234,7 +234,7 @@ def test_numbers_have_a_scale():
     assert "rmse" in ax.get_title(loc="left")
     knn = KNeighborsRegressor(3).fit([[0, 0], [1, 1], [2, 2]], [0.5, 1.5, 2.5])
     data = {"a": [0, 1, 2], "b": [0, 1, 2], "y": [0.5, 1.5, 2.5]}
-    content(tw.draw_regions(knn, data, "a", "b", target="y").figure, "svg")
+    figure_bytes(tw.draw_regions(knn, data, "a", "b", target="y").figure, "svg")
 
 
 def test_a_table_without_answers_has_plain_points():
@@ -243,7 +243,7 @@ def test_a_table_without_answers_has_plain_points():
     assert "wrong" not in ax.get_title(loc="left")
     number = tw.grow("penguins", "body_mass_g", max_depth=2, drop_missing_target=True)
     without = tw.datasets.penguins().drop(["body_mass_g"])
-    content(number.draw_regions(without, "flipper_length_mm", "bill_length_mm").figure, "svg")
+    figure_bytes(number.draw_regions(without, "flipper_length_mm", "bill_length_mm").figure, "svg")
 
 
 def test_a_tree_written_by_hand_knows_the_table_s_levels():
@@ -272,7 +272,7 @@ def test_a_tree_beside_its_regions():
     ax = tree.draw_regions("seven_points", "x1", "x2", with_tree=True)
     (left,) = ax.get_figure(root=True).subfigs[0].axes
     assert {"x1?", "x2?"} <= {text.get_text() for text in left.texts}
-    content(ax.get_figure(root=True), "svg")
+    figure_bytes(ax.get_figure(root=True), "svg")
     for models, where in (([tree, tree], None), (lambda X: X[:, 0], None), (tree, Figure().add_subplot())):
         with pytest.raises(tw.ParameterError, match=r"^with_tree=…: is for one tree, on a figure of its own\."):
             tw.draw_regions(models, "seven_points", "x1", "x2", with_tree=True, ax=where)
@@ -304,7 +304,7 @@ def test_names_and_levels_are_shown_as_they_are():
         texts = all_texts(ax)
         assert x in texts
         assert "_t$ = _no$1$" in texts
-        content(ax.figure, "svg")
+        figure_bytes(ax.figure, "svg")
     assert "$x_1^2$" in all_texts(tree.draw_regions(table, a, c))
 
 
@@ -313,7 +313,7 @@ def test_odd_values():
     ax = tw.grow(table, "y").draw_regions(table, "a", "b")
     assert "2 rows without a place on the axes not shown" in ax.get_title(loc="left")
     assert all(map(math.isfinite, (*ax.get_xlim(), *ax.get_ylim())))
-    content(ax.figure, "png")
+    figure_bytes(ax.figure, "png")
 
 
 def test_rows_of_few_values_lie_beside_each_other_but_never_beyond_a_threshold():
@@ -339,7 +339,7 @@ def test_large_trees_are_drawn():
     table = tw.read({"a": rng.random(4000), "b": rng.random(4000), "y": rng.integers(0, 2, 4000)})
     tree = tw.grow(table, "y")
     assert tree.n_leaves > 800
-    content(tree.draw_regions(table, "a", "b").figure, "png")
+    figure_bytes(tree.draw_regions(table, "a", "b").figure, "png")
 
 
 @pytest.mark.parametrize(
@@ -407,4 +407,4 @@ def test_the_whole_axis_where_a_tree_does_not_know_it():
     plane = plane_for([one, other], table, "x1", "x2", None)
     assert all(area.y == Interval(missing=False) for area in plane.areas(one)[0])
     assert TreeRegions("", one).cuts(plane.y) == []
-    content(tw.draw_regions([one, other], table, "x1", "x2")[0].figure, "svg")
+    figure_bytes(tw.draw_regions([one, other], table, "x1", "x2")[0].figure, "svg")

@@ -5,7 +5,19 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from treewise.show.palette import HUES, MARKERS, SCALE, hue, ink_on, luminance, marker, parts, scale, sure, tint
+from treewise.show.palette import (
+    CLASS_COLOURS,
+    MARKERS,
+    SCALE_COLOURS,
+    class_colour,
+    class_marker,
+    confidence_tint,
+    luminance,
+    rgb,
+    scale_colour,
+    text_colour_on,
+    tint,
+)
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
 BLINDNESS = {
@@ -16,7 +28,7 @@ BLINDNESS = {
 
 def seen(colour, matrix):
     """Return a colour in Lab, as somebody sees it."""
-    v = np.array(parts(colour)) / 255
+    v = np.array(rgb(colour)) / 255
     linear = np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
     linear = np.clip(np.array(matrix) @ linear, 0, 1)
     to_xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
@@ -26,32 +38,36 @@ def seen(colour, matrix):
 
 @pytest.mark.parametrize("matrix", [np.eye(3), *BLINDNESS.values()], ids=["full", *BLINDNESS])
 def test_first_classes_differ_for_everybody(matrix):
-    for one, other in combinations(HUES[:6], 2):
+    for one, other in combinations(CLASS_COLOURS[:6], 2):
         assert np.linalg.norm(seen(one, matrix) - seen(other, matrix)) > 11, (one, other)
-    for one, other in combinations([tint(h, 0.5) for h in HUES[:3]], 2):  # areas of the first few classes
+    for one, other in combinations([tint(h, 0.5) for h in CLASS_COLOURS[:3]], 2):  # areas of the first few classes
         assert np.linalg.norm(seen(one, matrix) - seen(other, matrix)) > 11, (one, other)
 
 
 def test_colour_and_marker_together_are_a_class():
-    many = len(HUES) * len(MARKERS)
-    assert len({(hue(i), marker(i)) for i in range(many)}) == many
-    assert (hue(-1), marker(-1)) not in {(hue(i), marker(i)) for i in range(many)}
+    many = len(CLASS_COLOURS) * len(MARKERS)
+    assert len({(class_colour(i), class_marker(i)) for i in range(many)}) == many
+    assert (class_colour(-1), class_marker(-1)) not in {(class_colour(i), class_marker(i)) for i in range(many)}
 
 
 def test_the_scale_darkens_steadily():
-    light = [luminance(scale(i / 100)) for i in range(101)]
+    light = [luminance(scale_colour(i / 100)) for i in range(101)]
     assert all(a > b for a, b in pairwise(light))
-    assert [scale(0), scale(1)] == [SCALE[0], SCALE[-1]]
+    assert [scale_colour(0), scale_colour(1)] == [SCALE_COLOURS[0], SCALE_COLOURS[-1]]
 
 
 def test_surer_is_darker_and_a_guess_is_not_white():
-    strengths = [luminance(sure(hue(0), p, 3)) for p in (0.0, 1 / 3, 0.5, 0.8, 1.0)]
+    strengths = [luminance(confidence_tint(class_colour(0), p, 3)) for p in (0.0, 1 / 3, 0.5, 0.8, 1.0)]
     assert strengths == sorted(strengths, reverse=True)
-    assert sure(hue(0), 1 / 3, 3) != "#FFFFFF"
+    assert confidence_tint(class_colour(0), 1 / 3, 3) != "#FFFFFF"
 
 
 def test_text_can_be_read_on_every_area():
-    areas = [*HUES, *SCALE, *(sure(h, p, 2) for h in HUES for p in (0.5, 0.75, 1.0))]
+    areas = [
+        *CLASS_COLOURS,
+        *SCALE_COLOURS,
+        *(confidence_tint(h, p, 2) for h in CLASS_COLOURS for p in (0.5, 0.75, 1.0)),
+    ]
     for area in areas:
-        one, other = sorted([luminance(area), luminance(ink_on(area))])
+        one, other = sorted([luminance(area), luminance(text_colour_on(area))])
         assert (other + 0.05) / (one + 0.05) >= 4.0, area

@@ -17,8 +17,8 @@ from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
 from treewise.cli import pictures
 from treewise.evaluate.ranking import Ranking
-from treewise.show import plots
-from treewise.show.mpl_helpers import content, form_of, said, save
+from treewise.show.mpl_helpers import figure_bytes, image_format, label_text, save_figure
+from treewise.show.plots import evaluation as plots
 
 NOISY = tw.grow("noisy", max_depth=3)
 
@@ -54,14 +54,14 @@ def test_draws_on_the_axes_it_is_given_and_returns_them(draw):
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 def test_the_same_picture_is_the_same_file_and_no_style_is_touched(draw):
     before = dict(rcParams)
-    one, other = (content(draw().figure, "svg") for _ in range(2))
+    one, other = (figure_bytes(draw().figure, "svg") for _ in range(2))
     assert one == other
     assert dict(rcParams) == before
 
 
 @pytest.mark.parametrize(("form", "head"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_forms_of_files(form, head):
-    one, other = (content(tw.draw_impurity().figure, form) for _ in range(2))
+    one, other = (figure_bytes(tw.draw_impurity().figure, form) for _ in range(2))
     assert one == other
     assert one.startswith(head)
 
@@ -78,7 +78,7 @@ def test_pyplot_is_not_loaded():
 
 def test_a_notebook_shows_the_figure():
     figure = tw.draw_impurity().figure
-    assert figure._repr_png_() == content(figure, "png", dots=110)
+    assert figure._repr_png_() == figure_bytes(figure, "png", dpi=110)
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
@@ -115,7 +115,7 @@ def test_hostile_names_are_shown_as_they_are():
 
 
 def test_said():
-    assert said("a\nb$" + "y" * 99, 10) == "a\\nb\\$yyyy…"
+    assert label_text("a\nb$" + "y" * 99, 10) == "a\\nb\\$yyyy…"
 
 
 # -- the numbers ----------------------------------------------------------------------------------------------------
@@ -163,8 +163,8 @@ def test_a_table_without_one_of_the_classes_can_be_drawn():
     only = NOISY.evaluate(table.take(table["y"].values == 0))
     assert only.ranking.auc is None
     for what in plots.EVALUATIONS:
-        content(only.draw(what).figure, "svg")
-    assert "AUC is not defined" in only.draw("roc").get_title(loc="left")
+        figure_bytes(only.draw(what).figure, "svg")
+    assert "AUC is undefined" in only.draw("roc").get_title(loc="left")
 
 
 def test_the_curve_draws_its_points_and_marks_its_choices():
@@ -186,13 +186,13 @@ def test_the_curve_draws_its_points_and_marks_its_choices():
 )
 def test_every_curve_can_be_drawn(options):
     ax = tw.curve("noisy", **options).draw()
-    content(ax.figure, "svg")
+    figure_bytes(ax.figure, "svg")
     assert ax.get_xlabel() == {"rows": "rows", "max_depth": "max_depth"}.get(options.get("over"), "leaves")
 
 
 def test_a_curve_of_numbers_and_one_of_a_single_point():
     assert tw.curve("penguins", "body_mass_g", drop_missing_target=True, folds=2).draw().get_ylabel() == "rmse"
-    content(tw.curve({"x": [1, 1, 1, 1], "y": [0, 0, 1, 1]}, "y", folds=2).draw().figure, "svg")
+    figure_bytes(tw.curve({"x": [1, 1, 1, 1], "y": [0, 0, 1, 1]}, "y", folds=2).draw().figure, "svg")
 
 
 def test_figure_8_4():
@@ -201,7 +201,7 @@ def test_figure_8_4():
         p, y = line.get_data()
         assert [formula([1 - q, q]) for q in p] == list(y)
         assert (y[0], y[100], y[-1]) == (0, 1, 0)
-    with pytest.raises(tw.ParameterError, match="criteria='ginni': must be one of entropy, gini, error"):
+    with pytest.raises(tw.ParameterError, match='criteria="ginni": must be one of entropy, gini, error'):
         tw.draw_impurity(["ginni"])
 
 
@@ -210,7 +210,7 @@ def test_gains_are_those_of_the_trace():
     column = root["bill_length_mm"]
     ax = root.draw("bill_length_mm")
     drawn = {point for line in ax.lines[:2] for point in zip(*line.get_data(), strict=True)}
-    wanted = {(t.candidate.split.cut, t.gain) for t in column.tests if not t.candidate.split.asks_presence(t.encoding)}
+    wanted = {(t.candidate.split.cut, t.gain) for t in column.tests if t.candidate.split.kind != "presence"}
     assert drawn == wanted
     assert list(ax.lines[2].get_xdata()) == [column.best.candidate.split.cut] * 2
     bars = root.draw("island").patches
@@ -221,7 +221,7 @@ def test_the_tree_s_own_split_is_marked_where_it_is_another_one():
     table = tw.datasets.seven_points()
     tree = tw.grow(table, max_depth=0).split(0, "x1 <= 1.5", table)
     labels = [text.get_text() for text in tree.trace(table)[0].draw("x1").get_legend().get_texts()]
-    assert labels == ["every threshold", "best: x1 <= 0.5", "the tree's own: x1 <= 1.5"]
+    assert labels == ["every threshold", "best: x1 <= 0.5", "split of the tree: x1 <= 1.5"]
     assert "x2" in tree.trace(table)[0].draw().get_xlabel()  # the column that would win
 
 
@@ -234,9 +234,9 @@ def test_thresholds_that_the_limits_forbid_are_marked():
 def test_what_cannot_be_drawn_says_so():
     table = tw.datasets.admissions()
     trace = tw.grow(table, preset="id3").trace(table)
-    with pytest.raises(tw.DataError, match=r"^node 1 has no test to draw: all its rows are of one class\.$"):
+    with pytest.raises(tw.DataError, match=r"^node 1 has no split to draw: all its rows are of one class\.$"):
         trace[1].draw()
-    with pytest.raises(tw.DataError, match=r'^column "GPA" has no test to draw at node 2: '):
+    with pytest.raises(tw.DataError, match=r'^column "GPA" has no split to draw at node 2: '):
         trace[2].draw("GPA")
     with pytest.raises(tw.ColumnError, match=r'no column "gpa" at node 0\. Did you mean "GPA"\?'):
         trace[0].draw("gpa")
@@ -245,7 +245,7 @@ def test_what_cannot_be_drawn_says_so():
         tw.ParameterError, match=r'^what="roc": is for two classes, and there are 3\. There is "confusion"\.$'
     ):
         found.draw("roc")
-    with pytest.raises(tw.ParameterError, match="what='rok': must be one of confusion, roc"):
+    with pytest.raises(tw.ParameterError, match='what="rok": must be one of confusion, roc'):
         found.draw("rok")
     labels = [f"c{i}" for i in range(41)] * 2
     many = tw.grow({"x": list(range(82)), "y": labels}, "y", max_depth=1).evaluate({"x": list(range(82)), "y": labels})
@@ -265,19 +265,19 @@ def test_classes_the_tree_does_not_know_have_their_row():
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):
     figure = tw.draw_impurity().figure
-    save(figure, tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_bytes() == content(figure, "svg")
+    save_figure(figure, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_bytes() == figure_bytes(figure, "svg")
     with pytest.raises(tw.ParameterError, match=r"^cannot draw .*a\.gif: a picture ends in \.png, \.svg or \.pdf\.$"):
-        save(figure, tmp_path / "a.gif")
+        save_figure(figure, tmp_path / "a.gif")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        save(figure, tmp_path / "nowhere" / "a.png")
+        save_figure(figure, tmp_path / "nowhere" / "a.png")
     assert [p.name for p in tmp_path.iterdir()] == ["a.svg"]
-    assert form_of("x.PDF") == "pdf"
+    assert image_format("x.PDF") == "pdf"
 
 
 def test_the_command_line_knows_the_same_pictures():
     assert pictures.EVALUATIONS == plots.EVALUATIONS
-    assert all(form_of(f"x{ending}") for ending in pictures.ENDINGS)
+    assert all(image_format(f"x{ending}") for ending in pictures.ENDINGS)
 
 
 def test_importances_are_bars_with_their_intervals():
@@ -296,7 +296,7 @@ def test_importances_are_bars_with_their_intervals():
 
 
 def test_importances_that_cannot_be_drawn():
-    with pytest.raises(tw.DataError, match=r"^the tree asks about no column, so there are no importances to draw\.$"):
+    with pytest.raises(tw.DataError, match=r"^the tree uses no column, so there are no importances to draw\.$"):
         tw.grow("penguins", max_depth=0).importances().draw()
     with pytest.raises(tw.ParameterError, match=r"^most=0: must be a whole number, 1 or more\.$"):
         tw.grow("penguins", max_depth=1).importances().draw(0)
@@ -305,6 +305,6 @@ def test_importances_that_cannot_be_drawn():
 def test_many_trees_are_called_so():
     found = tw.forest("outlier", n_estimators=3).evaluate("outlier")
     ax = found.draw("roc")
-    assert "what the trees predict" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "predictions of the ensemble" in [text.get_text() for text in ax.get_legend().get_texts()]
     assert "the rows the trees were grown on" in ax.get_title(loc="left") + ax.get_title()
     assert "those they were grown on" in found.draw("confusion").get_title(loc="left")

@@ -12,7 +12,7 @@ import treewise as tw
 from treewise import _core
 from treewise._lib.rng import tie_key
 from treewise.train.criteria import FRACTION, log2_fixed, nlogn
-from treewise.train.reference import Candidate, pick
+from treewise.train.reference import Candidate, TieOrder, pick
 from treewise.tree.splits import Threshold, midpoint
 
 finite_or_not = st.floats(allow_nan=False)
@@ -84,20 +84,20 @@ def test_columns_must_be_of_one_length():
 # -- who wins -------------------------------------------------------------------------------------------------------
 
 
-def candidate(merit, slack, column, position):
-    key = (column, 0, position, 0)
-    return Candidate(partial(Threshold, "x", 0.0), 0, (), 0, key, merit, merit, slack, eligible=True)
+def candidate(score, tolerance, column, position):
+    order = TieOrder(column, 0, position, 0)
+    return Candidate(partial(Threshold, "x", 0.0), 0, (), 0, order, score, score, tolerance, eligible=True)
 
 
 @given(st.data(), st.booleans(), st.integers(0, 9))
 def test_the_winner_does_not_depend_on_the_order_of_offers(data, random, node):
     spans = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=12))
-    offers = [[merit, slack, i // 4, i % 4] for i, (merit, slack) in enumerate(spans)]
-    expected = pick([candidate(*o) for o in offers], (lambda c: tie_key(node, c.key)) if random else None).key
+    offers = [[score, tolerance, i // 4, i % 4] for i, (score, tolerance) in enumerate(spans)]
+    expected = pick([candidate(*o) for o in offers], (lambda c: tie_key(node, c.order)) if random else None).order
     for _ in range(4):
         shuffled = data.draw(st.permutations(offers))
         assert (
-            pick([candidate(*o) for o in shuffled], (lambda c: tie_key(node, c.key)) if random else None).key
+            pick([candidate(*o) for o in shuffled], (lambda c: tie_key(node, c.order)) if random else None).order
             == expected
         )
         won = shuffled[_core.winner(shuffled, random, node)]
@@ -105,7 +105,7 @@ def test_the_winner_does_not_depend_on_the_order_of_offers(data, random, node):
 
 
 def test_a_chain_of_near_ties_does_not_lead_away_from_the_best():
-    chain = [[10 - i, 1, i, 0] for i in range(8)][::-1]  # each within slack of the next, the ends far apart
+    chain = [[10 - i, 1, i, 0] for i in range(8)][::-1]  # each within the tolerance of the next, the ends far apart
     assert chain[_core.winner(chain, False, 0)] == [10, 1, 0, 0]
     falling = [[3, 1, 0, 0], [5, 1, 1, 0], [7, 1, 2, 0]]
     assert falling[_core.winner(falling, False, 0)] == [5, 1, 1, 0]

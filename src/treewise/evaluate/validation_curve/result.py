@@ -113,7 +113,7 @@ class ValidationCurve(Displayable):
         >>> tw.curve("penguins", over="max_leaf_nodes", folds=5).draw().get_xlabel()
         'leaves'
         """
-        from treewise.show.plots.curve import draw_curve
+        from treewise.show.plots.curves import draw_curve
 
         return draw_curve(self, ax)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Region, RegionTraversal
-from treewise.tree.splits import Multiway, Ordinal, Split, Threshold
+from treewise.tree.splits import Multiway, Ordinal, Presence, Split, Threshold
 from treewise.tree.tree import Tree
 
 Kind = Literal[
@@ -72,6 +72,8 @@ class _SubtreeIndex:
             return split.column, split.kind, frozenset(zip(split.levels, children, strict=False)), extra, split.other
         if isinstance(split, Threshold):
             return split.column, split.kind, split.cut, *children
+        if isinstance(split, Presence):
+            return split.column, split.kind, *(reversed(children) if split.missing == 0 else children)
         kind = "ordinal" if isinstance(split, Ordinal) else "subset"  # one value is a set of one
         return split.column, kind, frozenset(split.named), *children
 
@@ -187,6 +189,10 @@ def _match_branches(old: Split, new: Split) -> tuple[list[tuple[int, int]] | Non
         return pairs, set(old.levels) == set(new.levels) and old.other == new.other
     if isinstance(old, Threshold) and isinstance(new, Threshold):
         return [(0, 0), (1, 1)], old.cut == new.cut
+    if isinstance(old, Presence) and isinstance(new, Presence):
+        return [(branch, branch if old.missing == new.missing else 1 - branch) for branch in (0, 1)], True
+    if isinstance(old, Presence) or isinstance(new, Presence):
+        return None, False
     if isinstance(old, Multiway) or isinstance(new, Multiway) or old.kind == "threshold" or new.kind == "threshold":
         return None, False
     if isinstance(old, Ordinal) != isinstance(new, Ordinal):

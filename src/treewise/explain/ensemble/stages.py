@@ -75,7 +75,7 @@ class Stages(Displayable, Sequence[Stage]):
 
     def draw(self, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
         """Draw the errors over the number of trees, on ``ax`` or a figure of its own; ``path`` saves it too."""
-        from treewise.show.plots.stages import draw_stages
+        from treewise.show.plots.curves import draw_stages
 
         return draw_stages(self, ax, path)
 

@@ -27,6 +27,7 @@ from treewise.predict.predict import answering_nodes, find_leaves, predict_at_no
 from treewise.train.resampling import resampled
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
+from treewise.tree.splits import Threshold
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -235,7 +236,7 @@ def _cut_of(tree: Tree, node: int) -> tuple[float, int]:
     """Return a node's threshold as a double (NaN if it has none or only tests for missing), and as an exact integer."""
     a, split = tree.arrays, tree.split_at(node)
     encoding = tree.encodings[a.column[node]]
-    if a.kind[node] != THRESHOLD or split is None or split.asks_presence(encoding):
+    if not isinstance(split, Threshold):
         return np.nan, 0
     exact = 0 if encoding.kind == "number" else int(a.cut_int[node])
     return float(a.cut[node] if encoding.kind == "number" else exact), exact

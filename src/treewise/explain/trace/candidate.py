@@ -15,11 +15,9 @@ from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.number_format import BranchTerm, NumberFormat
-from treewise.train.candidates import KIND_RANK, Rows
+from treewise.train.candidates import Rows
 from treewise.train.reference import RATIO_BITS, Candidate
-from treewise.tree.splits import Multiway, Split, Threshold, quote
-
-PRESENCE = KIND_RANK["presence"]
+from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ class CandidateTrace:
         if self.by_branch:
             numbers = [np.full(len(rows), i) for i, rows in enumerate(self.by_branch)]
             return np.concatenate(numbers)[np.argsort(np.concatenate(self.by_branch))]
-        values = self.lens.training_set.columns[self.candidate.key[0]][self.lens.rows]
+        values = self.lens.training_set.columns[self.candidate.order.column][self.lens.rows]
         return branch_numbers(self.candidate.split, self.encoding, values)
 
     @property
@@ -71,7 +69,7 @@ class CandidateTrace:
     @property
     def score(self) -> float:
         """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
-        return say_merit(self.lens, self.candidate.merit, not self.lens.training_set.criterion.by_gain)
+        return shown_score(self.lens, self.candidate.score, not self.lens.training_set.criterion.by_gain)
 
     @property
     def eligible(self) -> bool:
@@ -104,7 +102,7 @@ def say_test(split: Split, encoding: Encoding, missing_rows: int) -> str:
     >>> say_test(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
     'GPA = 3.5 | 3.7'
     """
-    if missing_rows and split.missing == 1 and not isinstance(split, Multiway) and not split.asks_presence(encoding):
+    if missing_rows and split.missing == 1 and not isinstance(split, Multiway | Presence):
         other = split.condition(1, encoding)
         if not other.endswith(" otherwise"):
             return f"{other} or missing"
@@ -120,7 +118,7 @@ def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
     'age <= 71.5 or missing'
     """
     name = safe(split.column)
-    if split.asks_presence(encoding):
+    if isinstance(split, Presence):
         return f"{name} missing"
     if isinstance(split, Multiway):
         sides = [*map(quote, split.levels), *(["the others"] if split.other else [])]
@@ -139,7 +137,7 @@ def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
 def same_parts(a: CandidateTrace, b: CandidateTrace) -> bool:
     """Tell whether two tests of a column part the rows alike, as do all thresholds between two neighbours."""
     one, other = a.candidate, b.candidate
-    if one.key[0] != other.key[0] or one.gain != other.gain:
+    if one.order.column != other.order.column or one.gain != other.gain:
         return False
     return np.array_equal(in_order_of_rows(a.taken), in_order_of_rows(b.taken))
 
@@ -156,7 +154,9 @@ def in_order_of_rows(taken: encode.Array) -> encode.Array:
 
 def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
     """Return the branch each encoded value takes."""
-    if isinstance(split, Threshold):
+    if isinstance(split, Presence):
+        taken = np.full(len(values), 1 - split.missing)
+    elif isinstance(split, Threshold):
         taken = (values > np.array([split.cut])).astype(np.int64)  # an array: float32 is compared as double
     else:
         by_level = [split.branch(level, encoding) for level in encoding.levels]
@@ -165,6 +165,6 @@ def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> en
     return taken
 
 
-def say_merit(lens: NumberFormat, merit: int, ratio: bool) -> float:
-    """Turn what a candidate competes by into a number: a ratio, or a gain as it is shown."""
-    return float(merit) * 2.0**-RATIO_BITS if ratio else lens.gain(merit)
+def shown_score(lens: NumberFormat, score: int, is_ratio: bool) -> float:
+    """Convert the score of a candidate into the number that is shown: a ratio, or a gain in the reader's unit."""
+    return float(score) * 2.0**-RATIO_BITS if is_ratio else lens.gain(score)

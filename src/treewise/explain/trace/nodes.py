@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import ColumnError, did_you_mean, listing
-from treewise.explain.trace.candidate import PRESENCE, CandidateTrace, same_parts
+from treewise.explain.trace.candidate import CandidateTrace, same_parts
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.number_format import NumberFormat
-from treewise.train.candidates import Rows
+from treewise.train.candidates import KIND_RANK, Rows
+from treewise.train.reference import Candidate, NodeSearch
 from treewise.tree.arrays import Label
 from treewise.tree.splits import Split
 
@@ -91,8 +92,8 @@ class ColumnTrace:
     @property
     def tried(self) -> int:
         """How many different tests there are; the ways of placing missing rows do not count."""
-        keys = {t.candidate.key[1:3] for t in self.tests}
-        return len({k for k in keys if k[0] != PRESENCE}) or len(keys)
+        tests = {t.candidate.order[1:3] for t in self.tests}
+        return len({test for test in tests if test[0] != KIND_RANK["presence"]}) or len(tests)
 
     @cached_property
     def parsed(self) -> Formula:
@@ -131,13 +132,40 @@ class NodeTrace:
     place: TracePlace
     view: TraceView
     columns: Mapping[str, ColumnTrace]
-    winner: str | None = None  # the column whose best test wins
-    runner_up: str | None = None
-    margin: float | None = None  # by how much, in what the columns compete by
-    tie: bool = False  # the two are equally good
-    chosen: CandidateTrace | None = None  # the tree's own split, measured on these rows
-    agrees: bool = False  # the tree's own split is the winner
+    search: NodeSearch | None = None  # None where there is nothing to search
+    chosen: CandidateTrace | None = None  # the tree's own split, scored on these rows
     settled: str = ""  # why nothing is computed: "pure", "no_rows", or ""
+
+    @property
+    def winner(self) -> str | None:
+        """The column of the best candidate; None if no column has an eligible one."""
+        return self._name_of(self.search.winner if self.search else None)
+
+    @property
+    def runner_up(self) -> str | None:
+        """The column of the best candidate among the other columns."""
+        return self._name_of(self.search.runner_up if self.search else None)
+
+    @property
+    def tie(self) -> bool:
+        """Whether winner and runner-up are equally good."""
+        return self.search is not None and self.search.is_tie
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the winner's score exceeds the runner-up's, in the unit of the trace."""
+        if self.winner is None or self.runner_up is None:
+            return None
+        return 0.0 if self.tie else (self[self.winner].score or 0.0) - (self[self.runner_up].score or 0.0)
+
+    @cached_property
+    def agrees(self) -> bool:
+        """Whether the tree's own split is the winner."""
+        best = self[self.winner].best if self.winner is not None else None
+        return best is not None and self.chosen is not None and same_parts(self.chosen, best)
+
+    def _name_of(self, candidate: Candidate | None) -> str | None:
+        return None if candidate is None else self.lens.training_set.encodings[candidate.order.column].name
 
     @property
     def id(self) -> int:
@@ -232,7 +260,7 @@ class NodeTrace:
         >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
         'gain, bits per row'
         """
-        from treewise.show.plots.gains import draw_gains
+        from treewise.show.plots.splits import draw_gains
 
         return draw_gains(self, column, ax)
 

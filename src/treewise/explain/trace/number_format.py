@@ -80,8 +80,8 @@ class NumberFormat:
         return per_row * self.whole.weight if self.per == "total" else per_row
 
     def gain(self, gain: int) -> float:
-        """Turn an integer gain into the one shown; what is within the measure's slack of 0 is 0."""
-        if abs(gain) <= self.measure.slack(len(self.rows)):
+        """Turn an integer gain into the one shown; what is within the measure's tolerance of 0 is 0."""
+        if abs(gain) <= self.measure.tolerance(len(self.rows)):
             return 0.0
         return self.shown(decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
 

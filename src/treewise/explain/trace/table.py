@@ -145,9 +145,9 @@ def by_cut(column: ColumnTrace) -> list[tuple[float | int, float]]:
     best: dict[float | int, CandidateTrace] = {}
     for test in column.tests:
         split = test.candidate.split
-        if isinstance(split, Threshold) and not split.asks_presence(column.encoding):
+        if isinstance(split, Threshold):
             known = best.get(split.cut)
-            if known is None or test.candidate.merit > known.candidate.merit:
+            if known is None or test.candidate.score > known.candidate.score:
                 best[split.cut] = test
     return [(cut, test.score) for cut, test in sorted(best.items(), key=lambda item: item[0])]
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treewise._lib.text import format_count, format_rounded, plural, safe
-from treewise.explain.trace.candidate import PRESENCE, CandidateTrace
+from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.number_format import BranchTerm
 from treewise.train.criteria import RULES
 from treewise.train.reference import tied
-from treewise.tree.splits import Multiway
+from treewise.tree.splits import Multiway, Presence
 
 FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
 MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read
@@ -160,11 +160,13 @@ def best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace
     """Return each test once, missing rows where they gain most; the one on missingness only if it is best."""
     best: dict[tuple[int, ...], CandidateTrace] = {}
     for test in column.tests:
-        key = test.candidate.key[1:3]
-        better = key not in best or test.candidate.merit > best[key].candidate.merit
+        key = test.candidate.order[1:3]
+        better = key not in best or test.candidate.score > best[key].candidate.score
         if test is column.best or (better and best.get(key) is not column.best):
             best[key] = test
-    kept = [t for t in best.values() if t.candidate.key[1] != PRESENCE or t is column.best or len(best) == 1]
+    kept = [
+        t for t in best.values() if not isinstance(t.candidate.split, Presence) or t is column.best or len(best) == 1
+    ]
     own = next((t for t in column.tests if node.has_chosen(t)), None)
     return kept if own is None or own in kept else [*kept, own]
 

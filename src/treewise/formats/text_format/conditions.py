@@ -35,11 +35,11 @@ from itertools import pairwise
 import numpy as np
 
 from treewise.data.convert import MAX_EXACT_INT
-from treewise.data.encoding import INT64_MAX, Encoding, sort_levels
+from treewise.data.encoding import Encoding, sort_levels
 from treewise.data.parse_cells import NUMBER, parse_number
 from treewise.errors import Call, ParseError, did_you_mean, listing
 from treewise.formats.text_format.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
-from treewise.tree.splits import Multiway, OneValue, Ordinal, Split, Subset, Threshold
+from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold
 
 _QUOTED_NAME = re.compile(QUOTED)
 _SIGN = re.compile(r"\s*(<=|>=|≤|≥|!=|≠|<>|<|>|==?)\s*|\s+(not\s+in|in)\s*(?=\{)")
@@ -374,15 +374,12 @@ def _missing_branch(
 
 
 def _split_by_presence(branches: list[int], encoding: Encoding, first_written: str) -> SplitAndOrder:
-    """Missing against present: a cut above everything, or an empty set (``tree/splits.py``)."""
-    name, (present, missing) = encoding.name, branches
-    if encoding.kind == "number":
-        return Threshold(name, math.inf, missing=1), [present, missing]
-    if not encoding.is_categorical:
-        return Threshold(name, INT64_MAX, missing=1), [present, missing]
-    if encoding.kind in ("ordered", "boolean") and first_written == "present":
-        return Ordinal(name, encoding.levels[-1], missing=1), [present, missing]
-    return Subset(name, (), missing=0), [missing, present]
+    """Missing against present, with the branches in the order of the stored form (``tree/arrays.py``)."""
+    present, missing = branches
+    by_order = encoding.kind in ("ordered", "boolean") and first_written == "present"
+    if by_order or not encoding.is_categorical:
+        return Presence(encoding.name, missing=1), [present, missing]
+    return Presence(encoding.name, missing=0), [missing, present]
 
 
 def _split_present_values(siblings: list[Condition], encoding: Encoding) -> SplitAndOrder:

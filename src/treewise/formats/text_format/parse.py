@@ -231,7 +231,7 @@ def _nodes(
             column = columns[siblings[at][0].column]
             weights = [facts[child].get("weight", 0.0) for child in children]
             split, branches = infer_split(siblings[at], encodings[column], weights)
-            node |= split_entries(split, column, codes[column])
+            node |= split_entries(split, column, encodings[column], codes[column])
             # "or missing" on the branch they would take by default is printed only if some training rows were missing
             if node.get("rows") and siblings[at][weights.index(max(weights))].or_missing:
                 node["missing_rows"] = 1  # their number is not printed

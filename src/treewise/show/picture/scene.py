@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise.show.palette import HUES, UNKNOWN, hue, scale, tint
+from treewise.show.palette import CLASS_COLOURS, UNKNOWN_COLOUR, class_colour, scale_colour, tint
 
 BACKGROUND, TEXT, MUTED_TEXT, FRAME, EDGE = "#FFFFFF", "#1C2330", "#566070", "#AAB3C0", "#D3DAE3"
 _HATCHINGS = ("", "/", "|", "\\", "x", "-", "+")
@@ -36,7 +36,7 @@ class Fill:
         return tint(self.colour, 0.14)
 
 
-OTHER_CLASSES = Fill(UNKNOWN, "x")  # classes too small to be drawn, or none
+OTHER_CLASSES = Fill(UNKNOWN_COLOUR, "x")  # classes too small to be drawn, or none
 
 
 def class_fill(place: int) -> Fill:
@@ -47,13 +47,13 @@ def class_fill(place: int) -> Fill:
     """
     if place < 0:
         return OTHER_CLASSES
-    cycle, colour = divmod(place, len(HUES))
-    return Fill(hue(place), _HATCHINGS[(colour + cycle) % len(_HATCHINGS)])
+    cycle, colour = divmod(place, len(CLASS_COLOURS))
+    return Fill(class_colour(place), _HATCHINGS[(colour + cycle) % len(_HATCHINGS)])
 
 
 def value_fill(position: float) -> Fill:
     """Return the fill of a number by its position between the lowest (0) and the highest (1)."""
-    return OTHER_CLASSES if math.isnan(position) else Fill(scale(position))
+    return OTHER_CLASSES if math.isnan(position) else Fill(scale_colour(position))
 
 
 # -- shapes -------------------------------------------------------------------------------------------------

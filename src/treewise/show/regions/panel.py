@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded, plural
 from treewise.data.table import Table
 from treewise.show import palette
-from treewise.show.mpl_helpers import SMALL, plain, said, title
+from treewise.show.mpl_helpers import SMALL, label_text, set_title, style_axes
 from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, Span, room_beside
 from treewise.tree.arrays import Label
@@ -55,9 +55,11 @@ class RegionScene:
         if self.classes:
             place = int(answers.place[i])
             return (
-                palette.sure(palette.hue(place), float(answers.chance[i]), len(self.classes)) if place >= 0 else NOTHING
+                palette.confidence_tint(palette.class_colour(place), float(answers.chance[i]), len(self.classes))
+                if place >= 0
+                else NOTHING
             )
-        return palette.tint(palette.scale(self.share(float(answers.value[i]))), 0.75)
+        return palette.tint(palette.scale_colour(self.share(float(answers.value[i]))), 0.75)
 
     def share(self, value: float) -> float:
         """Return how far a number lies between the ends of the scale; NaN where there is none."""
@@ -90,12 +92,12 @@ def draw_panel(ax: Axes, model: RegionModel, scene: RegionScene) -> None:
             seen = borders(axis, [area.y if i else area.x for area in areas])
             cuts[i] = [cut for cut in model.cuts(axis) if cut in seen]
     shown = draw_points(ax, of_rows, elsewhere, cuts, scene)
-    plain(ax)
+    style_axes(ax)
     for axis, which, some in zip(plane.axes, (ax.xaxis, ax.yaxis), cuts, strict=True):
         for place in draw_ticks(ax, which, axis, some):
-            which.get_ticklabels()[place].set_color(palette.QUIET)
-        which.set_label_text(said(axis.name))
-    title(ax, *title_lines(model, of_rows, held, shown, elsewhere, scene))
+            which.get_ticklabels()[place].set_color(palette.MUTED)
+        which.set_label_text(label_text(axis.name))
+    set_title(ax, *title_lines(model, of_rows, held, shown, elsewhere, scene))
 
 
 def title_lines(
@@ -108,7 +110,7 @@ def title_lines(
 ) -> list[str]:
     """Say what is drawn, how it does on the rows, what is held, and what is not shown."""
     kind = "tree of " if isinstance(model, TreeRegions) else ""
-    lines = [f"{said(model.title, 80)} · {model.about}" if model.title else f"{kind}{model.about}"]
+    lines = [f"{label_text(model.title, 80)} · {model.about}" if model.title else f"{kind}{model.about}"]
     if of_rows is not None and scene.truth is not None:
         lines.append(how_good(of_rows, scene.truth, scene))
     if held:
@@ -130,13 +132,15 @@ def held_in_words(name: str, scene: RegionScene) -> str:
     """Say what a column is held at."""
     value = scene.plane.held[name]
     if value is None:
-        return f"{said(name)}{STAYS}missing"
-    return f"{said(name)}{STAYS}={STAYS}{said(format_rounded(value) if isinstance(value, float) else value)}"
+        return f"{label_text(name)}{STAYS}missing"
+    return (
+        f"{label_text(name)}{STAYS}={STAYS}{label_text(format_rounded(value) if isinstance(value, float) else value)}"
+    )
 
 
 def how_good(of_rows: GridAnswers, truth: GridAnswers, scene: RegionScene) -> str:
     """Say how many rows are answered wrongly, or how far the answers are off."""
-    of = f"of {said(scene.table.name)}"
+    of = f"of {label_text(scene.table.name)}"
     if scene.classes:
         known = truth.place >= 0
         wrong = int(np.count_nonzero(of_rows.place[known] != truth.place[known]))
@@ -204,7 +208,7 @@ def draw_grid(ax: Axes, model: PredictorRegions, scene: RegionScene) -> None:
 
 def to_rgb(colour: str) -> list[float]:
     """Return a colour as three shares."""
-    return [part / 255 for part in palette.parts(colour)]
+    return [part / 255 for part in palette.rgb(colour)]
 
 
 # -- points -----------------------------------------------------------------------------------------------------------
@@ -241,9 +245,9 @@ def draw_points(
     size = float(np.clip(6000 / max(1, len(there)), 9, 34))
     truth = scene.truth
     if truth is None:
-        ax.scatter(x[there], y[there], s=size, color=palette.QUIET, linewidths=0, zorder=3)
+        ax.scatter(x[there], y[there], s=size, color=palette.MUTED, linewidths=0, zorder=3)
     elif not scene.classes:
-        fills = [palette.scale(scene.share(value)) for value in truth.value[there].tolist()]
+        fills = [palette.scale_colour(scene.share(value)) for value in truth.value[there].tolist()]
         ax.scatter(x[there], y[there], s=size, c=fills, edgecolors=palette.INK, linewidths=0.4, zorder=3)
     else:
         assert of_rows is not None
@@ -258,9 +262,9 @@ def draw_points(
 def draw_class(ax: Axes, x: Floats, y: Floats, place: int, size: float, wrong: bool, hollow: bool) -> None:
     """Draw rows of one class, those that are predicted wrongly above all others."""
     if len(x):
-        colour = palette.hue(place)
+        colour = palette.class_colour(place)
         ax.scatter(
-            x, y, s=size, marker=palette.marker(place), facecolors="none" if hollow else colour,
+            x, y, s=size, marker=palette.class_marker(place), facecolors="none" if hollow else colour,
             edgecolors=palette.INK if wrong else colour if hollow else "white",
             linewidths=1.1 if wrong else 0.9 if hollow else 0.5, zorder=3.5 if wrong else 2.5 if hollow else 3,
         )  # fmt: skip
@@ -294,7 +298,7 @@ def draw_ticks(ax: Axes, which: Any, axis: PlaneAxis, cuts: Sequence[float]) -> 
     """
     upright = which is ax.yaxis
     if axis.encoding.is_categorical:
-        words = [said(level, 18) for level in axis.encoding.levels]
+        words = [label_text(level, 18) for level in axis.encoding.levels]
         which.set_ticks(range(len(words)), words)
         if not upright and sum(map(len, words)) * 0.6 * SMALL > width_of(ax):
             for label in which.get_ticklabels():

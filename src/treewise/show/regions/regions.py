@@ -23,7 +23,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, Param, ParameterError, did_you_mean
 from treewise.show import palette
-from treewise.show.mpl_helpers import axes_for, form_of, legend, new_figure, said, save
+from treewise.show.mpl_helpers import add_legend, axes_for, image_format, label_text, new_figure, save_figure
 from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions, drawn, key, places_of
 from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import plane_for
@@ -90,7 +90,7 @@ def draw_regions(
     Returns the axes: one for one model, else an array of them in the shape of ``models``.
     """
     if path is not None:
-        form_of(path)
+        image_format(path)
     titles, found, shape = listed(models)
     shown_ = [drawn(model, title, x, y, columns) for title, model in zip(titles, found, strict=True)]
     scene, shown_ = scene_for(shown_, data, x, y, held, target, numbers)
@@ -100,7 +100,7 @@ def draw_regions(
     explain(axes, scene, alone=ax is None)
     figure = axes.flat[0].get_figure(root=True)
     if path is not None:
-        save(figure, path)
+        save_figure(figure, path)
     return axes.flat[0] if shape == () else axes.reshape(shape)
 
 
@@ -346,7 +346,7 @@ def explain(axes: npt.NDArray[Any], scene: RegionScene, alone: bool) -> None:
         return
     entries = legend_entries(scene)
     if len(axes.flat) == 1 or not alone:
-        legend(last, entries, beside=True)
+        add_legend(last, entries, beside=True)
         return
     figure = last.get_figure(root=True)
     handles = [artist for artist, _ in entries]
@@ -363,14 +363,21 @@ def legend_entries(scene: RegionScene) -> list[tuple[Artist, str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    target = f"{said(scene.target, 24)} = " if scene.target else ""
+    target = f"{label_text(scene.target, 24)} = " if scene.target else ""
     entries: list[tuple[Artist, str]] = []
     for place, label in enumerate(scene.classes[:MOST_IN_LEGEND]):
-        mark = Line2D([], [], linestyle="", marker=palette.marker(place), color=palette.hue(place), markersize=6)
-        entries.append((mark, f"{target}{said(label, 24)}"))
+        mark = Line2D(
+            [], [], linestyle="", marker=palette.class_marker(place), color=palette.class_colour(place), markersize=6
+        )
+        entries.append((mark, f"{target}{label_text(label, 24)}"))
     if len(scene.classes) > MOST_IN_LEGEND:
         entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - MOST_IN_LEGEND} more"))
-    entries.append((Patch(facecolor=palette.sure(palette.hue(0), 1.0, 2)), "area: predicted, pale where unsure"))
+    entries.append(
+        (
+            Patch(facecolor=palette.confidence_tint(palette.class_colour(0), 1.0, 2)),
+            "area: predicted, pale where unsure",
+        )
+    )
     if scene.truth is not None:
         rim = Line2D([], [], linestyle="", marker="o", mfc="none", mec=palette.INK, markersize=6)
         entries.append((rim, "dark rim: predicted wrongly"))
@@ -382,8 +389,8 @@ def draw_scale(axes: npt.NDArray[Any], scene: RegionScene) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    shades = LinearSegmentedColormap.from_list("treewise", list(palette.SCALE))
+    shades = LinearSegmentedColormap.from_list("treewise", list(palette.SCALE_COLOURS))
     figure = axes.flat[0].get_figure(root=True)
     bar = figure.colorbar(ScalarMappable(Normalize(*scene.ends), shades), ax=list(axes.flat), shrink=0.9, aspect=30)
-    bar.set_label(said(scene.target))
+    bar.set_label(label_text(scene.target))
     bar.outline.set_visible(False)

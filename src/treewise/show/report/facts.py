@@ -21,7 +21,7 @@ from treewise.explain.rules.terminal_nodes import conditions, gaps_of
 from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
-from treewise.show.palette import HUES
+from treewise.show.palette import CLASS_COLOURS
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF, STOPS
 from treewise.tree.regions.region import regions
@@ -55,7 +55,7 @@ def facts_of(tree: Tree, test: Tree | None) -> dict[str, Any]:
         "target": safe(tree.target.name),
         "classes": [safe(label) for label in tree.classes],
         "positive": 1 if len(tree.classes) == 2 else None,
-        "colours": list(HUES),
+        "colours": list(CLASS_COLOURS),
         "columns": [column_facts(encoding, i in asked) for i, encoding in enumerate(tree.encodings)],
         "nodes": node_facts(tree),
         "rules": merged_words(tree),

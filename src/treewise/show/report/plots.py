@@ -17,7 +17,7 @@ from treewise._lib.result_table import escape_html
 from treewise._lib.text import clip, format_count, format_rounded
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.show.palette import UNKNOWN, hue, scale, sure
+from treewise.show.palette import UNKNOWN_COLOUR, class_colour, confidence_tint, scale_colour
 from treewise.show.regions.plane import Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -162,10 +162,14 @@ def colour_of(tree: Tree, node: int) -> str:
     """Return the colour of what a node predicts: pale where it is unsure."""
     if tree.task == "classification":
         label = int(tree.arrays.label[node])
-        return sure(hue(label), float(tree.probabilities(node)[label]), len(tree.classes)) if label >= 0 else UNKNOWN
+        return (
+            confidence_tint(class_colour(label), float(tree.probabilities(node)[label]), len(tree.classes))
+            if label >= 0
+            else UNKNOWN_COLOUR
+        )
     leaves = tree.arrays.value[tree.arrays.kind == LEAF]
     low, high = float(np.nanmin(leaves)), float(np.nanmax(leaves))
-    return scale((float(tree.arrays.value[node]) - low) / (high - low or 1.0))
+    return scale_colour((float(tree.arrays.value[node]) - low) / (high - low or 1.0))
 
 
 def answer_of(tree: Tree, node: int) -> str:

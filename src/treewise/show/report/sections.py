@@ -20,7 +20,7 @@ from treewise.errors import DataError
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.prune.cp_table import CpTable
 from treewise.show.node_stats import describe_training_error, training_error
-from treewise.show.palette import HUES, hue
+from treewise.show.palette import CLASS_COLOURS, class_colour
 from treewise.show.regions.plane import plane_for
 from treewise.show.report.facts import FEWEST
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
@@ -325,10 +325,10 @@ def legend(tree: Tree) -> str:
         )
     patch = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" fill="{}"/></svg>'
     items = [
-        f"<span>{patch.format(hue(i))} {escape_html(safe(label))}</span>"
+        f"<span>{patch.format(class_colour(i))} {escape_html(safe(label))}</span>"
         for i, label in enumerate(tree.classes[:MOST_CLASSES])
     ]
     more = len(tree.classes) - MOST_CLASSES
     again = '<span class="quiet">colours begin again after eight classes; boxes name theirs</span>'
-    items += [f"<span>… {more} more</span>"] * (more > 0) + [again] * (len(tree.classes) > len(HUES))
+    items += [f"<span>… {more} more</span>"] * (more > 0) + [again] * (len(tree.classes) > len(CLASS_COLOURS))
     return f'<div class="legend">{"".join(items)}</div>'

@@ -75,7 +75,7 @@ class ConditionText:
         assert split is not None
         column = int(a.column[node])
         conditions = self._column_writer(column, isinstance(split, Ordinal)).conditions(split)
-        joins_branch = split.missing < split.own_branches and not split.asks_presence(tree.encodings[column])
+        joins_branch = not split.separates_missing
         says_missing = joins_branch and (a.missing_rows[node] > 0 or self._is_surprising(node, split.missing))
         if isinstance(split, Subset) and len(split.levels) > 1 and max_width is not None:
             room = max_width - len(" or missing") * (says_missing and split.missing == 0)

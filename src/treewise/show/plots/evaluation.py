@@ -1,0 +1,224 @@
+"""Charts of an evaluation: confusion matrix, ROC, precision-recall and calibration curves; importances of columns.
+
+A tree predicts as many probabilities as it has leaves, so every corner of a curve is a threshold that can be chosen;
+the diamond marks the operating point of the model's own predictions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise._lib.text import format_count, format_share, plural
+from treewise.errors import DataError, ParameterError
+from treewise.show import palette
+from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
+from treewise.train.settings import one_of, whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from treewise.evaluate import ClassificationEvaluation
+    from treewise.evaluate.importances import Importances
+    from treewise.evaluate.ranking import Ranking
+
+EVALUATIONS = ("confusion", "roc", "precision_recall", "calibration")
+_MAX_CLASSES, _MAX_CLASSES_WITH_COUNTS = 40, 20  # of a confusion matrix
+_MAX_MARKERS = 60  # points of a curve that are still marked individually
+_CURVE, _BASELINE, _MODEL = palette.class_colour(0), palette.MUTED, palette.class_colour(5)
+
+
+def draw_evaluation(found: ClassificationEvaluation, what: str, ax: Axes | None) -> Axes:
+    """Draw one of the charts of an evaluation."""
+    one_of("what", what, EVALUATIONS)
+    if what == "confusion":
+        return _draw_confusion(found, ax)
+    if found.ranking is None:
+        raise ParameterError(
+            f"is for two classes, and there are {len(found.classes)}.",
+            parameter="what",
+            value=what,
+            hint='There is "confusion".',
+        )
+    draw = {"roc": _draw_roc, "precision_recall": _draw_precision_recall, "calibration": _draw_calibration}[what]
+    ax = axes_for(ax, 5.0, 5.0)
+    draw(found, found.ranking, ax)
+    return ax
+
+
+# -- confusion matrix ---------------------------------------------------------------------------------------
+
+
+def _draw_confusion(found: ClassificationEvaluation, ax: Axes | None) -> Axes:
+    n, k = len(found.labels), len(found.classes)
+    if n > _MAX_CLASSES:
+        raise DataError(
+            f"a matrix of {n:,} classes could not be read; up to {_MAX_CLASSES} are drawn."
+            " print lists the largest confusions."
+        )
+    ax = axes_for(ax, 2.6 + 0.55 * max(k, 3), 2.0 + 0.45 * max(n, 3))
+    totals = found.of_each.astype(float)
+    share = found.confusion / np.where(totals > 0, totals, 1.0)[:, None]
+    for i in range(n):
+        for j in range(k):
+            _draw_cell(ax, i, j, float(share[i, j]), found.confusion[i, j].item(), n)
+    ax.set(xlim=(-0.5, k - 0.5), ylim=(n - 0.5, -0.5), xlabel="predicted", ylabel="true")
+    rotate = max(len(str(label)) for label in found.classes) > 6 or k > 8
+    classes = [label_text(label, 24) for label in found.classes]
+    ax.set_xticks(range(k), classes, rotation=40 if rotate else 0, ha="right" if rotate else "center")
+    ax.set_yticks(range(n), [label_text(label, 24) for label in found.labels])
+    ax.tick_params(length=0, labelsize=SMALL)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    error = f"error {format_share(found.error)} % of {plural(found.n, 'row')}"
+    if found.seen:
+        error += f", those {'they were' if found.many else 'it was'} grown on"
+    set_title(ax, f"{label_text(found.table)}, column {label_text(found.target)}", error)
+    return ax
+
+
+def _draw_cell(ax: Axes, i: int, j: int, share: float, count: float, n: int) -> None:
+    """Fill one cell, correct predictions in blue and errors in orange, by the share of the true class."""
+    from matplotlib.patches import Rectangle
+
+    colour = palette.class_colour(0 if i == j else 5)
+    fill = palette.tint(colour, 0.04 + 0.76 * share if count else 0.0)
+    ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=fill, edgecolor="#DDDDDD", linewidth=0.8))
+    if n <= _MAX_CLASSES_WITH_COUNTS:
+        text = format_count(count) if count else "·"
+        ax.text(j, i, text, ha="center", va="center", fontsize=SMALL, color=palette.text_colour_on(fill))
+
+
+# -- two classes --------------------------------------------------------------------------------------------
+
+
+def _draw_roc(found: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:
+    false_positive_rate, true_positive_rate = ranking.roc
+    style = _marker_style(len(true_positive_rate))
+    (curve,) = ax.plot(false_positive_rate, true_positive_rate, color=_CURVE, linewidth=1.8, **style)
+    (chance,) = ax.plot([0, 1], [0, 1], ":", color=_BASELINE)
+    x, y, _ = _operating_point(found)
+    (model,) = ax.plot([x], [y], "D", color=_MODEL, markersize=8, zorder=3)
+    ax.set(xlabel="false positive rate", ylabel=f"true positive rate ({_positive_class(found, ranking)})")
+    _finish(
+        ax, found, "AUC is undefined: one class does not occur" if ranking.auc is None else f"AUC {ranking.auc:.3f}"
+    )
+    entries = [(curve, "thresholds of the probability"), (model, _model_name(found)), (chance, "chance")]
+    add_legend(ax, entries, loc="lower right")
+
+
+def _draw_precision_recall(found: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:
+    precision, recall = ranking.precision_recall
+    style = {"drawstyle": "steps-pre", **_marker_style(len(recall))}
+    (curve,) = ax.plot([0.0, *recall], [*precision[:1], *precision], color=_CURVE, linewidth=1.8, **style)
+    prevalence = float(ranking.positives.sum() / (ranking.positives + ranking.others).sum())
+    (chance,) = ax.plot([0, 1], [prevalence, prevalence], ":", color=_BASELINE)
+    _, x, y = _operating_point(found)
+    (model,) = ax.plot([x], [y], "D", color=_MODEL, markersize=8, zorder=3)
+    ax.set(xlabel=f"recall ({_positive_class(found, ranking)})", ylabel="precision")
+    average = ranking.average_precision
+    _finish(ax, found, "no positive row" if average is None else f"average precision {average:.3f}")
+    entries = [
+        (curve, "thresholds of the probability"),
+        (model, _model_name(found)),
+        (chance, f"chance (prevalence {prevalence:.3f})"),
+    ]
+    add_legend(ax, entries, below=True)
+
+
+def _draw_calibration(found: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:
+    """Draw the observed share of positive rows against the predicted probability, by leaf or in ten bins."""
+    bins = ranking.bins()
+    predicted, observed = np.array([b.said for b in bins]), np.array([b.found for b in bins])
+    ends = np.array([b.interval for b in bins])
+    weight = np.array([b.weight for b in bins])
+    (perfect,) = ax.plot([0, 1], [0, 1], ":", color=_BASELINE)
+    intervals = ax.vlines(predicted, ends[:, 0], ends[:, 1], color=_CURVE, linewidth=1.2, alpha=0.6)
+    area = 20 + 160 * weight / weight.max()
+    points = ax.scatter(predicted, observed, s=area, color=_CURVE, alpha=0.8, zorder=3, linewidths=0)
+    positive = _positive_class(found, ranking)
+    ax.set(xlabel=f"predicted probability of {positive}", ylabel=f"observed share of {positive}")
+    _finish(ax, found, f"Brier score {ranking.brier:.4f}")
+    point = "one predicted probability" if len(bins) == len(ranking.chance) else "neighbouring probabilities"
+    entries = [
+        (points, f"{point}; area: rows"),
+        (intervals, "95 % confidence interval"),
+        (perfect, "perfect calibration"),
+    ]
+    add_legend(ax, entries, below=True)
+
+
+def _operating_point(found: ClassificationEvaluation) -> tuple[float, float, float]:
+    """Return false positive rate, true positive rate and precision of the model's own predictions."""
+    totals = found.of_each.astype(float)
+    predicted = found.confusion[:, 1].astype(float)
+    true_positives, false_positives = predicted[1], predicted.sum() - predicted[1]
+    negatives, tiny = totals.sum() - totals[1], 1e-300
+    return (
+        false_positives / max(negatives, tiny),
+        true_positives / max(totals[1], tiny),
+        true_positives / max(predicted.sum(), tiny),
+    )
+
+
+def _model_name(found: ClassificationEvaluation) -> str:
+    return "predictions of the ensemble" if found.many else "predictions of the tree"
+
+
+def _positive_class(found: ClassificationEvaluation, ranking: Ranking) -> str:
+    return f"{label_text(found.target)} = {label_text(ranking.positive)}"
+
+
+def _marker_style(n_points: int) -> dict[str, Any]:
+    return {"marker": "o", "markersize": 4} if n_points <= _MAX_MARKERS else {}
+
+
+def _finish(ax: Axes, found: ClassificationEvaluation, score: str) -> None:
+    """Set limits and title: the data, the score, and a warning about training rows."""
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    style_axes(ax)
+    data = f"{label_text(found.table)}, column {label_text(found.target)}, {plural(found.n, 'row')}"
+    warning = [f"the rows the {found.grown} on; expect less on new rows"] if found.seen else []
+    set_title(ax, data, score, *warning)
+
+
+# -- importances --------------------------------------------------------------------------------------------
+
+
+def draw_importances(found: Importances, most: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw a bar for each column that is used in a split, the most important first."""
+    whole("most", most, 1)
+    used = [column for column in found.columns if column.splits]
+    if not used:
+        subject = "the trees use" if found.trees else "the tree uses"
+        raise DataError(f"{subject} no column, so there are no importances to draw.")
+    shown = used[:most]
+    ax = axes_for(ax, 6.0, 1.4 + 0.3 * len(shown))
+    places = [len(shown) - i for i in range(len(shown))]
+    is_permutation = found.method == "permutation"
+    percent = 100 if not is_permutation or found.measure == "error" else 1
+    colour = palette.tint(palette.class_colour(0), 0.7)
+    ax.barh(places, [percent * column.importance for column in shown], color=colour, height=0.7)
+    for place, column in zip(places, shown, strict=True):
+        if column.low is not None and column.high is not None:
+            ax.plot([percent * column.low, percent * column.high], [place, place], color=palette.INK, linewidth=1.2)
+    ax.axvline(0, color=palette.MUTED, linewidth=0.8)
+    ax.set_yticks(places, [label_text(column.column) for column in shown], fontsize=SMALL)
+    ax.set_ylim(0.4, len(shown) + 0.6)
+    style_axes(ax)
+    if is_permutation:
+        unit = ", percentage points" if found.measure == "error" else ""
+        ax.set_xlabel(f"increase of the {found.measure.replace('_', ' ')} when permuted{unit}")
+        repeats = f"{plural(found.repeats, 'permutation')}, {100 * found.confidence:g} % intervals"
+        lines = [f"{label_text(found.table)}, {plural(found.n, 'row')}; {repeats}"]
+        if found.seen:
+            grown = "trees were grown" if found.trees else "tree was grown"
+            lines.append(f"the rows the {grown} on: columns that fit noise look useful")
+    else:
+        ax.set_xlabel("share of the impurity decrease, %")
+        lines = ["from the training rows alone; favours columns with many distinct values"]
+    if len(used) > len(shown):
+        lines.append(f"the first {len(shown)} of {len(used)} columns used in splits")
+    set_title(ax, f"importance of columns for {label_text(found.target)}: {found.method}", *lines)
+    return ax

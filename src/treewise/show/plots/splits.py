@@ -1,0 +1,154 @@
+"""Charts of splits: the gain of every candidate of a column at a node, and impurity against the share of a class.
+
+Gains are those of ``train/reference.py``, each candidate scored exactly; impurities are the formulas of
+``train/criteria.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treewise._lib.text import plural, safe
+from treewise.errors import DataError
+from treewise.explain.trace.candidate import same_parts
+from treewise.show import palette
+from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
+from treewise.train.criteria import entropy, gini
+from treewise.train.settings import one_of
+from treewise.tree.splits import Threshold
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from treewise.explain.trace import NodeTrace
+    from treewise.explain.trace.candidate import CandidateTrace
+    from treewise.explain.trace.nodes import ColumnTrace
+
+    LegendEntry = tuple[Artist, str]
+
+_MAX_BARS = 15
+_MAX_MARKERS = 60  # thresholds that are still marked individually
+_IMPURITY_STEPS = 200
+_IMPURITIES: dict[str, tuple[str, Callable[[float], float], str]] = {
+    "entropy": ("entropy H(p), bits", lambda p: entropy([1 - p, p]), "-"),
+    "gini": ("2 · gini", lambda p: 2 * gini([1 - p, p]), "--"),
+    "error": ("2 · error", lambda p: 2 * min(p, 1 - p), "-."),
+}
+
+
+def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None = None) -> Axes:
+    """Draw impurity against the share p of one of two classes: entropy and 2·gini (chapter 8, figure 8.4).
+
+    All are scaled to 1 at p = 1/2. ``"error"`` is available too; it shows why the error is a poor criterion. Needs
+    matplotlib.
+
+    >>> import treewise as tw
+    >>> ax = tw.draw_impurity()
+    >>> [float(max(line.get_ydata())) for line in ax.lines]
+    [1.0, 1.0]
+    """
+    for name in criteria:
+        one_of("criteria", name, _IMPURITIES)
+    ax = axes_for(ax, 5.2, 3.8)
+    shares = [i / _IMPURITY_STEPS for i in range(_IMPURITY_STEPS + 1)]
+    entries: list[LegendEntry] = []
+    for place, name in enumerate(criteria):
+        label, formula, style = _IMPURITIES[name]
+        (line,) = ax.plot(shares, [formula(p) for p in shares], style, color=palette.class_colour(place), linewidth=2)
+        entries.append((line, label))
+    ax.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="p, the share of one class", ylabel="impurity")
+    style_axes(ax)
+    add_legend(ax, entries, loc="lower center")
+    return ax
+
+
+def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the gain of each candidate of a column at a node: a curve over thresholds, bars over category splits."""
+    name = column if column is not None else node.winner
+    if name is None:
+        reasons = {"pure": "all its rows are of one class", "no_rows": "no row reaches it"}
+        raise DataError(f"node {node.id} has no split to draw: {reasons.get(node.settled, 'no column can split it')}.")
+    found = node[name]
+    if not found.tests:
+        reason = found.note or "it is constant"
+        raise DataError(f'column "{safe(name)}" has no split to draw at node {node.id}: {reason}.')
+    thresholds = [t for t in found.tests if isinstance(t.candidate.split, Threshold)]
+    ax = axes_for(ax, 6.0, 4.0)
+    if thresholds:
+        _draw_thresholds(node, found, thresholds, ax)
+    else:
+        _draw_bars(node, found, list(found.tests), ax)
+    style_axes(ax)
+    criterion = node.lens.training_set.criterion
+    unit = node.lens.unit if criterion.unit == "bits" else criterion.name
+    gain = f"gain, {unit} {'in total' if node.lens.per == 'total' else 'per row'}"
+    (ax.set_ylabel if thresholds else ax.set_xlabel)(gain)
+    best = label_text(found.words, 70) if found.best else "no split meets the limits"
+    set_title(
+        ax,
+        f"node {node.id} · {label_text(node.words, 70)} · {plural(node.rows, 'row')}",
+        f"best: {best}",
+        f"gain {node.lens.say(found.gain)}",
+    )
+    return ax
+
+
+def _draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
+    """Draw a curve; where rows are missing, one for each branch they may take."""
+    by_placement: dict[int, list[CandidateTrace]] = {}
+    for test in sorted(tests, key=_cut):
+        by_placement.setdefault(test.candidate.split.missing if test.candidate.missing_rows else -1, []).append(test)
+    entries: list[LegendEntry] = []
+    names = {0: "missing values with <=", 1: "missing values with >", 2: "missing values apart", -1: "every threshold"}
+    for place, (missing, listed) in enumerate(sorted(by_placement.items())):
+        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(listed) <= _MAX_MARKERS else {}
+        style |= {"color": palette.class_colour(place), "linestyle": ("-", "--", ":")[place % 3], "linewidth": 1.5}
+        (line,) = ax.plot([_cut(t) for t in listed], [t.gain for t in listed], **style)
+        entries.append((line, names[missing]))
+    too_small = [t for t in tests if not t.eligible]
+    if too_small:
+        cuts, gains = [_cut(t) for t in too_small], [t.gain for t in too_small]
+        (line,) = ax.plot(cuts, gains, "x", color=palette.MUTED, markersize=5)
+        entries.append((line, "a branch would be too small"))
+    for marked, name, line_style in ((found.best, "best", "-"), (node.chosen, "split of the tree", ":")):
+        if (
+            marked is None
+            or marked.candidate.split.column != found.name
+            or not isinstance(marked.candidate.split, Threshold)
+        ):
+            continue
+        if marked is node.chosen and found.best is not None and same_parts(marked, found.best):
+            continue
+        line = ax.axvline(_cut(marked), color=palette.INK, linewidth=1, linestyle=line_style, zorder=1)
+        entries.append((line, f"{name}: {label_text(marked.label, 60)}"))
+    ax.set_ylim(bottom=min(0.0, *(t.gain for t in tests)))
+    ax.set_xlabel(label_text(found.name))
+    if found.encoding.kind == "datetime":
+        ax.xaxis.set_major_formatter(lambda value, _: found.encoding.format(round(value)))
+    add_legend(ax, entries, below=True)
+
+
+def _cut(test: CandidateTrace) -> float:
+    split = test.candidate.split
+    assert isinstance(split, Threshold)
+    return float(split.cut)
+
+
+def _draw_bars(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
+    """Draw a bar for each test, the best ones first."""
+    best = sorted(tests, key=lambda t: (-t.gain, t.candidate.order))[:_MAX_BARS]
+    places = list(range(len(best), 0, -1))
+    chosen = node.chosen if node.chosen and node.chosen.candidate.split.column == found.name else found.best
+    colours = [
+        palette.class_colour(5 if chosen is not None and same_parts(chosen, test) else 0)
+        if test.eligible
+        else palette.UNKNOWN_COLOUR
+        for test in best
+    ]
+    ax.barh(places, [test.gain for test in best], color=colours, height=0.7)
+    ax.set_yticks(places, [label_text(test.label, 40) for test in best], fontsize=SMALL)
+    n_more = len(tests) - len(best)
+    if n_more:
+        ax.annotate(f"… {n_more:,} more", (1, 0), xycoords="axes fraction", ha="right", va="bottom", fontsize=SMALL)
