@@ -253,7 +253,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("test_rest_rate", kind, rest),
             ColumnSpec("test_p", "number", only=data),
             ColumnSpec("test_p_adjusted", "number", "p", _format_p),
-            ColumnSpec("confirmed", "flag", "confirmed", lambda confirmed: "yes" if confirmed else "no"),
+            ColumnSpec("confirmed", "flag", "holds", lambda confirmed: "yes" if confirmed else "no"),
         )
         return (
             ColumnSpec("node", "count", formatter=str),
