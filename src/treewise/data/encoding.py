@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from treewise._lib.interruptible import run_interruptible
 from treewise._lib.text import format_exact, plural, safe
+from treewise._lib.types import SPLIT_KINDS
 from treewise.data.column import FORM_NAMES, Column, format_datetime, truncate
 from treewise.data.convert import (
     BOOLEANS,
@@ -85,7 +86,6 @@ Mask = npt.NDArray[np.bool_]
 
 _NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
 
-SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
 _KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
 MAX_INTEGER_CLASSES = 20  # a target with more different numbers than this is a quantity

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise._lib.text import plural, safe
 from treewise.data.encoding import Encoding
 from treewise.ensemble.explaining import Reading
@@ -22,7 +23,6 @@ from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.predicting import Predicting
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
-from treewise.train.settings import index
 from treewise.tree.arrays import Target
 from treewise.tree.history import Step
 from treewise.tree.structure import Grown
@@ -112,7 +112,7 @@ class Ensemble(Predicting, Reading, Grown):
 
         What was estimated with all trees (``oob``) is not known of fewer, nor did boosting end with them.
         """
-        many = index(k)
+        many = as_integer(k)
         if many is None or not 1 <= many <= len(self):
             raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
         if many == len(self):

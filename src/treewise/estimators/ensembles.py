@@ -19,6 +19,7 @@ from scipy.sparse import hstack  # type: ignore[import-untyped]
 from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from treewise._lib.checks import check_integer
 from treewise._lib.text import plural
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
@@ -45,7 +46,6 @@ from treewise.estimators.options import (
 from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, paths_to
 from treewise.explain.ensemble.importances import shares_of_columns
 from treewise.train.grow import grow, workers
-from treewise.train.settings import whole
 from treewise.train.training_set import TrainingSet
 
 _WARM_PARAMETERS = ("n_estimators", "warm_start", "n_jobs")  # may change between warm fits
@@ -94,7 +94,7 @@ class BaseEnsemble(Estimator):
         self._check_same_parameters()
         before = self.ensemble_.with_(target=given.training_set.target)
         check_same_table(before, given.training_set, "warm_start")
-        whole("n_estimators", self.n_estimators, least=1)
+        check_integer("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
                 "with " + Param("warm_start") + f" trees are only added, and there are already {len(before)}.",

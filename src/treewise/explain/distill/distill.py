@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import read
@@ -36,7 +37,6 @@ from treewise.prune.grow_and_prune import is_share
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
 from treewise.train.loss_stats import size_of_numbers
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
-from treewise.train.settings import index
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -134,7 +134,7 @@ def _count_folds(folds: int | None, rows: int, test: Any) -> int:
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0
-    count = index(folds)
+    count = as_integer(folds)
     if count is None or count < 0 or count == 1:
         raise ParameterError("must be a whole number, 2 or more, or 0 for none.", parameter="folds", value=folds)
     return count

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.checks import check_choice
 from treewise.ensemble import Ensemble
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
@@ -18,7 +19,6 @@ from treewise.evaluate.permutation import Cells, PermutationTrial, Shuffles, in_
 from treewise.explain.ensemble.member_predictions import Floats, MemberPredictions, true_answers
 from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
-from treewise.train.settings import one_of
 
 MEASURES = {"classification": ("error", "log_loss"), "regression": ("rmse", "mae")}
 
@@ -99,7 +99,7 @@ def on_data(
     """Return how much worse the trees do on a table when a column is shuffled, for each."""
     shuffles = Shuffles.of(**shuffling)
     name = MEASURES[ensemble.task][0] if measure is None else measure
-    one_of("measure", name, MEASURES[ensemble.task])
+    check_choice("measure", name, MEASURES[ensemble.task])
     here = with_known_answers(ensemble, data, target, sample_weight, drop_missing_target)
     truth, panel = true_answers(ensemble, here), MemberPredictions.on(ensemble, here.table)
     unit = size_of_numbers(truth) if ensemble.task == "regression" else 1.0

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
+from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
@@ -37,7 +38,6 @@ from treewise.explain.subgroups.node_groups import (
 )
 from treewise.explain.subgroups.statistics import GroupDifference, GroupStatistics
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.train.settings import count_or_share
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Region, regions
 from treewise.tree.tree import Tree
@@ -61,7 +61,7 @@ def subgroups(
     """Find subgroups (``Tree.subgroups``)."""
     check_confidence(confidence)
     if min_support != 0 or isinstance(min_support, bool):
-        count_or_share("min_support", min_support, least=0)
+        check_count_or_share("min_support", min_support, least=0)
     if isinstance(test, (int, float)):
         raise ParameterError(
             "the tree has seen the rows it was grown on.",
